@@ -99,12 +99,6 @@ func compare(runs []job.Run) *Change {
 // same cores or the nearest, or nothing.
 func beside(old, new []job.Run) string {
 	before, since := byCount(old), byCount(new)
-	input := func(r *job.Run) string {
-		if r.Conditions == nil {
-			return ""
-		}
-		return r.Conditions.Input
-	}
 	for _, c := range since.Counts {
 		here, than := since.on(c.N), before.on(before.Counts[0].N)
 		for _, b := range before.Counts {
@@ -112,7 +106,7 @@ func beside(old, new []job.Run) string {
 				than = before.on(b.N)
 			}
 		}
-		if a, b := here.names(input), than.names(input); len(a) > 0 && slices.Equal(a, b) {
+		if a, b := here.names(inputOf), than.names(inputOf); len(a) > 0 && slices.Equal(a, b) {
 			before.like = inputKnown
 		} else {
 			before.like = inputUnknown

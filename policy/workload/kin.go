@@ -67,6 +67,15 @@ const whyUnfinished = "the job did not finish"
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
 // beside another of the same job are told from outside.
 func notPoint(r *job.Run) string {
+	if why := NotWhole(r); why != "" || r.Conditions == nil || !r.Conditions.Contended {
+		return why
+	}
+	return "its ranks lacked CPUs, because other programs used them or busy threads shared some"
+}
+
+// NotWhole is why the time of a run is not that of its whole work, or what it did is not all measured;
+// "" where it is.
+func NotWhole(r *job.Run) string {
 	var known job.Conditions
 	if r.Conditions != nil {
 		known = *r.Conditions
@@ -90,8 +99,6 @@ func notPoint(r *job.Run) string {
 		return "its ranks had threads that computed, and what threads do is not measured"
 	case known.GPU:
 		return "a rank opened a GPU, and what that did is not measured"
-	case known.Contended:
-		return "its ranks lacked CPUs, because other programs used them or busy threads shared some"
 	}
 	return ""
 }
@@ -211,7 +218,7 @@ func otherStepsText(these, than []job.Run) string {
 func machinesOf(points []job.Run) func(*job.Run) string {
 	known := map[string]bool{}
 	for i := range points {
-		if m := machineText(&points[i]); m != "" {
+		if m := MachineText(&points[i]); m != "" {
 			known[m] = true
 		}
 	}
@@ -219,7 +226,7 @@ func machinesOf(points []job.Run) func(*job.Run) string {
 		if len(known) < 2 {
 			return ""
 		}
-		return machineText(r)
+		return MachineText(r)
 	}
 }
 
@@ -402,16 +409,16 @@ func different(studied, other []job.Run) string {
 // machineOf is the machine of a group, as far as one of its runs knows it; "" where none does.
 func machineOf(group []job.Run) string {
 	for i := range group {
-		if m := machineText(&group[i]); m != "" {
+		if m := MachineText(&group[i]); m != "" {
 			return m
 		}
 	}
 	return ""
 }
 
-// machineText is what a run's curve belongs to; "" where it is not known. Frequency and memory
+// MachineText is the machine that a run's curve belongs to, for people; "" where it is not known. Frequency and memory
 // part nothing.
-func machineText(r *job.Run) string {
+func MachineText(r *job.Run) string {
 	if r.Conditions == nil || r.Conditions.Machine == nil {
 		return ""
 	}

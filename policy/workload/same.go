@@ -43,6 +43,12 @@ type side struct {
 	runs []job.Run
 }
 
+// oneRun is a side of one run.
+func oneRun(r *job.Run) *side {
+	c := countOf([]job.Run{*r})
+	return &side{&c, []job.Run{*r}}
+}
+
 func (s *Study) on(n int) *side {
 	c := s.At(n)
 	if c == nil {
@@ -82,7 +88,7 @@ func (s *Study) notAlike(here, than *side) string {
 
 // otherMachine compares partitions only where nothing says what nodes they have.
 func otherMachine(here, than *side) string {
-	if a, b := here.names(machineText), than.names(machineText); apart(a, b) {
+	if a, b := here.names(MachineText), than.names(MachineText); apart(a, b) {
 		return fmt.Sprintf("they ran on %s, not %s", listOf(a), listOf(b))
 	} else if len(a) > 0 && len(b) > 0 {
 		if a, b := here.clock(), than.clock(); a > 0 && b > 0 && math.Abs(math.Log(a/b)) > sameClock {
@@ -233,18 +239,8 @@ func (s *Study) otherInput(here, than *side) string {
 	if s.like == inputKnown {
 		return ""
 	}
-	input := func(r *job.Run) string {
-		if r.Conditions == nil {
-			return ""
-		}
-		return r.Conditions.Input
-	}
-	limit, doubt := moreWork, "whether the input is the same is not known"
-	if apart(here.names(input), than.names(input)) {
-		limit, doubt = 1+sameWork, "the input is another"
-	}
-	if more := workAgainst(here, than); more > limit || more < lessWork {
-		return fmt.Sprintf("their ranks computed %s in sum, and %s", figure.Change(more-1), doubt)
+	if why := otherAmount(here, than); why != "" {
+		return why
 	}
 	for _, o := range []*side{here, than} {
 		if o.jobs() < fewestEach && !s.Workload.Named() {
@@ -252,6 +248,48 @@ func (s *Study) otherInput(here, than *side) string {
 		}
 	}
 	return ""
+}
+
+// otherAmount compares the work where the input is not known to be the same.
+func otherAmount(here, than *side) string {
+	limit, doubt := moreWork, "whether the input is the same is not known"
+	if apart(here.names(inputOf), than.names(inputOf)) {
+		limit, doubt = 1+sameWork, "the input is another"
+	}
+	if more := workAgainst(here, than); more > limit || more < lessWork {
+		return fmt.Sprintf("their ranks computed %s in sum, and %s", figure.Change(more-1), doubt)
+	}
+	return ""
+}
+
+// inputOf is the hash of a run's input; "": not known.
+func inputOf(r *job.Run) string {
+	if r.Conditions == nil {
+		return ""
+	}
+	return r.Conditions.Input
+}
+
+// OtherWork is why two runs did not do the same work, "" where they did as far as is known. Another
+// machine, program or library may do the same work.
+func OtherWork(before, after *job.Run, sameArguments bool) string {
+	than, here := oneRun(before), oneRun(after)
+	if why := otherSteps(here, than); why != "" {
+		return why
+	}
+	if a, b := inputOf(before), inputOf(after); sameArguments && a != "" && a == b {
+		return ""
+	}
+	return otherAmount(here, than)
+}
+
+// Peers are those of a workload's runs that are points and did the same work as one of them on as many
+// cores, in the same mix, without itself, oldest first.
+func Peers(runs []job.Run, of *job.Run) []job.Run {
+	points, _ := pointsAmong(runs)
+	return slices.DeleteFunc(points, func(r job.Run) bool {
+		return sameRun(&r, of) || r.Ranks != of.Ranks || r.Cores() != of.Cores() || OtherWork(&r, of, true) != ""
+	})
 }
 
 // lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that

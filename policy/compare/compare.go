@@ -1,0 +1,284 @@
+// Package compare says why one run of the same work took longer than another, and what changed
+// between them. Before it stand ingest/job, whose jobs it takes, and policy/workload, which says
+// whether they did the same work and holds the runs that tell how much these usually differ. After it
+// report writes the comparison, and cmd asks for the jobs.
+//
+//  1. New refuses jobs of which nothing can be said, and different work, with the reason
+//  2. factors.go takes the time apart: the parts add up to the difference (METRICS 8)
+//  3. usual.go holds each part against the spread of the workload's other runs
+//  4. changed.go lists what changed, and the calls and sections that grew
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
+	"jobeff/policy/workload"
+	"jobeff/report/figure"
+)
+
+// Comparison is a run against another one of the same work. Times are seconds.
+type Comparison struct {
+	Before, After Side
+	Median        int     // of so many earlier runs Before is the one with the median time; 0: it was named
+	Parts         []Part  // in the order of the formula; they add up to Longer
+	Usual         Usual   // of the program's time
+	Different     string  // why they are not the same work, or not whole: shown because it was asked for; "": they are
+	Nodes         []Grown // whose ranks computed much longer than those of the others
+	Ranks         []Grown // likewise, where it is no whole node
+	Changed       []Change
+	Calls         []Grown // that changed most, mean time per rank
+	Sections      []Grown // likewise, without the sections inside them
+	Doubts        []string
+	mean          float64 // logarithmic, of both elapsed times
+}
+
+// Side is one of the two.
+type Side struct {
+	Job     *job.Job
+	Run     job.Run       // of its main program
+	Time    float64       // T: Slurm's time of the job, at least Elapsed; Elapsed where Slurm's is not known
+	Elapsed float64       // E
+	Whole   bool          // T is known
+	Several int           // programs that the job ran
+	main    job.Execution // its main program
+	metrics *job.Metrics
+}
+
+// Part is what one factor added to the time.
+type Part struct {
+	Code          string
+	Before, After float64  // of the factor; seconds of Outside and Computing
+	Seconds       float64  // that After took longer because of it; negative: less
+	Usual         *float64 // seconds by which it differs between such runs in 9 of 10 cases; nil: not known
+}
+
+// Told says whether a part differs by more than such runs usually do. Where that is not known of the
+// part, what the whole program usually differs by stands in.
+func (c *Comparison) Told(p *Part) bool {
+	usual := c.Usual.Time * c.Before.Elapsed
+	if p.Usual != nil {
+		usual = *p.Usual
+	}
+	return math.Abs(p.Seconds) > usual
+}
+
+// Longer is by how much After took longer, s.
+func (c *Comparison) Longer() float64 { return c.After.Time - c.Before.Time }
+
+// Nothing says that what differs is no more than what such runs usually differ by.
+func (c *Comparison) Nothing() bool {
+	outside := 0.0
+	for i := range c.Parts {
+		if c.Parts[i].Code == Outside {
+			outside = math.Abs(c.Parts[i].Seconds)
+		}
+	}
+	within := math.Abs(math.Log(c.After.Elapsed/c.Before.Elapsed)) <= math.Log1p(c.Usual.Time)
+	return c.Usual.Known() && within && outside <= max(leastOutside, c.Usual.Time*c.Before.Elapsed)
+}
+
+// leastOutside: Slurm tells the times of jobs in whole seconds.
+const leastOutside = 2
+
+// Refusal is why two jobs are not compared.
+type Refusal struct {
+	Why   string
+	Force bool // they can be, as what they are
+}
+
+func (r *Refusal) Error() string { return r.Why }
+
+// New compares the main program of a job with that of an earlier one. With force, different work and
+// runs that are not whole are shown as what they are. The error is a Refusal.
+func New(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
+	return compared(before, after, 0, force)
+}
+
+// compared is New; the earlier job is the median of so many.
+func compared(before, after *job.JobAndWorkload, median int, force bool) (*Comparison, error) {
+	c := &Comparison{Median: median}
+	for _, one := range []struct {
+		to   *Side
+		from *job.JobAndWorkload
+	}{{&c.Before, before}, {&c.After, after}} {
+		var err error
+		if *one.to, err = sideOf(one.from); err != nil {
+			return nil, err
+		}
+	}
+	if sameAttempt(c.Before.Job, c.After.Job) {
+		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", c.After.Job.DisplayID)}
+	}
+	if c.Different = c.unlike(); c.Different != "" && !force {
+		return nil, &Refusal{c.Different, true}
+	}
+	if err := c.takeApart(); err != nil {
+		return nil, err
+	}
+	c.hold(before.Workload, after.Workload)
+	c.outliers()
+	c.Changed = changes(&c.Before, &c.After)
+	c.grow()
+	c.doubt()
+	return c, nil
+}
+
+func sameAttempt(a, b *job.Job) bool {
+	return a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt
+}
+
+// sideOf is a job's side; the error is why nothing can be said of it at all.
+func sideOf(found *job.JobAndWorkload) (s Side, err error) {
+	j := found.Job
+	refuse := func(format string, args ...any) (Side, error) {
+		return s, &Refusal{Why: "job " + j.DisplayID + " " + fmt.Sprintf(format, args...)}
+	}
+	main := job.MainExecution(j.Executions)
+	switch {
+	case found.Step:
+		return refuse("was asked for as a step: whole jobs are compared")
+	case j.IsRunning():
+		return refuse("runs: its figures are those up to %s", figure.Minute(j.AsOf))
+	case !j.AsOf.IsZero():
+		return refuse("has figures up to %s only: a node was lost", figure.Minute(j.AsOf))
+	case j.Metrics == nil || main < 0:
+		return refuse("has no figures: %s", cmp.Or(doubt.Text(j.NoData), "no reason was recorded"))
+	case j.Reports < j.Nodes && !j.Complete:
+		return refuse("is not whole yet: %s", doubt.Reported(j.Reports, j.Nodes))
+	}
+	s = Side{Job: j, Several: job.CountExecutions(j.Executions), main: j.Executions[main]}
+	if s.main.Folded != nil {
+		return refuse("ran %s, and no single one is kept", figure.Counted(s.Several, "program"))
+	}
+	if s.metrics = job.ExecutionMetrics(&s.main); s.metrics == nil {
+		return refuse("has a main program without figures")
+	}
+	s.Run = runOf(j, main)
+	s.Elapsed, s.Whole = s.metrics.Elapsed, j.Elapsed > 0
+	s.Time = max(j.Elapsed.Seconds(), s.Elapsed)
+	return s, nil
+}
+
+// runOf is the run of a job's main program, as the database keeps it.
+func runOf(j *job.Job, main int) job.Run {
+	r := job.RunOf(&j.Executions[main])
+	r.Cluster, r.JobID, r.Attempt, r.Execution, r.DisplayID = j.Cluster, j.JobID, j.Attempt, main, j.DisplayID
+	r.UID, r.User, r.Account, r.Partition, r.GPUs, r.State, r.Suspended = j.UID, j.User, j.Account, j.Partition, j.GPUs, j.State, j.Suspended().Seconds()
+	r.MPI = job.MPILibrary(&j.Executions[main])
+	return r
+}
+
+// unlike is why the two do not tell why the one took longer: a run is not whole, or did other work.
+func (c *Comparison) unlike() string {
+	for _, s := range []*Side{&c.Before, &c.After} {
+		if why := workload.NotWhole(&s.Run); why != "" {
+			return "job " + s.Job.DisplayID + ": " + why
+		}
+		if s.Run.Ranks == 1 && s.Several > 1 && slices.ContainsFunc(s.main.Warnings, func(w job.Warning) bool { return w.Code == job.WarnSingletons }) {
+			return "job " + s.Job.DisplayID + ": its ranks never met each other"
+		}
+	}
+	a, b := &c.Before.main, &c.After.main
+	if was, is := filepath.Base(a.Executable), filepath.Base(b.Executable); was != is {
+		return fmt.Sprintf("they are different programs: %s and %s", cmp.Or(was, "an unknown one"), cmp.Or(is, "an unknown one"))
+	}
+	sameArguments := a.ArgsHash != "" && a.ArgsHash == b.ArgsHash || a.Workload != "" && a.Workload == b.Workload
+	if why := workload.OtherWork(&c.Before.Run, &c.After.Run, sameArguments); why != "" {
+		return fmt.Sprintf("job %s did other work than job %s: %s", c.After.Job.DisplayID, c.Before.Job.DisplayID, strings.Replace(why, "their ranks", "its ranks", 1)) // one job's
+	}
+	return ""
+}
+
+// takeApart fills in the parts.
+func (c *Comparison) takeApart() error {
+	known := shapeOf(&c.Before.main, c.Before.metrics).and(shapeOf(&c.After.main, c.After.metrics))
+	var factors [2][]factor
+	for i, s := range []*Side{&c.Before, &c.After} {
+		var why string
+		if factors[i], why = factorsOf(&s.main, s.metrics, known); why != "" {
+			return &Refusal{Why: "job " + s.Job.DisplayID + ": " + why}
+		}
+	}
+	if c.Before.Whole && c.After.Whole {
+		before, after := c.Before.Time-c.Before.Elapsed, c.After.Time-c.After.Elapsed
+		c.Parts = append(c.Parts, Part{Code: Outside, Before: before, After: after, Seconds: after - before})
+	} else {
+		c.Before.Time, c.After.Time = c.Before.Elapsed, c.After.Elapsed
+	}
+	c.mean = logMean(c.Before.Elapsed, c.After.Elapsed)
+	for i := range factors[0] {
+		c.Parts = append(c.Parts, part(factors[0][i], factors[1][i], c.mean))
+	}
+	return nil
+}
+
+// doubt collects what makes the comparison uncertain.
+func (c *Comparison) doubt() {
+	add := func(format string, args ...any) { c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...)) }
+	if !c.Before.Whole || !c.After.Whole {
+		add("Slurm has not told how long both jobs took: the times are those of their programs, MPI_Init to MPI_Finalize")
+	}
+	for _, s := range []*Side{&c.Before, &c.After} {
+		if s.Several > 1 {
+			add("job %s ran %s: that with the most core time is compared, and the others count as time outside of it", s.Job.DisplayID, figure.Counted(s.Several, "program"))
+		}
+		if s.Job.Attempt > 1 {
+			add("job %s was started %s: the last start is compared", s.Job.DisplayID, figure.Counted(s.Job.Attempt, "time"))
+		}
+		if state := s.Job.State; state != "" && state != "COMPLETED" {
+			add("job %s ended as %s", s.Job.DisplayID, state)
+		}
+	}
+}
+
+// MedianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
+// their times, and how many these are. Of an even number it is the shorter of the two in the middle.
+func MedianRun(of *job.JobAndWorkload) (*job.Run, int, error) {
+	s, err := sideOf(of)
+	if err != nil {
+		return nil, 0, err
+	}
+	if of.Workload == nil {
+		return nil, 0, &Refusal{Why: fmt.Sprintf("job %s belongs to no workload: name a job to compare it with", s.Job.DisplayID)}
+	}
+	earlier := slices.DeleteFunc(workload.Peers(of.Workload.Runs, &s.Run), func(r job.Run) bool {
+		return !r.Start.Before(s.Run.Start) || r.JobID == s.Run.JobID && r.Cluster == s.Run.Cluster
+	})
+	if len(earlier) == 0 {
+		return nil, 0, &Refusal{Why: fmt.Sprintf("no earlier run of its workload did the same work as job %s on %s: name a job to compare it with", s.Job.DisplayID, coresOf(&s.Run))}
+	}
+	slices.SortStableFunc(earlier, func(a, b job.Run) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	return &earlier[(len(earlier)-1)/2], len(earlier), nil
+}
+
+// coresOf is on what a run ran: "64 cores", "8 ranks x 4 threads".
+func coresOf(r *job.Run) string {
+	if r.Threads > 1 {
+		return workload.Mix{Ranks: r.Ranks, Threads: r.Threads}.String()
+	}
+	return figure.Counted(r.Cores(), "core")
+}
+
+// WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a
+// run.
+func WithMedian(after *job.JobAndWorkload, force bool, load func(*job.Run) (*job.JobAndWorkload, error)) (*Comparison, error) {
+	r, of, err := MedianRun(after)
+	if err != nil {
+		return nil, err
+	}
+	before, err := load(r)
+	if err != nil {
+		return nil, fmt.Errorf("job %s, the median of %s: %w", r.DisplayID, figure.Counted(of, "earlier run"), err)
+	}
+	if before.Attempt != r.Attempt {
+		return nil, &Refusal{Why: fmt.Sprintf("the median of %s is an earlier start of job %s: name a job to compare it with", figure.Counted(of, "earlier run"), r.DisplayID)}
+	}
+	return compared(before, after, of, force)
+}

@@ -1,0 +1,134 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// The codes of parts: what a run's time is made of (METRICS 8).
+const (
+	Outside             = "outside"      // T_out, a term
+	Computing           = "computing"    // U
+	Instructions        = "instructions" // U = instructions / (IPC x clock)
+	IPC                 = "ipc"
+	Clock               = "clock"
+	Cores               = "cores" // n
+	LoadBalance         = "load_balance"
+	Files               = "files"
+	Communication       = "communication"
+	Serialisation       = "serialisation" // communication = serialisation x transfer x what the windows did not show
+	Transfer            = "transfer"
+	Unsampled           = "unsampled"
+	OpenMPLoadBalance   = "openmp_load_balance" // the OpenMP quotient = balance x scheduling x serialisation x the rest
+	OpenMPScheduling    = "openmp_scheduling"
+	OpenMPSerialisation = "openmp_serialisation"
+	OpenMPRest          = "openmp_rest"
+)
+
+// factor is one of those whose product is E.
+type factor struct {
+	code    string
+	value   float64
+	divides bool // E is in inverse proportion to it
+}
+
+// shape says which factors both runs know.
+type shape struct{ counted, windows, threads bool }
+
+func (s shape) and(b shape) shape {
+	return shape{s.counted && b.counted, s.windows && b.windows, s.threads || b.threads}
+}
+
+// shapeOf is what is known of an execution. Threads are split where either run has some: a rank
+// without has one.
+func shapeOf(e *job.Execution, m *job.Metrics) shape {
+	c := job.UsefulCounters([]job.Execution{*e})
+	return shape{counted: c != nil && m.Hybrid == nil, windows: e.Windows.Determined(), threads: m.Hybrid != nil}
+}
+
+// factorsOf are the factors of an execution's elapsed time, E = U / (n LB C F). A factor that is zero
+// or not known has no logarithm: why names it.
+func factorsOf(e *job.Execution, m *job.Metrics, s shape) (all []factor, why string) {
+	u, n := m.Useful, float64(m.Ranks)
+	if h := m.Hybrid; h != nil {
+		u, n = h.Useful, h.Span/m.Elapsed
+	}
+	outside := m.Elapsed - m.IOTime/float64(m.Ranks) // of files
+	f := outside / m.Elapsed
+	all = append(computing(u, job.UsefulCounters([]job.Execution{*e}), s.counted), factor{Cores, n, true},
+		factor{LoadBalance, m.MPI.LoadBalance, true}, factor{Files, f, true})
+	all = append(all, communication(m.MPI.Communication/f, f, e.Windows, s.windows)...)
+	if s.threads {
+		all = append(all, openMP(m)...)
+	}
+	for _, one := range all {
+		if !(one.value > 0) || math.IsInf(one.value, 0) {
+			return nil, fmt.Sprintf("the factor of %s is %s, which has no logarithm", Name(one.code), figure.Number(one.value))
+		}
+	}
+	return all, ""
+}
+
+// computing is U, in its factors where instructions and cycles were counted.
+func computing(u float64, c *job.Counters, counted bool) []factor {
+	if !counted {
+		return []factor{{Computing, u, false}}
+	}
+	i, cycles := float64(c.Instructions), float64(c.Cycles)
+	return []factor{{Instructions, i, false}, {IPC, i / cycles, true}, {Clock, cycles / u, true}}
+}
+
+// communication is C, in its factors where windows were sampled. On the ideal network of METRICS 1
+// files take as long, so the windows' SerE holds F, and C does not. Sampled windows do not show all:
+// the rest is a factor of its own.
+func communication(c, f float64, w *job.Windows, known bool) []factor {
+	if !known {
+		return []factor{{Communication, c, true}}
+	}
+	ser, te := w.Serialisation.Value/f, w.Transfer.Value
+	return []factor{{Serialisation, ser, true}, {Transfer, te, true}, {Unsampled, c / (ser * te), true}}
+}
+
+// openMP are the factors of the quotient of all threads' efficiency and MPI's: DLB's without the time
+// in MPI (METRICS 2). What threads had in MPI beside that of their ranks is the rest.
+func openMP(m *job.Metrics) []factor {
+	ser, balance, scheduling, whole := 1.0, 1.0, 1.0, 1.0
+	if h := m.Hybrid; h != nil {
+		serial := h.Useful + h.Serial
+		balanced := serial + h.Imbalance
+		ser, balance, scheduling = h.Useful/serial, serial/balanced, balanced/(balanced+h.Scheduling)
+		whole = m.Parallel / m.MPI.Parallel
+	}
+	return []factor{{OpenMPSerialisation, ser, true}, {OpenMPLoadBalance, balance, true}, {OpenMPScheduling, scheduling, true},
+		{OpenMPRest, whole / (ser * balance * scheduling), true}}
+}
+
+// logMean is the logarithmic mean of two times: what makes the parts exact.
+func logMean(a, b float64) float64 {
+	if ln := math.Log(b / a); math.Abs(ln) > 1e-6 {
+		return (b - a) / ln
+	}
+	return (a + b) / 2 * (1 - math.Pow((b-a)/(b+a), 2)/3)
+}
+
+// part is by how much a factor made the time longer, s: LMDI-I (Ang 2005), additive.
+func part(before, after factor, mean float64) Part {
+	ln := math.Log(after.value / before.value)
+	if before.divides {
+		ln = -ln
+	}
+	return Part{Code: before.code, Before: before.value, After: after.value, Seconds: mean*ln + 0} // no negative zero
+}
+
+// Name is a part for people.
+func Name(code string) string { return names[code] }
+
+var names = map[string]string{
+	Outside: "time outside MPI_Init to MPI_Finalize", Computing: "useful computing in sum", Instructions: "useful instructions", IPC: "instructions per cycle", Clock: "cycles per useful second",
+	Cores: "the number of cores", LoadBalance: "load balance", Files: "time in files", Communication: "communication efficiency",
+	Serialisation: "serialisation efficiency", Transfer: "transfer efficiency", Unsampled: "communication beside the sampled windows",
+	OpenMPLoadBalance: "load balance of threads", OpenMPScheduling: "scheduling of threads", OpenMPSerialisation: "serialisation of threads", OpenMPRest: "MPI in parallel regions",
+}

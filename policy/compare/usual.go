@@ -1,0 +1,130 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/workload"
+)
+
+// Usual is what the times of runs of the same work usually differ by: in 9 of 10 cases by less.
+type Usual struct {
+	Time float64 // longer time over the shorter, less 1; 0: not known
+	Runs int     // that it is known from
+}
+
+// Known says whether enough other runs tell it.
+func (u Usual) Known() bool { return u.Time > 0 }
+
+const (
+	// usually is how often two runs differ by less than what they usually differ by.
+	usually = 0.9
+	// fewestFree is how many degrees of freedom tell a spread: three runs on the same cores.
+	fewestFree = 2
+	// newest is how many runs are looked at: a program of last year had another spread.
+	newest = 20
+	// leastSpread is the least standard deviation of ln t that runs are taken to have: a clock, a
+	// scheduler and a network are never quieter.
+	leastSpread = 0.005
+)
+
+// hold fills in what such runs usually differ by, in all and in each part.
+func (c *Comparison) hold(before, after *job.Workload) {
+	groups := [][]job.Run{c.peers(after, &c.After)}
+	if before != nil && (after == nil || before.Key != after.Key || c.Before.Run.Cores() != c.After.Run.Cores()) {
+		groups = append(groups, c.peers(before, &c.Before))
+	}
+	runs := 0
+	for _, g := range groups {
+		runs += len(g)
+	}
+	c.Usual.Runs = runs
+	of := 1.0 // variance of Before against that of a run
+	if c.Median > 2 {
+		of = math.Pi / 2 / float64(c.Median)
+	}
+	if d, known := spread(groups, of, func(r *job.Run) float64 { return r.Elapsed }); known {
+		c.Usual.Time = math.Expm1(d)
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if d, known := spread(groups, of, func(r *job.Run) float64 { return ofRun(r, p.Code) }); known {
+			d *= c.mean
+			p.Usual = &d
+		}
+	}
+}
+
+// peers are the newest other runs that did the same work on as many cores of such a machine. The earlier
+// runs of which Before is the median count with it, and later ones do not.
+func (c *Comparison) peers(w *job.Workload, s *Side) []job.Run {
+	if w == nil {
+		return nil
+	}
+	all := slices.DeleteFunc(workload.Peers(w.Runs, &s.Run), func(r job.Run) bool {
+		a, b := workload.MachineText(&r), workload.MachineText(&c.Before.Run)
+		if c.Median > 0 {
+			return !r.Start.Before(c.After.Run.Start) || a != b
+		}
+		if s == &c.After {
+			b = workload.MachineText(&s.Run)
+		}
+		return a != b || r.JobID == c.Before.Run.JobID || r.JobID == c.After.Run.JobID
+	})
+	return all[max(0, len(all)-newest):]
+}
+
+// spread is by how much the logarithm of a figure usually differs between a run and another one, whose
+// variance is `of` times that of a run. It is not known from too few runs, or where one does not tell it.
+func spread(groups [][]job.Run, of float64, figure func(*job.Run) float64) (d float64, known bool) {
+	var squares, free float64
+	for _, g := range groups {
+		var sum, sum2 float64
+		for i := range g {
+			v := math.Log(figure(&g[i]))
+			sum, sum2 = sum+v, sum2+v*v
+		}
+		if n := float64(len(g)); n > 0 {
+			squares, free = squares+math.Max(sum2-sum*sum/n, 0), free+n-1
+		}
+	}
+	if free < fewestFree || math.IsNaN(squares) || math.IsInf(squares, 0) {
+		return 0, false
+	}
+	sd := math.Max(math.Sqrt(squares/free), leastSpread)
+	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile((1+usually)/2) * sd * math.Sqrt(1+of), true
+}
+
+// ofRun is the factor of a run, 0 where runs do not tell it. What they keep of threads does not.
+func ofRun(r *job.Run, code string) float64 {
+	k := r.Conditions
+	if k == nil {
+		k = &job.Conditions{}
+	}
+	outside := 1 - k.IOTime/(r.Elapsed*float64(r.Ranks))
+	if n := r.Counters; n != nil {
+		switch code {
+		case Instructions:
+			return float64(n.Instructions)
+		case IPC:
+			return float64(n.Instructions) / float64(n.Cycles)
+		case Clock:
+			return float64(n.Cycles) / r.Useful
+		}
+	}
+	switch {
+	case code == Computing:
+		return r.Useful
+	case r.Threads > 1:
+	case code == LoadBalance:
+		return r.Useful / float64(r.Ranks) / k.UsefulMax
+	case code == Files && r.Conditions != nil:
+		return outside
+	case code == Communication:
+		return k.UsefulMax / (r.Elapsed * outside)
+	}
+	return 0
+}
