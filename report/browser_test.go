@@ -119,6 +119,9 @@ func browserPages(t *testing.T) map[string][]byte {
 	for _, name := range []string{"scales", "sections", "weak", "hostile"} {
 		pages["workload-"+name] = workloadHTML(t, name)
 	}
+	for _, name := range []string{"mpi", "hostile"} {
+		pages["compare-"+name] = compareHTML(t, name)
+	}
 	return pages
 }
 
@@ -141,6 +144,9 @@ var visible = map[string][]string{
 	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
 	"workload-weak":     {"weak"},
 	"workload-hostile":  {"<script>"},
+
+	"compare-mpi":     {"Job 12 against job 11", "Nearly all of it is communication efficiency", "Where the difference comes from", "MPI: Open MPI v4.1.4; now MPICH 4.0.2", "halo"},
+	"compare-hostile": {"They are different programs", "<script>"},
 }
 
 // TestInBrowser opens each page in Chromium, light and dark, on a telephone and on

@@ -103,7 +103,7 @@ func placedHTML(t testing.TB) []byte {
 
 // ownLink is what a page may link to: its own content, pages beside it by an id that
 // holds nothing else, and what a shipped rule names.
-var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*|\.\.?/|https://pop-coe\.eu/.*)$`)
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*(/compare)?|\.\.?/|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
 var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}

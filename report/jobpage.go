@@ -48,6 +48,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 		p.Curves = curveHTML(study)
 		if links.Workloads != "" {
 			p.Workload = links.Workloads + study.Workload.Key
+			p.Compare = block.Joined("/", links.Job(j.DisplayID), "compare")
 		}
 	}
 	p.Advice = append(p.Advice, lineFacts(policy.LineFor(study, of)).Inert(true)...)

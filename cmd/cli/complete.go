@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,10 +45,11 @@ func Complete(c *cobra.Command, offers map[string]Offer) {
 
 // argument is the word for what a command takes, and whether it takes several.
 func argument(c *cobra.Command) (word string, several bool) {
-	for _, w := range strings.Fields(c.Use)[1:] {
+	words := strings.Fields(c.Use)[1:]
+	for i, w := range words {
 		if !strings.HasPrefix(w, "-") {
 			w = strings.Trim(w, "[]")
-			return strings.TrimSuffix(w, "..."), strings.HasSuffix(w, "...")
+			return strings.TrimSuffix(w, "..."), strings.HasSuffix(w, "...") || slices.Contains(words[i+1:], "["+w+"]")
 		}
 	}
 	return "", false

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/url"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/compare"
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -25,6 +27,9 @@ import (
 var (
 	fromTop  = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
 	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
+	// A comparison lies one folder deeper, and one of two named jobs another one.
+	fromMedian = page.Links{Home: "../../", Jobs: "../../jobs/"}
+	fromPair   = page.Links{Home: "../../../", Jobs: "../../../jobs/"}
 )
 
 // show fills in what jobeffd shows programs and in a browser, and returns what judges it: the
@@ -51,6 +56,7 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 			study, verdicts := by.Judge(found)
 			return written(func(w io.Writer) error { return views.JobHTML(w, found.Job, study, verdicts, fromPage) })
 		},
+		Compare: comparePage,
 		Workload: func(runs *job.Workload) ([]byte, error) {
 			study := workload.NewStudy(runs, nil, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
@@ -63,6 +69,26 @@ func written(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b)
 	return b.Bytes(), err
+}
+
+// comparePage writes why a job took longer than an earlier one, or why that cannot be said.
+func comparePage(before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error) {
+	var c *compare.Comparison
+	var err error
+	links := fromMedian
+	if before == nil {
+		c, err = compare.WithMedian(after, false, load)
+	} else {
+		links = fromPair
+		c, err = compare.New(before, after, false)
+	}
+	var refused *compare.Refusal
+	if errors.As(err, &refused) {
+		return written(func(w io.Writer) error { return views.NoCompareHTML(w, after.Job, refused.Why, links) })
+	} else if err != nil {
+		return nil, err
+	}
+	return written(func(w io.Writer) error { return views.CompareHTML(w, c, links) })
 }
 
 // digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Only

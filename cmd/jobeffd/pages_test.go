@@ -97,6 +97,10 @@ func TestPagesBehindNginx(t *testing.T) {
 		"not logged in":   {"", "jobs/7", []string{"X-Forwarded-User", "daemon"}, 401, ""},
 		"no user here":    {"stranger", "jobs/7", nil, 401, "is no user of this machine"},
 		"unknown path":    {"daemon", "jobs", nil, 404, ""},
+		"comparison":      {"daemon", "jobs/7/compare", nil, 200, `<h1>Job <a href="../../jobs/7">7</a></h1>`},
+		"with itself":     {"daemon", "jobs/7/compare/7", nil, 200, "Job 7 cannot be compared with itself."},
+		"with another's":  {"daemon", "jobs/8/compare/7", nil, 404, "job 8 was not found"},
+		"another's with":  {"daemon", "jobs/7/compare/8", nil, 404, "job 8 was not found"},
 		"no job's number": {"daemon", "jobs/x", nil, 400, "is not a job id"},
 	} {
 		status, text, header := get(q.user, q.path, q.header...)

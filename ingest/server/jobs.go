@@ -48,15 +48,21 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 // findJob reads the job that a request names in its path and ?attempt=, and the workload of its main
 // execution, if it has one.
 func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload, e *refusal) {
-	ref, err := job.ParseJobID(r.PathValue("id"))
-	if err != nil {
-		return nil, &refusal{Status: http.StatusBadRequest, Message: err.Error()}
-	}
 	run := 0
 	if text := r.URL.Query().Get("attempt"); text != "" {
+		var err error
 		if run, err = strconv.Atoi(text); err != nil || run < 1 {
 			return nil, badQuery("attempt", text, "a number from 1")
 		}
+	}
+	return s.jobOf(r, by, r.PathValue("id"), run)
+}
+
+// jobOf is findJob of an id and an attempt; 0: the last one.
+func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *job.JobAndWorkload, e *refusal) {
+	ref, err := job.ParseJobID(id)
+	if err != nil {
+		return nil, &refusal{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	v := by.Viewer
 	found = &job.JobAndWorkload{Step: ref.Step != ""}

@@ -27,6 +27,9 @@ func (s *Server) servePages(p Pages) {
 	}
 	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
 	route("/jobs/{id}", p.Job != nil, []string{"attempt"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
+	comparePage := func(r *http.Request, by viewer) ([]byte, *refusal) { return s.comparePage(r, by, p) }
+	route("/jobs/{id}/compare", p.Compare != nil, nil, comparePage)
+	route("/jobs/{before}/compare/{id}", p.Compare != nil, nil, comparePage)
 	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
 	for path, more := range p.More {
 		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
@@ -111,6 +114,27 @@ func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal)
 		return nil, e
 	}
 	return made(p.Job(found))
+}
+
+// comparePage compares a job with that before it in the path, or else with what p.Compare finds.
+func (s *Server) comparePage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
+	after, e := s.findJob(r, by)
+	if e != nil {
+		return nil, e
+	}
+	var before *job.JobAndWorkload
+	if id := r.PathValue("before"); id != "" {
+		if before, e = s.jobOf(r, by, id, 0); e != nil {
+			return nil, e
+		}
+	}
+	return made(p.Compare(before, after, func(run *job.Run) (*job.JobAndWorkload, error) {
+		found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
+		if e != nil {
+			return nil, errors.New(e.Message)
+		}
+		return found, nil
+	}))
 }
 
 func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {

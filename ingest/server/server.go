@@ -264,7 +264,9 @@ type Pages struct {
 	Jobs     func(*job.JobList) ([]byte, error)
 	Job      func(*job.JobAndWorkload) ([]byte, error)
 	Workload func(*job.Workload) ([]byte, error)
-	More     map[string]Page // further ones by their path, "/digest"
+	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
+	Compare func(before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
+	More    map[string]Page // further ones by their path, "/digest"
 }
 
 // Page is a further page. Make asks the store itself, for no more than the viewer may see. Its

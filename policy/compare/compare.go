@@ -4,7 +4,7 @@
 // report writes the comparison, and cmd asks for the jobs.
 //
 //  1. New refuses jobs of which nothing can be said, and different work, with the reason
-//  2. factors.go takes the time apart: the parts add up to the difference (METRICS 8)
+//  2. factors.go takes the time apart: the parts add up to the difference (METRICS 9)
 //  3. usual.go holds each part against the spread of the workload's other runs
 //  4. changed.go lists what changed, and the calls and sections that grew
 package compare
@@ -104,6 +104,9 @@ func New(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
 // compared is New; the earlier job is the median of so many.
 func compared(before, after *job.JobAndWorkload, median int, force bool) (*Comparison, error) {
 	c := &Comparison{Median: median}
+	if a, b := before.Job, after.Job; a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt {
+		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", b.DisplayID)}
+	}
 	for _, one := range []struct {
 		to   *Side
 		from *job.JobAndWorkload
@@ -112,9 +115,6 @@ func compared(before, after *job.JobAndWorkload, median int, force bool) (*Compa
 		if *one.to, err = sideOf(one.from); err != nil {
 			return nil, err
 		}
-	}
-	if sameAttempt(c.Before.Job, c.After.Job) {
-		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", c.After.Job.DisplayID)}
 	}
 	if c.Different = c.unlike(); c.Different != "" && !force {
 		return nil, &Refusal{c.Different, true}
@@ -128,10 +128,6 @@ func compared(before, after *job.JobAndWorkload, median int, force bool) (*Compa
 	c.grow()
 	c.doubt()
 	return c, nil
-}
-
-func sameAttempt(a, b *job.Job) bool {
-	return a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt
 }
 
 // sideOf is a job's side; the error is why nothing can be said of it at all.

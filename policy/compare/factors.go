@@ -8,7 +8,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// The codes of parts: what a run's time is made of (METRICS 8).
+// The codes of parts: what a run's time is made of (METRICS 9).
 const (
 	Outside             = "outside"      // T_out, a term
 	Computing           = "computing"    // U
@@ -127,7 +127,7 @@ func part(before, after factor, mean float64) Part {
 func Name(code string) string { return names[code] }
 
 var names = map[string]string{
-	Outside: "time outside MPI_Init to MPI_Finalize", Computing: "useful computing in sum", Instructions: "useful instructions", IPC: "instructions per cycle", Clock: "cycles per useful second",
+	Outside: "time outside of the program", Computing: "useful computing in sum", Instructions: "useful instructions", IPC: "instructions per cycle", Clock: "cycles per useful second",
 	Cores: "the number of cores", LoadBalance: "load balance", Files: "time in files", Communication: "communication efficiency",
 	Serialisation: "serialisation efficiency", Transfer: "transfer efficiency", Unsampled: "communication beside the sampled windows",
 	OpenMPLoadBalance: "load balance of threads", OpenMPScheduling: "scheduling of threads", OpenMPSerialisation: "serialisation of threads", OpenMPRest: "MPI in parallel regions",

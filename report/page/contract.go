@@ -18,6 +18,7 @@ type Job struct {
 	Options  []Part       // core counts to choose from
 	Curves   []template.HTML
 	Workload string // address of its workload's page; ""
+	Compare  string // address of the page that compares it with its workload's earlier runs; ""
 
 	Facts         []block.Fact
 	Tree          []TreeLine   // POP's efficiencies
@@ -77,4 +78,13 @@ type Jobs struct {
 	Frame
 	Heading, Empty string
 	Jobs           *Table
+}
+
+// Compare is what the template of a comparison of two jobs reads.
+type Compare struct {
+	Frame
+	Before, After Cell // the jobs' ids
+	Verdict       block.Headline
+	Facts         []block.Fact
+	Parts         []Part // where the difference comes from, what changed, what grew
 }

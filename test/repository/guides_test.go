@@ -201,7 +201,7 @@ func TestAPIIsWhole(t *testing.T) {
 		}
 	}
 	fields := map[string]bool{}
-	for _, printed := range []any{document.Job{}, document.Workload{}, document.Digest{}} {
+	for _, printed := range []any{document.Job{}, document.Workload{}, document.Digest{}, document.Comparison{}} {
 		jsonFields(reflect.TypeOf(printed), fields)
 	}
 	for name := range fields {

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/policy/compare"
+	"jobeff/report"
+	"jobeff/report/document"
+	"jobeff/report/page"
+)
+
+const compareHelp = `jobeff compare says why a run took longer than another one of the same work. The
+difference is taken apart: time outside the MPI program, useful computing, load
+balance, files, communication, and OpenMP's. The parts add up to it. Each is held
+against what such runs usually differ by. Below stands what changed: the build, the
+MPI library, the nodes and more, and the calls and sections that took longer.
+
+With two jobs, the first is the earlier one. With one, it is compared with the run
+in the middle of its workload's earlier ones on as many cores.
+
+Jobs that did other work are refused, with the reason; --force shows them as what
+they are.`
+
+// compareFlags are the flags of jobeff compare.
+type compareFlags struct {
+	json, force bool
+	html        string
+}
+
+func (p *program) compareCommand() *cobra.Command {
+	var flags compareFlags
+	c := &cobra.Command{
+		Use:   "compare JOBID [JOBID]",
+		Short: "Say why a run took longer than another one",
+		Long:  compareHelp,
+		Example: `  jobeff compare 123 456        why job 456 took longer than job 123
+  jobeff compare 456            … than its workload's earlier runs
+  jobeff compare 123 456 --html why.html`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) < 1 || len(args) > 2:
+				return cli.Usagef("jobeff compare takes one job or two, not %d: see jobeff compare --help", len(args))
+			case flags.html != "" && flags.json:
+				return cli.Usagef("jobeff compare writes a page (--html) or JSON (--json), not both")
+			}
+			for _, id := range args {
+				if _, err := job.ParseJobID(id); err != nil {
+					return cli.Usage(err)
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.compare(cmd.Context(), args, flags) },
+	}
+	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
+	c.Flags().StringVar(&flags.html, "html", "", "write a page to the new `FILE`; - is standard output")
+	c.Flags().BoolVar(&flags.force, "force", false, "compare different work, too")
+	return c
+}
+
+// compare compares the last job of args with the one before it, or with the median of its workload's
+// earlier runs.
+func (p *program) compare(ctx context.Context, args []string, flags compareFlags) error {
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	compared, err := compareJobs(ctx, c, args, flags.force)
+	var refused *compare.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Force:
+		return fmt.Errorf("%w\njobeff compare --force shows them as what they are", err)
+	case err != nil:
+		return err
+	case flags.json:
+		return document.WriteComparison(p.stdout, compared)
+	case flags.html != "":
+		return p.save(flags.html, func(w io.Writer) error { return report.CompareHTML(w, compared, page.Links{}) })
+	}
+	return report.Compare(p.stdout, compared, p.options())
+}
+
+func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool) (*compare.Comparison, error) {
+	after, err := c.Job(ctx, ids[len(ids)-1])
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 1 {
+		return compare.WithMedian(after, force, func(r *job.Run) (*job.JobAndWorkload, error) { return c.Job(ctx, r.DisplayID) })
+	}
+	before, err := c.Job(ctx, ids[0])
+	if err != nil {
+		return nil, err
+	}
+	return compare.New(before, after, force)
+}
