@@ -69,9 +69,10 @@ type CoreHours struct {
 // Fields that only the runs of a job's workload tell.
 var (
 	curveFields    = []string{"n_fast", "n_eff"}
-	workloadFields = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
+	coreFields     = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
+	workloadFields = slices.Concat(coreFields, []string{"slower_than_before", "compare"})
 	// adviceFields are those whose flag a core count answers.
-	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
+	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, coreFields...)
 )
 
 // workload fills in what the other runs of the job's workload tell.
@@ -106,6 +107,9 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	than := s.Against(n)
 	if c.PastInflexion, c.NearInflexion = than.Past, s.Near(n); than.Past {
 		c.FastestCores, c.SlowerBy = than.Than, than.Slower
+	}
+	if step := s.Slower(); step != nil {
+		c.SlowerThan, c.Compare = step.Factor.Value-1, "jobeff compare "+step.Before.DisplayID+" "+s.Mine.DisplayID
 	}
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
@@ -158,5 +162,5 @@ func estimated(c *Case, field string, count curve.CoreCount) float64 {
 
 var (
 	// judgedFields speak of how well the job ran, or of how much it lost.
-	judgedFields = slices.Concat(efficiencyFields, adviceFields, usedFields, []string{"unused_nodes", "nodes_used", "cause"})
+	judgedFields = slices.Concat(efficiencyFields, adviceFields, usedFields, []string{"unused_nodes", "nodes_used", "cause", "slower_than_before"})
 )

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
@@ -111,6 +113,36 @@ func TestTriesCores(t *testing.T) {
 		if !d.PastInflexion || len(d.FewRuns) != c.want {
 			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
+	}
+}
+
+// TestBecameSlower: where the site asks, a job is flagged as long as its runs are slower than before,
+// with the command that tells why.
+func TestBecameSlower(t *testing.T) {
+	asked := etc.Default().Rules
+	asked = slices.DeleteFunc(asked, func(r etc.Rule) bool { return r.Name != "became-slower" })
+	asked[0].Enabled = true
+	rules, err := Compile(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []job.Run
+	for i := range 18 {
+		runs = append(runs, run(uint32(i+1), 4, 700+float64(i%3)+70*float64(i/13), 600))
+	}
+	for at, want := range map[int]Outcome{12: Passed, 13: Flagged, 17: Flagged} {
+		j := jobOf(runs[at])
+		j.Elapsed = time.Hour
+		v := rules.Judge(j, studyOf(j, runs...))[0]
+		if v.Outcome != want || want == Flagged && !strings.HasPrefix(v.Text, "lmp takes 10 % longer than before on 4 cores. What makes the difference: jobeff compare ") || v.Recommended != nil {
+			t.Errorf("run %d: %+v", at, v)
+		}
+		if want == Flagged && !strings.HasSuffix(v.Text, fmt.Sprintf(" %d", at+1)) {
+			t.Errorf("run %d: %s", at, v.Text)
+		}
+	}
+	if v := rules.Judge(jobOf(runs[17]), nil)[0]; v.Outcome != CannotTell {
+		t.Errorf("without its runs: %+v", v)
 	}
 }
 

@@ -42,6 +42,8 @@ type Fields struct {
 	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of the run time on these cores was overhead, in two jobs or more; other core counts were run, too, and none of more cores was faster."`
 	FastestCores  int     `expr:"fastest_cores" doc:"The core count of the workload's runs with the shortest time."`
 	SlowerBy      float64 `expr:"slower_by" doc:"How much longer the job's core count took than fastest_cores, as a fraction: 0.1 is 10 %."`
+	SlowerThan    float64 `expr:"slower_than_before" doc:"How much longer the workload's runs on as many cores take since some run before the job, surely, as a fraction; 0: they do not."`
+	Compare       string  `expr:"compare" doc:"The command that compares the job with the median run before that; empty: slower_than_before is 0."`
 	NFast         float64 `expr:"n_fast" doc:"Cores with the shortest time, from the workload's curve; known where more were measured to be slower."`
 	NEff          float64 `expr:"n_eff" doc:"The most cores that keep a parallel efficiency of 0.8, from the workload's curve."`
 

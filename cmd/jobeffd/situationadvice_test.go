@@ -127,6 +127,22 @@ var changes = []situation{
 	{name: "another executable, and CPUs that somebody else used", ago: 7, earlier: rebuilt, says: []string{"digest: That need not be the cause: their ranks had a CPU for 50 %"}, jobs: "64 t=10800,10700,10900 pe=.60 build=new busy=.50"},
 }
 
+// slowed are 8 even runs, and then 5 that take a tenth longer.
+const slowed = `
+64 t=7200,7210,7190,7205,7195,7200,7210,7190 pe=.90
+64 t=7920,7930,7910,7925,7915 pe=.82`
+
+// slower is what is told of runs that became slower with the same software.
+var slower = []situation{
+	{name: "runs became slower", jobs: slowed, says: []string{`digest: takes 10 % longer on 64 cores since .*[(]90 %: [\d, to%]+; 5 runs against 8[)], with the same executable and MPI library[.] Why: jobeff compare \d+ \d+`}, never: []string{"mail: .", "job: longer than before"}},
+	{name: "runs became slower, and the site tells their owner", mails: 1, jobs: slowed, rules: "[[rule]]\nname = \"became-slower\"\nenabled = true\n",
+		says: []string{"mail: takes 10 % longer than before on 64 cores", `mail: jobeff compare \d+ \d+`, `job: jobeff compare \d+ \d+`, `page: jobeff compare \d+ \d+`}},
+	{name: "runs became slower, and then the executable changed", says: []string{"digest: longer since its executable changed"}, never: []string{"digest: with the same executable"}, jobs: `
+64 t=7200,7210,7190,7205,7195,7200,7210,7190 pe=.90 build=old name=prod
+64 t=7920,7930,7910,7925,7915 pe=.82 build=new name=prod`},
+	{name: "runs that differ as much at any time", never: []string{"digest: Why: jobeff compare"}, jobs: "64 t=7200,7900,7190,7905,7195,7900,7210,7990,7200,7920,7930,7910,7925 pe=.82"},
+}
+
 // uneven lost most to one rank, and no fewer cores are known to mend that.
 const uneven = "256 t=14400,14300,14500 pe=.40 lb=.45 slow=rank prog=tilted"
 

@@ -98,6 +98,7 @@ type Facts struct {
 	// The rest is of the later of TwoWeeks only.
 	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
+	Series   [][]Run         `json:"series,omitempty"`   // the newest runs of a workload on one core count that ran in the span, oldest first
 	Alarms   []Alarm         `json:"alarms,omitempty"`   // that were up, in a digest of all accounts
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
 }

@@ -208,6 +208,8 @@ const (
 	lineageRuns   = 400                     // are kept, of one executable half as many
 	lineageBefore = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
 	toldBefore    = 26 * 7 * 24 * time.Hour // how far back advice is followed
+	mostSeries    = 200                     // workloads on one core count
+	seriesRuns    = 60                      // their newest runs
 	mostTold      = 100
 	mostFollowed  = 1000 // runs of each since
 )
@@ -217,7 +219,7 @@ const (
 func (s *Store) comparisons(ctx context.Context, f *job.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
 	for what, read := range map[string]func(context.Context, span, *job.Facts) error{
-		"workloads": s.heavy, "executables": s.lineages, "advice": s.advised} {
+		"workloads": s.heavy, "executables": s.lineages, "series": s.series, "advice": s.advised} {
 		if err := read(ctx, p, f); err != nil {
 			return fmt.Errorf("store: comparing %s: %w", what, unavailable(err))
 		}
@@ -338,6 +340,36 @@ func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 		}
 	}
 	return nil
+}
+
+// busySeries finds the workloads and core counts with the most core-hours in the span.
+const busySeries = `SELECT w.workload_key, w.cores FROM workload_runs w WHERE w.start_us >= ? AND w.start_us < ? AND w.ended = 1
+		GROUP BY w.workload_key, w.cores ORDER BY sum(w.used_core_hours) DESC, w.workload_key, w.cores LIMIT ?`
+
+// runsOfSeries selects the runs of one of them up to a time, with their MPI libraries.
+var runsOfSeries = selectRun + `(SELECT e.mpi FROM executions e WHERE e.cluster = w.cluster AND e.job_id = w.job_id AND e.attempt = w.attempt AND e.execution = w.execution)
+		FROM workload_runs` + withJob + ` WHERE w.workload_key = ? AND w.cores = ? AND w.start_us < ?`
+
+func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
+	var keys [][]any
+	err := s.eachRow(ctx, busySeries, []any{p.from.UnixMicro(), p.to.UnixMicro(), mostSeries}, func(rows *sql.Rows) error {
+		var key string
+		var cores int
+		err := rows.Scan(&key, &cores)
+		keys = append(keys, []any{key, cores, p.to.UnixMicro()})
+		return err
+	})
+	where, args := p.among("r.account")
+	for _, one := range keys {
+		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), seriesRuns))
+		if err != nil {
+			return err
+		}
+		if len(runs) > 0 {
+			f.Series = append(f.Series, runs)
+		}
+	}
+	return err
 }
 
 // manyRuns reads runs newest first and returns them oldest first.

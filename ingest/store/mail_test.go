@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -263,6 +264,47 @@ func TestLineages(t *testing.T) {
 	}
 	if d := cmp.Diff(map[string]int{"b1 MPICH 4.0.2": 4, "b2 MPICH 4.0.2": lineageRuns / 2, "b2 MPICH 4.1.1": 3}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestSeries: the newest runs up to the week's end of what ran in it, on each core count, with their MPI
+// library.
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var jobs []*job.Job
+	ran := func(hour int, args, account string) {
+		r := nodeReport(uint32(1000+len(jobs)), 1, "a", time.Duration(hour)*time.Hour)
+		e := &r.Executions[0]
+		e.Executable, e.BuildID, e.MPI, e.MPIVersion, e.ArgsHash, e.InputHash = "/bin/lmp", "b1", "MPICH", "MPICH Version:      4.0.2", args, "bb"
+		var m job.JobMerger
+		m.Add(r)
+		j := m.Job()
+		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
+		jobs = append(jobs, j)
+	}
+	for range seriesRuns {
+		ran(-50, "aa", "chem")
+	}
+	ran(1, "aa", "chem")
+	ran(2, "aa", "chem")
+	ran(30, "aa", "chem") // after the span
+	ran(-50, "cc", "chem")
+	if err := s.AddJobs(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	for accounts, want := range map[string]int{"": 1, "chem": 1, "bio": 0} {
+		f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
+		if err := s.comparisons(ctx, f, strings.Fields(accounts)); err != nil || len(f.Series) != want {
+			t.Fatalf("%q: %v, %d series", accounts, err, len(f.Series))
+		}
+		if want == 0 {
+			continue
+		}
+		runs := f.Series[0]
+		if last := runs[len(runs)-1]; len(runs) != seriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
+			t.Errorf("%d runs, the last %+v", len(runs), last)
+		}
 	}
 }
 

@@ -282,6 +282,8 @@ func plannedQueries(t *testing.T) []string {
 		dueMails,
 		programHours + " GROUP BY e.executable",
 		runsOfLineage,
+		busySeries,
+		runsOfSeries + " ORDER BY w.start_us DESC LIMIT ?",
 		coreCounts,
 		runsOnCores + newestRuns,
 		runsOfAttempt,

@@ -36,6 +36,7 @@ type Digest struct {
 	SavingsSum                   *curve.Estimate     // hours of Savings together; nil: there are none
 	Losses                       []Loss              // the largest without advice
 	Changes                      []workload.Change   // of executables; the ones that cost most first
+	Steps                        []workload.Step     // workloads whose runs became slower; the most first
 	Followed                     []workload.Followed // what advice saved; most in the week first
 	MoreFollowed                 int
 	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
@@ -87,6 +88,11 @@ func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 		return cmp.Or(cmp.Compare(b.Worse(), a.Worse()), cmp.Compare(b.Hours, a.Hours))
 	})
 	d.Changes = d.Changes[:min(len(d.Changes), digestChanges)]
+	for _, runs := range this.Series {
+		d.Steps = append(d.Steps, workload.StepsBetween(runs, this.From, this.To)...)
+	}
+	slices.SortStableFunc(d.Steps, func(a, b workload.Step) int { return cmp.Compare(b.Factor.Value, a.Factor.Value) })
+	d.Steps = d.Steps[:min(len(d.Steps), digestChanges)]
 	for i := range this.Told {
 		if f := workload.FollowAdvice(&this.Told[i], this.From, this.To); f != nil && (math.Abs(f.Week.Least().Value) >= LeastTold || math.Abs(f.Ever.Least().Value) >= LeastTold) {
 			d.Followed = append(d.Followed, *f)

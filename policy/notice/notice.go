@@ -71,7 +71,7 @@ type NoticeSettings struct {
 	LeastCoreHours float64       // that a notice is sure to save
 	LeastShare     float64       // … as a part of what its user used since the last one
 	WithoutLine    bool          // tells of what has no line to try, too
-	Asked          []string      // rules whose text is the site's own: these are told in any case
+	Asked          []string      // rules whose text is the site's own, or that it switched on: these are told in any case
 }
 
 // SettingsOf are those of a configuration.
@@ -81,7 +81,7 @@ func SettingsOf(cfg *etc.Config) NoticeSettings {
 	shipped := etc.Default().Rules
 	for _, r := range cfg.Rules {
 		ours := slices.IndexFunc(shipped, func(s etc.Rule) bool { return s.Name == r.Name })
-		if ours < 0 && r.Text != "" || ours >= 0 && shipped[ours].Text != r.Text {
+		if ours < 0 && r.Text != "" || ours >= 0 && (shipped[ours].Text != r.Text || r.Enabled && !shipped[ours].Enabled) {
 			s.Asked = append(s.Asked, r.Name)
 		}
 	}

@@ -22,6 +22,7 @@ type Digest struct {
 	Savings   []Saving    `json:"savings"` // the biggest
 	Losses    []Loss      `json:"losses"`  // the largest without advice
 	Changes   []Change    `json:"changes"` // of executables and MPI libraries
+	Steps     []Slower    `json:"steps"`   // of workloads whose runs became slower
 	Followed  []Followed  `json:"followed"`
 	Alarms    []job.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
 }
@@ -84,6 +85,23 @@ type Change struct {
 	Beside     string    `json:"beside"`     // what else differs, or may; "": nothing
 }
 
+// Slower is since when the runs of a workload on one core count are slower.
+type Slower struct {
+	Name       string    `json:"name"`
+	User       string    `json:"user"`
+	Account    string    `json:"account"`
+	Cores      int       `json:"cores"`
+	Since      time.Time `json:"since"`
+	Runs       int       `json:"runs"`
+	RunsBefore int       `json:"runs_before"`
+	Level      float64   `json:"level"`
+	Time       float64   `json:"time"` // since / before - 1
+	TimeLow    float64   `json:"time_low"`
+	TimeHigh   float64   `json:"time_high"`
+	Before     string    `json:"id_before"` // of the median run before
+	Job        string    `json:"id"`        // of that by which it was sure
+}
+
 // Followed is what advice saved: against the runs before it, and against those since on the cores of
 // before.
 type Followed struct {
@@ -115,7 +133,7 @@ type Saved struct {
 // WriteDigest writes a digest as a Digest.
 func WriteDigest(w io.Writer, d *notice.Digest) error {
 	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
-		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...)}
+		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...)}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
@@ -128,6 +146,11 @@ func WriteDigest(w io.Writer, d *notice.Digest) error {
 		c := &d.Changes[i]
 		out.Changes = append(out.Changes, Change{Name: c.Name, User: c.User, Account: c.Account, Job: c.Job, OldBuild: c.Old, Build: c.New, OldMPI: c.OldMPI, MPI: c.NewMPI, Since: c.Since,
 			Runs: c.Runs, RunsBefore: c.RunsBefore, Level: c.Level, Time: c.Factor.Value - 1, TimeLow: c.Factor.Low - 1, TimeHigh: c.Factor.High - 1, Hours: c.Hours, Beside: c.Beside})
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		out.Steps = append(out.Steps, Slower{Name: s.Name(), User: s.Last.User, Account: s.Last.Account, Cores: s.Last.Cores(), Since: s.First.Start, Runs: s.Runs, RunsBefore: s.Earlier,
+			Level: s.Level, Time: s.Factor.Value - 1, TimeLow: s.Factor.Low - 1, TimeHigh: s.Factor.High - 1, Before: s.Before.DisplayID, Job: s.Last.DisplayID})
 	}
 	for i := range d.Followed {
 		f := &d.Followed[i]

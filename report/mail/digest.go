@@ -55,6 +55,9 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 	for i := range d.Changes {
 		data.Changes = append(data.Changes, changeText(&d.Changes[i], site.Zone))
 	}
+	for i := range d.Steps {
+		data.Changes = append(data.Changes, stepText(&d.Steps[i], site.Zone))
+	}
 	followed(data, &d, site.Zone)
 	return data
 }
@@ -184,6 +187,14 @@ func changeText(c *workload.Change, zone *time.Location) string {
 		text += " That need not be the cause: " + c.Beside + "."
 	}
 	return text
+}
+
+// stepText says since when the runs of a workload are slower, and what tells why.
+func stepText(s *workload.Step, zone *time.Location) string {
+	change := s.Factor.Value - 1
+	return fmt.Sprintf("%s of %s takes %s on %s since %s (%s: %s; %s against %s), with the same executable and MPI library. Why: jobeff compare %s %s",
+		s.Name(), s.Last.User, figure.Change(change), figure.Counted(s.Last.Cores(), "core"), s.First.Start.In(zone).Format("2 January"), figure.Percent(s.Level),
+		figure.ChangeInterval(change, s.Factor.Low-1, s.Factor.High-1), figure.Counted(s.Runs, "run"), figure.Count(s.Earlier), s.Before.DisplayID, s.Last.DisplayID)
 }
 
 // changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".

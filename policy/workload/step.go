@@ -1,0 +1,171 @@
+package workload
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat/combin"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+)
+
+// Step says that the runs of a workload on one core count became slower from some run on, and stayed
+// so (METRICS 8).
+type Step struct {
+	Before  job.Run        // the run with the median time of those before
+	First   job.Run        // the first slower one
+	Last    job.Run        // that by which it was sure
+	Runs    int            // slower ones, First to Last
+	Earlier int            // runs that these were compared with
+	Factor  curve.Estimate // time since / before
+	Level   float64        // of the interval
+}
+
+// Name is the program's name.
+func (s *Step) Name() string { return filepath.Base(s.Last.Executable) }
+
+const (
+	// stepChance: in so large a part of series in which nothing changes a step may be seen, however
+	// often they are looked at.
+	stepChance = 0.05
+	// fewestBefore and mostBefore are how many runs before a step are compared, runsSince how many since.
+	fewestBefore, mostBefore = 6, 30
+	runsSince                = 5
+	// leastNoise is the least standard deviation of ln t that a series is taken to have.
+	leastNoise = 0.005
+)
+
+// Steps finds where a series of runs became slower: runs of one workload on one core count, in any
+// order. Programs and libraries that changed are CompareExecutables'.
+func Steps(runs []job.Run) (all []Step) {
+	runs = series(runs)
+	from := 0 // of the series since the last step
+	for n := fewestBefore + runsSince; n <= len(runs); n++ {
+		split := n - runsSince
+		if split-from < fewestBefore {
+			continue
+		}
+		before, since := runs[max(from, split-mostBefore):split], runs[split:n]
+		if s := stepBetween(before, since, n); s != nil {
+			from = split
+			if sameSoftware(&s.Before, &s.First) {
+				all = append(all, *s)
+			}
+		}
+	}
+	return all
+}
+
+// series are the runs that can show a step, in the order of their starts: those in the mix of the
+// newest. Runs of one job share its nodes and its hour, so the first of each counts.
+func series(runs []job.Run) []job.Run {
+	runs, _ = pointsAmong(runs)
+	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
+	if len(runs) == 0 {
+		return nil
+	}
+	ranks := runs[len(runs)-1].Ranks
+	runs = slices.DeleteFunc(runs, func(r job.Run) bool { return r.Ranks != ranks })
+	return slices.CompactFunc(runs, func(a, b job.Run) bool { return a.Cluster == b.Cluster && a.JobID == b.JobID })
+}
+
+// stepBetween is the step between runs, nil where there may be none. The newest of them is number n of
+// its series. Each n has its part of stepChance, and these add up to it.
+func stepBetween(before, since []job.Run, n int) *Step {
+	a, b := logTimes(before), logTimes(since)
+	const first = fewestBefore + runsSince
+	part := stepChance * (first - 1) / float64(n) / float64(n-1)
+	half := (curve.Median(a) + curve.Median(b)) / 2
+	if slices.Min(b) <= half || meanOf(b)-meanOf(a) < math.Log(leastChange) || // all since are slow: the step lies between these runs
+		rankChance(a, b) > part || stepsApart(before, since) > math.Log1p(sameWork) {
+		return nil
+	}
+	return &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel}
+}
+
+// rankChance is the chance that, of runs in any order, the last ones rank so high in time: the exact
+// distribution of Mann and Whitney's U, whatever the times' own. Equal times count as falls.
+func rankChance(before, since []float64) float64 {
+	k, m, u := len(before), len(since), 0
+	for _, a := range before {
+		for _, b := range since {
+			if a >= b {
+				u++
+			}
+		}
+	}
+	// ways[i][v]: in which i of the later runs and those earlier ones that were added have U = v
+	ways := make([][]float64, m+1)
+	for i := range ways {
+		ways[i] = make([]float64, u+1)
+		ways[i][0] = 1
+	}
+	for range k {
+		for i := range ways {
+			for v := u; v >= 0; v-- { // the longest of them all is an earlier run, or a later one
+				if v < i {
+					ways[i][v] = 0
+				} else {
+					ways[i][v] = ways[i][v-i]
+				}
+			}
+			for v := range ways[i] {
+				if i > 0 {
+					ways[i][v] += ways[i-1][v]
+				}
+			}
+		}
+	}
+	sum := 0.0
+	for _, w := range ways[m] {
+		sum += w
+	}
+	return sum / combin.GeneralizedBinomial(float64(k+m), float64(m))
+}
+
+// slower is how much longer the later runs took in the mean of ln t, with its interval.
+func slower(a, b []float64) curve.Estimate {
+	sa, fa := squaresOf(a)
+	sb, fb := squaresOf(b)
+	rise, noise := meanOf(b)-meanOf(a), math.Max(math.Sqrt((sa+sb)/(fa+fb)), leastNoise)
+	half := distuv.StudentsT{Sigma: 1, Nu: fa + fb}.Quantile((1+changeLevel)/2) * noise * math.Sqrt(1/float64(len(a))+1/float64(len(b)))
+	return curve.Estimate{Value: math.Exp(rise), Low: math.Exp(rise - half), High: math.Exp(rise + half)}
+}
+
+// medianRun is the run in the middle by time, of two the shorter.
+func medianRun(runs []job.Run) job.Run {
+	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b job.Run) int {
+		if a.Elapsed < b.Elapsed {
+			return -1
+		}
+		return 1
+	})
+	return sorted[(len(sorted)-1)/2]
+}
+
+// Slower is the last step of the runs on as many cores as the studied job's, if its run is one since
+// then and the runs are slow still; nil: there is none.
+func (s *Study) Slower() *Step {
+	if s.Mine == nil {
+		return nil
+	}
+	on := s.on(s.Mine.Cores()).runs
+	all := Steps(on)
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1]
+	if s.Mine.Start.Before(last.First.Start) || s.Mine.Elapsed < math.Sqrt(last.Factor.Value)*last.Before.Elapsed {
+		return nil
+	}
+	return &last
+}
+
+// StepsBetween are the steps of a series that were sure from one of its runs in a span on.
+func StepsBetween(runs []job.Run, from, to time.Time) []Step {
+	return slices.DeleteFunc(Steps(runs), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
+}
