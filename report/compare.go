@@ -53,7 +53,7 @@ func compareHeadline(c *compare.Comparison) block.Headline {
 	if c.Nothing() {
 		said[0] += ": nothing happened"
 	} else {
-		said = append(said, block.Notes(mostlyText(c), outlierText(c))...)
+		said = append(said, block.Notes(mostlyText(c), outlierText(c), lackedText(c))...)
 	}
 	h := block.Headline{Text: strings.Join(said, ". ") + "."}
 	h.Bad = !c.Nothing() && c.Longer() > 0
@@ -196,6 +196,15 @@ func outlierText(c *compare.Comparison) string {
 		said = append(said, fmt.Sprintf("%s computed %s %s, the others %s", upperFirst(g.Name), thanText(g.Share()), where, figure.Change(g.Others)))
 	}
 	return strings.Join(said, ". ")
+}
+
+// lackedText says that ranks waited for CPUs, which makes computing seem longer.
+func lackedText(c *compare.Comparison) string {
+	at := slices.IndexFunc(c.Changed, func(one compare.Change) bool { return one.What == compare.WaitedForCPU })
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf("Its threads waited for a CPU in %s, in %s before: that counts as computing", c.Changed[at].After, c.Changed[at].Before)
 }
 
 // signed writes a difference of times with its sign.

@@ -72,6 +72,14 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 		e.MPI, e.MPIVersion, e.BuildID, e.Nodes[1].Node = "MPICH", "MPICH 4.0.2", "dd33ee44ff", "n7"
 		halo(e, 200)
 	}
+	loaded := func(id uint32, queue, useful float64) *job.JobAndWorkload {
+		return compared(id, func(e *job.Execution) {
+			for i := range e.Nodes {
+				n := &e.Nodes[i]
+				n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum, ThreadSpan: n.ElapsedSum, Queue: time.Duration(queue * float64(n.ElapsedSum)), Busy: n.Ranks, CPUList: "0-1"}
+			}
+		}, evenly(8, work{useful, 8})...)
+	}
 	few := compared(12, nil, evenly(8, work{90, 8})...)
 	few.Workload.Runs = few.Workload.Runs[:1]
 	alone := before()
@@ -89,6 +97,7 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 		"faster":    new(compared(11, nil, slow...), compared(12, nil, evenly(8, work{80, 7})...), false),
 		"alone":     new(alone, func() *job.JobAndWorkload { few.Job.Elapsed += 20 * time.Second; return few }(), false),
 		"forced":    new(before(), compared(12, func(e *job.Execution) { e.Classes[0].Count *= 2 }, evenly(8, work{180, 16})...), true),
+		"shared":    new(loaded(11, 0, 90), loaded(12, 0.25, 112), false),
 		"cores":     new(before(), compared(12, nil, evenly(4, work{175, 10})...), false),
 		"hostile":   new(before(), hostileJob, true),
 	}

@@ -17,6 +17,9 @@ import (
 // Change is what a run had, and what the later one had.
 type Change struct{ What, Before, After string }
 
+// WaitedForCPU is the Change of ranks that lacked CPUs.
+const WaitedForCPU = "Waited for a CPU"
+
 // Grown is a call, a section, a node or ranks that took another time. Times are s.
 type Grown struct {
 	Name          string
@@ -229,7 +232,7 @@ func lacks(before, after *Side) (all []Change) {
 		what string
 		of   func(*job.Load) float64
 	}{
-		{"Waited for a CPU", func(l *job.Load) float64 { return l.Queue.Seconds() / l.ThreadSpan.Seconds() }},
+		{WaitedForCPU, func(l *job.Load) float64 { return l.Queue.Seconds() / l.ThreadSpan.Seconds() }},
 		{"Slept outside MPI", func(l *job.Load) float64 { return l.Slept.Seconds() / l.Span.Seconds() }},
 	} {
 		if was, is := one.of(a), one.of(b); math.Abs(was-is) >= sharesApart {

@@ -366,6 +366,28 @@ func TestMedianRun(t *testing.T) {
 	}
 }
 
+// TestMedianCounts: the median counts among the earlier runs, and later ones do not count.
+func TestMedianCounts(t *testing.T) {
+	w := runs(100, 102, 98, 101, 99, 300, 50)
+	after := base.with(func(m *made) { m.id, m.comm = 6, 20 }).job()
+	after.Workload = w
+	c, err := WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) {
+		return base.with(func(m *made) { m.id = r.JobID }).job(), nil
+	})
+	if err != nil || c.Median != 5 || c.Usual.Runs != 5 || c.Before.Job.JobID != 1 || c.Usual.Time > 0.05 {
+		t.Errorf("%v %+v", err, c)
+	}
+	_, err = WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) { return nil, errors.New("gone") })
+	if err == nil || err.Error() != "job 1, the median of 5 earlier runs: gone" {
+		t.Error(err)
+	}
+	requeued := base.with(func(m *made) { m.id = 1 }).job()
+	requeued.Job.Attempt = 2
+	if _, err := WithMedian(after, false, func(*job.Run) (*job.JobAndWorkload, error) { return requeued, nil }); err == nil || !strings.Contains(err.Error(), "earlier start of job 1") {
+		t.Error(err)
+	}
+}
+
 // TestUsual: what runs usually differ by is not known from few of them, and holds 9 of 10 of those that
 // differ by chance.
 func TestUsual(t *testing.T) {

@@ -33,8 +33,13 @@ const (
 
 // hold fills in what such runs usually differ by, in all and in each part.
 func (c *Comparison) hold(before, after *job.Workload) {
-	groups := [][]job.Run{c.peers(after, &c.After)}
-	if before != nil && (after == nil || before.Key != after.Key || c.Before.Run.Cores() != c.After.Run.Cores()) {
+	like := &c.After // the earlier one is the usual one, where both ran on as many cores
+	sameCores := c.Before.Run.Cores() == c.After.Run.Cores() && c.Before.Run.Ranks == c.After.Run.Ranks
+	if sameCores {
+		like = &c.Before
+	}
+	groups := [][]job.Run{c.peers(after, like)}
+	if before != nil && (after == nil || before.Key != after.Key || !sameCores) {
 		groups = append(groups, c.peers(before, &c.Before))
 	}
 	runs := 0
@@ -58,21 +63,22 @@ func (c *Comparison) hold(before, after *job.Workload) {
 	}
 }
 
-// peers are the newest other runs that did the same work on as many cores of such a machine. The earlier
-// runs of which Before is the median count with it, and later ones do not.
+// peers are the newest other runs that did the same work as one of the two, on as many cores of such a
+// machine. The earlier runs of which Before is the median count with it, and later ones do not.
 func (c *Comparison) peers(w *job.Workload, s *Side) []job.Run {
 	if w == nil {
 		return nil
 	}
-	all := slices.DeleteFunc(workload.Peers(w.Runs, &s.Run), func(r job.Run) bool {
-		a, b := workload.MachineText(&r), workload.MachineText(&c.Before.Run)
+	of := s.Run
+	if c.Median > 0 {
+		of.JobID = 0 // Before itself counts
+	}
+	all := slices.DeleteFunc(workload.Peers(w.Runs, &of), func(r job.Run) bool {
+		compared := r.JobID == c.Before.Run.JobID || r.JobID == c.After.Run.JobID
 		if c.Median > 0 {
-			return !r.Start.Before(c.After.Run.Start) || a != b
+			compared = !r.Start.Before(c.After.Run.Start)
 		}
-		if s == &c.After {
-			b = workload.MachineText(&s.Run)
-		}
-		return a != b || r.JobID == c.Before.Run.JobID || r.JobID == c.After.Run.JobID
+		return compared || workload.MachineText(&r) != workload.MachineText(&s.Run)
 	})
 	return all[max(0, len(all)-newest):]
 }
