@@ -2,10 +2,10 @@
  * root, after all steps.
  *
  * This process renames the job's directory away. Then it picks and locks the directories to
- * fold: this job's, and a few that an earlier epilog left. One child folds them as nobody and
- * writes to a pipe. Another child, root, reads the pipe and writes the outbox. It removes the
- * directories whose reports are safe in the outbox, and starts the sender. If no record holds
- * anything, there are only root's own notes to read, and one child does everything.
+ * fold: this job's, and if that is done, a few that an earlier epilog left. One child folds them
+ * as nobody and writes to a pipe. Another child, root, reads the pipe and writes the outbox. It
+ * removes the directories whose reports are safe in the outbox, and starts the sender. If no
+ * record holds anything, there are only root's own notes to read, and one child does everything.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,8 +19,9 @@
 #include "jobeff_spank.h"
 
 #define JE_EPILOG_MS 8900
-#define JE_PICKED 8 /* at most so many directories in one epilog */
-#define JE_TRIES 5  /* after so many tries only root's own notes are reported */
+#define JE_OTHERS_MS 2900 /* for what an earlier epilog left: it may be too slow again */
+#define JE_PICKED 8	  /* at most so many directories at once */
+#define JE_TRIES 5	  /* after so many tries only root's own notes are reported */
 
 struct picked {
 	int n;
@@ -58,29 +59,16 @@ static void pick(int run, const char *name, struct picked *p)
 	p->fds[p->n++] = fd;
 }
 
-static bool is_picked(const struct picked *p, const char *name)
+/* Picks the directories that wait and whose names begin so. */
+static void pick_all(int run, const char *prefix, struct picked *p)
 {
-	for (int i = 0; i < p->n; i++)
-		if (strcmp(p->names[i], name) == 0)
-			return true;
-	return false;
-}
-
-/* Picks this job's directories first, and then others that wait. */
-static void pick_all(int run, uint32_t job_id, struct picked *p)
-{
-	char own[32];
 	DIR *d = fdopendir(dup(run));
 	struct dirent *e;
 
-	snprintf(own, sizeof(own), JE_DONE "%u-", job_id);
-	while (d != NULL && (e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, own, strlen(own)) == 0)
-			pick(run, e->d_name, p);
 	if (d != NULL)
 		rewinddir(d);
 	while (d != NULL && p->n < JE_PICKED && (e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, JE_DONE, strlen(JE_DONE)) == 0 && !is_picked(p, e->d_name))
+		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0)
 			pick(run, e->d_name, p);
 	if (d != NULL)
 		closedir(d);
@@ -97,30 +85,34 @@ static void write_request(char *request, size_t size, const struct je_settings *
 			      p->tries[i] > JE_TRIES ? "give_up" : "fold", p->names[i]);
 }
 
-static void fold_and_ship(const struct je_settings *set, const struct picked *p)
+/* Folds the directories that wait and whose names begin so; false: not all of it was done. */
+static bool fold_and_ship(const struct je_settings *set, int run, const char *prefix, int most_ms)
 {
 	static char fold[JE_TEXT * 4], ship[JE_TEXT * 4];
+	struct picked picked = { 0 }, *p = &picked;
 	int ends[2];
 
+	pick_all(run, prefix, p);
+	if (p->n == 0)
+		return true;
 	if (p->records == 0) {
 		write_request(fold, sizeof(fold), set, p, -1);
-		je_bodies_run(set, &(struct je_body){ "jobeff_body_light", fold, -1 }, 1,
-			      JE_EPILOG_MS);
-		return;
+		return je_bodies_run(set, &(struct je_body){ "jobeff_body_light", fold, -1 }, 1,
+				     most_ms);
 	}
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
+		return false;
 	write_request(fold, sizeof(fold), set, p, ends[1]);
 	write_request(ship, sizeof(ship), set, p, ends[0]);
-	je_bodies_run(set,
-		      (const struct je_body[]){ { "jobeff_body_fold", fold, ends[1] },
-						{ "jobeff_body_ship", ship, ends[0] } },
-		      2, JE_EPILOG_MS);
+	return je_bodies_run(set,
+			     (const struct je_body[]){ { "jobeff_body_fold", fold, ends[1] },
+						       { "jobeff_body_ship", ship, ends[0] } },
+			     2, most_ms);
 }
 
 void je_epilog(spank_t sp, const struct je_settings *set)
 {
-	struct picked p = { 0 };
+	char own[32];
 	uint32_t job_id;
 	int run, dir;
 
@@ -133,8 +125,8 @@ void je_epilog(spank_t sp, const struct je_settings *set)
 		close(dir);
 		je_jobdir_retire(run, job_id);
 	}
-	pick_all(run, job_id, &p);
+	snprintf(own, sizeof(own), JE_DONE "%u-", job_id);
+	if (fold_and_ship(set, run, own, JE_EPILOG_MS))
+		fold_and_ship(set, run, JE_DONE, JE_OTHERS_MS);
 	close(run);
-	if (p.n > 0)
-		fold_and_ship(set, &p);
 }

@@ -215,18 +215,19 @@ static void complain(const struct je_body *body, bool late, int timeout_ms, char
 			    line);
 }
 
-/* Runs the bodies side by side, until the last one ends or the time is over. */
-void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+/* Runs the bodies side by side, until the last one ends or the time is over. Whether all ended
+ * well. */
+bool je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
 		   int timeout_ms)
 {
 	uint64_t deadline_ns = je_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000u;
 	char said[4096] = "";
 	pid_t pids[JE_BODIES];
-	bool late;
+	bool late, well;
 	int err[2];
 
 	if (n > JE_BODIES || pipe2(err, O_CLOEXEC) < 0)
-		return;
+		return false;
 	for (int i = 0; i < n; i++)
 		pids[i] = start_body(set, &bodies[i], err[1]);
 	close(err[1]);
@@ -234,7 +235,9 @@ void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, 
 		if (bodies[i].fd >= 0)
 			close(bodies[i].fd); /* a body must notice that the other one ended */
 	late = !listen_until_gone(err[0], deadline_ns, said, sizeof(said));
-	if (!reap_all(pids, n, late))
+	well = reap_all(pids, n, late);
+	if (!well)
 		complain(&bodies[0], late, timeout_ms, said);
 	close(err[0]);
+	return well;
 }

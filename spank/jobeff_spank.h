@@ -155,7 +155,7 @@ struct je_body {
 	int fd;		     /* the one descriptor that the body gets, closed here; -1: none */
 };
 void je_fill_stdio(void); /* call it before anything is opened */
-void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+bool je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
 		   int timeout_ms);
 
 /* step.c */

@@ -18,16 +18,16 @@ import (
 	"jobeff/ingest/node"
 )
 
-// interimTimeout bounds a fold of all jobs that run. It has the lowest priority, so jobs may keep it from
-// the CPUs for long.
-const interimTimeout = 10 * time.Minute
-
-// mostInterim bounds what is read from the fold, bytes.
-const mostInterim = 64 * job.MaxReportBytes
+// How long the folds of all jobs that run may take, and that of one. They have the lowest priority, so jobs
+// may keep them from the CPUs for long.
+const (
+	interimTimeout = 10 * time.Minute
+	foldTimeout    = time.Minute
+)
 
 // interimCommand reports the jobs that run. A timer starts it.
 func interimCommand() *cobra.Command {
-	var config, runDir, fold string
+	var config, runDir, fold, id string
 	cmd := &cobra.Command{
 		Use:   "interim",
 		Short: "Report the jobs that run",
@@ -44,7 +44,7 @@ notes the most. A timer starts it each minute, as root.`,
 				if err != nil {
 					return err
 				}
-				return node.FoldRunning(runDir, moment, c.OutOrStdout())
+				return node.FoldRunning(runDir, id, moment, c.OutOrStdout())
 			}
 			return interim(config, runDir)
 		},
@@ -52,9 +52,11 @@ notes the most. A timer starts it each minute, as root.`,
 	fs := cmd.Flags()
 	fs.StringVar(&config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
 	fs.StringVar(&runDir, "run-dir", node.NotesPath, "`FOLDER` of the run directories")
-	fs.StringVar(&fold, "fold", "", "fold as nobody, and write the reports")
-	fs.MarkHidden("run-dir")
-	fs.MarkHidden("fold")
+	fs.StringVar(&fold, "fold", "", "fold a job as nobody, as of this moment, and write its report")
+	fs.StringVar(&id, "job", "", "the job")
+	for _, own := range []string{"run-dir", "fold", "job"} {
+		fs.MarkHidden(own)
+	}
 	return cmd
 }
 
@@ -84,35 +86,43 @@ func interim(config, runDir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), interimTimeout)
 	defer cancel()
-	child := exec.CommandContext(ctx, "/proc/self/exe", "interim", "--run-dir", runDir, "--fold", moment.Format(time.RFC3339Nano))
+	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
+	var errs []error
+	for _, id := range node.RunningJobs(runDir) {
+		if ctx.Err() != nil {
+			errs = append(errs, fmt.Errorf("some jobs have no interim report: the others took %v", interimTimeout))
+			break
+		}
+		errs = append(errs, interimOf(ctx, outbox, runDir, id, moment))
+	}
+	return errors.Join(errs...)
+}
+
+// interimOf keeps the interim report of one job. A child folds it, as nobody. If the child fails, a user may be at fault: the
+// others' reports are made, and the unit has not failed.
+func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, moment time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
+	defer cancel()
+	child := exec.CommandContext(ctx, "/proc/self/exe", "interim", "--run-dir", runDir, "--job", id, "--fold", moment.Format(time.RFC3339Nano))
 	child.Stderr = os.Stderr
-	reports, err := child.StdoutPipe()
+	report, err := child.StdoutPipe()
+	if err == nil {
+		err = child.Start()
+	}
 	if err != nil {
 		return err
 	}
-	if err := child.Start(); err != nil {
-		return err
+	r := new(job.NodeReport)
+	said := json.NewDecoder(io.LimitReader(report, job.MaxReportBytes)).Decode(r)
+	report.Close() // it has no more to say
+	if ended := child.Wait(); ended != nil {
+		fmt.Fprintf(os.Stderr, "jobeff-ingest: job %s has no interim report: %v\n", id, ended)
+		return nil
 	}
-	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
-	kept := keepInterim(outbox, runDir, reports)
-	if kept != nil {
-		cancel()
+	if said == nil {
+		said = outbox.KeepInterim(runDir, r)
+	} else if errors.Is(said, io.EOF) { // there are no figures yet
+		said = nil
 	}
-	return errors.Join(kept, child.Wait())
-}
-
-// keepInterim writes the reports of a child to the outbox.
-func keepInterim(outbox node.Outbox, runDir string, reports io.Reader) error {
-	var errs []error
-	for in := json.NewDecoder(io.LimitReader(reports, mostInterim)); ; {
-		var r job.NodeReport
-		err := in.Decode(&r)
-		if errors.Is(err, io.EOF) {
-			return errors.Join(errs...)
-		}
-		if err != nil {
-			return errors.Join(append(errs, fmt.Errorf("from the fold: %w", err))...)
-		}
-		errs = append(errs, outbox.KeepInterim(runDir, &r))
-	}
+	return said
 }

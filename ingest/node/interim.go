@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -85,31 +88,43 @@ func (f *folder) cut(running []*process) (any bool) {
 	return any
 }
 
-// FoldRunning opens, as root, the run directories of all jobs that run, becomes nobody for good, and
-// writes their interim reports as JSON, one after another. A job whose record cannot be read has none.
-func FoldRunning(runDir string, moment time.Time, to io.Writer) error {
-	var dirs []*RunDir
-	for _, id := range jobsIn(runDir) {
-		if d, err := OpenDir(filepath.Join(runDir, id)); err == nil && d.rank != nil {
-			dirs = append(dirs, d)
-		}
+// RunningJobs are the ids of a node's jobs that have a run directory, in any order: where the time is not enough for all of
+// them, it is not always the same ones that wait.
+func RunningJobs(runDir string) []string {
+	ids := jobsIn(runDir)
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	return ids
+}
+
+// What the fold of a job that runs may take. An honest record of 128 ranks takes 2 ms.
+const (
+	foldSeconds = 5 // of CPU
+	foldMemory  = 256 << 20
+)
+
+// FoldRunning opens, as root, the run directory of a job that runs, becomes nobody for good, and
+// writes its interim report as JSON; nothing if there is none. The process is for this job only: what its user
+// wrote may end it, and it holds no other job's record open.
+func FoldRunning(runDir, id string, moment time.Time, to io.Writer) error {
+	d, err := OpenDir(filepath.Join(runDir, id))
+	if err != nil || d.rank == nil {
+		return nil
+	}
+	runtime.GOMAXPROCS(1) // the others are the jobs', and each thread's stack counts as memory
+	debug.SetMemoryLimit(foldMemory / 2)
+	for what, most := range map[int]uint64{unix.RLIMIT_CPU: foldSeconds, unix.RLIMIT_DATA: foldMemory} {
+		unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}) // it fails where the site allows less
 	}
 	See(ThisHost, dirs...)
 	if err := BecomeNobody(); err != nil {
 		return err
 	}
-	machine, out := ThisMachine(), json.NewEncoder(to)
-	for _, d := range dirs {
-		r, _ := d.FoldLive(machine, moment)
-		d.Close() // the job may end
-		if r == nil {
-			continue
-		}
-		if err := out.Encode(r); err != nil {
-			return err
-		}
+	r, err := d.FoldLive(ThisMachine(), moment)
+	d.Close() // the job may end
+	if err != nil || r == nil {
+		return err
 	}
-	return nil
+	return json.NewEncoder(to).Encode(r)
 }
 
 // KeepInterim writes an interim report that FoldRunning made to the outbox, if root's own notes say the same of the

@@ -214,6 +214,10 @@ func TestKeepInterim(t *testing.T) {
 	if err := keep(); !errors.Is(err, ErrOutboxFull) {
 		t.Errorf("in half a full outbox: %v", err)
 	}
+	final.Nonce = strings.Repeat("1", 32)
+	if _, err := outbox.Write(final); err != nil || strings.Count(names(), " ") != 2 || strings.Contains(names(), "interim") || strings.Contains(names(), BatchExt) {
+		t.Errorf("a final report takes the room of an interim one: %v,%s", err, names())
+	}
 }
 
 // BenchmarkFoldLive folds 128 ranks that run.

@@ -258,7 +258,8 @@ func LogsDir(spool string) string { return filepath.Join(spool, logsDir) }
 func IsLogsFile(name string) bool { return name[0] != '.' && strings.HasSuffix(name, logsExt) }
 
 // Logs of windows wait in a folder beside the outbox. They only add to a report, so they never
-// take room from one: they have an eighth of it, and go first when a report has no room.
+// take room from one: they have an eighth of it, and go first when a report has no room. So do
+// interim reports, which have half of it.
 
 // WriteLogs writes the logs that belong to a report durably, if they have room.
 func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
@@ -285,12 +286,17 @@ func (o Outbox) hasRoomForLogs(owner string, size int64) bool {
 	return logs.all+size <= room && logs.own+size <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+size <= o.Most
 }
 
-// dropLogs deletes all logs; it tells whether there were any.
-func (o Outbox) dropLogs() (dropped bool) {
-	dir := LogsDir(o.Spool)
-	_ = eachFile(dir, func(name string, _ *unix.Stat_t) {
-		dropped = os.Remove(filepath.Join(dir, name)) == nil || dropped
-	})
+// dropRest deletes all logs and interim reports; it tells whether there were any.
+func (o Outbox) dropRest() (dropped bool) {
+	drop := func(dir, ext string) {
+		_ = eachFile(dir, func(name string, _ *unix.Stat_t) {
+			if strings.HasSuffix(name, ext) {
+				dropped = os.Remove(filepath.Join(dir, name)) == nil || dropped
+			}
+		})
+	}
+	drop(LogsDir(o.Spool), "")
+	drop(OutboxDir(o.Spool), interimExt+PackedExt)
 	return dropped
 }
 

@@ -50,7 +50,7 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 		return e.write(o.Spool)
 	}
 	used := o.usage(ownerOf(e.name))
-	if !o.hasRoom(used, &e) && o.dropLogs() {
+	if !o.hasRoom(used, &e) && o.dropRest() {
 		used = o.usage(ownerOf(e.name))
 	}
 	if o.hasRoom(used, &e) {

@@ -212,3 +212,24 @@ func TestHungIsKept(t *testing.T) {
 		t.Errorf("it moved: %+v", j.Hung)
 	}
 }
+
+// TestInterimOfATrimmedJob: root of a node tells of a job that ended long ago that it runs there. What is known of it
+// stays.
+func TestInterimOfATrimmedJob(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 2, "a", 0)
+	add(t, s, reports[0])
+	line := sacct(7, "7", "COMPLETED", 0, 0, 12*1e9)
+	line.Nodes, line.NodeList, line.WithSteps = 2, "n[1-2]", true
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	mergedJob(t, s)
+	if done, err := s.Retain(ctx, Retention{Ranks: time.Hour}, day.Add(2*time.Hour), nil); err != nil || done.Trimmed != 1 {
+		t.Fatal(done, err)
+	}
+	add(t, s, interimOf(reports[1], 1000, 4*time.Second))
+	if count(t, s, "attempts WHERE trimmed = 1 AND reports = 2 AND as_of_us IS NULL") != 1 {
+		t.Error("it has an interim report's time")
+	}
+}

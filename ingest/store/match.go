@@ -123,7 +123,9 @@ func (c *candidate) replace(in *incoming) {
 
 // widen makes the nodes' span hold a report.
 func (c *candidate) widen(in *incoming) {
-	c.asOf = job.LastTime(c.asOf, in.AsOf)
+	if !c.trimmed { // else nothing merges it any more
+		c.asOf = job.LastTime(c.asOf, in.AsOf)
+	}
 	if start := in.Start.UnixMicro(); !in.Start.IsZero() && (!c.nodes.start.Valid || start < c.nodes.start.Int64) {
 		c.nodes.start = sql.NullInt64{Int64: start, Valid: true}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Step says that the runs of a workload on one core count became slower from some run on, and stayed
-// so (METRICS 8).
+// so (METRICS 9).
 type Step struct {
 	Before  job.Run        // the run with the median time of those before
 	First   job.Run        // the first slower one

@@ -295,8 +295,11 @@ func TestHangs(t *testing.T) {
 			if !strings.Contains(logged, said) {
 				t.Errorf("logged %q, want %q", logged, said)
 			}
+			if logged := n.epilog(29); point == "ship" && !strings.Contains(logged, "over 2900 ms and was ended") {
+				t.Errorf("the next job's epilog logged %q: it waits less long for what another job left", logged)
+			}
 			os.Remove(n.path("etc", "failpoints"))
-			n.epilog(29)
+			n.epilog(30)
 			if ids := n.ids(); !slices.Equal(ids, []uint32{27, 28}) {
 				t.Errorf("then reports of %v", ids)
 			}
