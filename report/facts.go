@@ -213,7 +213,7 @@ func memoryText(j *job.Job) string {
 	case need.High == 0:
 	case need.Use > 0 && need.Use == need.Low && need.Low < need.High:
 		s = bytes(need.Low) + given + " without file cache, by " + figure.Counted(need.Samples, "reading") + " and the largest process; with it " + bytes(need.High)
-	case float64(need.Low) > nearlyAll*float64(need.High):
+	case float64(need.Low) > oneFigure*float64(need.High):
 		s = bytes(need.High) + given
 	default:
 		s = bytes(need.Low) + " to " + bytes(need.High) + given + ": the rest may be file cache, which the kernel could have dropped"
@@ -243,8 +243,8 @@ func sharedEfficiency(j *job.Job) *float64 {
 	return j.MemoryEfficiency()
 }
 
-// nearlyAll: above this part of the upper end, the lower end of an interval is not told.
-const nearlyAll = 0.95
+// oneFigure: above this part of the upper end, the lower end of an interval is not told.
+const oneFigure = 0.95
 
 // slurmsMemory is the figure of Slurm, with its doubt.
 func slurmsMemory(j *job.Job, held string) string {

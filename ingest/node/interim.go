@@ -115,7 +115,7 @@ func FoldRunning(runDir, id string, moment time.Time, to io.Writer) error {
 	for what, most := range map[int]uint64{unix.RLIMIT_CPU: foldSeconds, unix.RLIMIT_DATA: foldMemory} {
 		unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}) // it fails where the site allows less
 	}
-	See(ThisHost, dirs...)
+	See(ThisHost, d)
 	if err := BecomeNobody(); err != nil {
 		return err
 	}

@@ -106,36 +106,36 @@ func TestFreed(t *testing.T) {
 	}
 }
 
-// series are made-up runs of one kind, in their order; sort tells the runs of one that its user would tell apart.
-type series struct {
+// madeUp are made-up runs of one kind, in their order; sort tells the runs of one that its user would tell apart.
+type madeUp struct {
 	name string
 	n    int
 	run  func(rng *rand.Rand, i int) (memory, seconds float64, sort int)
 }
 
-func madeUpSeries() (all []series) {
+func madeUpSeries() (all []madeUp) {
 	near := func(rng *rand.Rand, v, sigma float64) float64 { return v * math.Exp(sigma*rng.NormFloat64()) }
 	for _, n := range []int{12, 40, 130, 400} {
 		all = append(all,
-			series{"steady", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 2, .01), near(rng, 3600, .03), 0 }},
-			series{"noisy time", n, func(rng *rand.Rand, _ int) (float64, float64, int) {
+			madeUp{"steady", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 2, .01), near(rng, 3600, .03), 0 }},
+			madeUp{"noisy time", n, func(rng *rand.Rand, _ int) (float64, float64, int) {
 				return near(rng, 12, .03), near(rng, 7200, .15), 0
 			}},
-			series{"noisy memory", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 6, .10), near(rng, 1800, .10), 0 }},
-			series{"growing", n, func(rng *rand.Rand, i int) (float64, float64, int) {
+			madeUp{"noisy memory", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 6, .10), near(rng, 1800, .10), 0 }},
+			madeUp{"growing", n, func(rng *rand.Rand, i int) (float64, float64, int) {
 				return near(rng, 4+float64(i)/float64(n), .03), near(rng, 3600+900*float64(i)/float64(n), .05), 0
 			}},
-			series{"two inputs", n, func(rng *rand.Rand, i int) (float64, float64, int) {
+			madeUp{"two inputs", n, func(rng *rand.Rand, i int) (float64, float64, int) {
 				if rng.IntN(3) == 0 {
 					return near(rng, 24, .05), near(rng, 9000, .08), 1
 				}
 				return near(rng, 3, .05), near(rng, 1200, .08), 0
 			}},
-			series{"a parameter sweep", n, func(rng *rand.Rand, _ int) (float64, float64, int) {
+			madeUp{"a parameter sweep", n, func(rng *rand.Rand, _ int) (float64, float64, int) {
 				x := rng.Float64()
 				return 2 + 2*x, 1200 + 1800*x, 0
 			}},
-			series{"a long tail", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 3, .25), near(rng, 3600, .4), 0 }})
+			madeUp{"a long tail", n, func(rng *rand.Rand, _ int) (float64, float64, int) { return near(rng, 3, .25), near(rng, 3600, .4), 0 }})
 	}
 	return all
 }
