@@ -152,7 +152,7 @@ var (
 	ranFor    = regexp.MustCompile(`, (\S+); (\S+(?: s)?) elapsed between MPI_Init and MPI_Finalize (?:Size|Queue)`)
 	dataOf    = regexp.MustCompile(`([\d,]+) of ([\d,]+) ranks recorded \(coverage (\d\.\d\d)\)(?:, ([\d,]+) of ([\d,]+) nodes? reported)?(?:, the figures cover (\S+ %|under 1 %|over 99 %))?`)
 	endedOf   = regexp.MustCompile(`State [A-Z_]+[^;]*?ranks: ((?:[\d,]+ [^;,]+(?:, )?)+?) Time`)
-	memoryOf  = regexp.MustCompile(`Memory (\S+ [KMGT]?i?B) of (\S+ [KMGT]?i?B) at once \(memory efficiency (\d\.\d\d)\)`)
+	memoryOf  = regexp.MustCompile(`Memory (\S+ [KMGT]?i?B) of (\S+ [KMGT]?i?B) at once, by Slurm, whose count may miss a short peak or hold file cache \(memory efficiency (\d\.\d\d)\)`)
 	adviceOf  = regexp.MustCompile(`saved (\S+) % \((\S+) % to (\S+) %\) of the core-hours .* cores for [^:]*: ([\d.,]+) core-hours \(([\d.,]+) to ([\d.,]+)\) saved`)
 	outsideOf = regexp.MustCompile(`([\d.,]+) outside MPI_Init`)
 	moreNodes = regexp.MustCompile(`and ([\d,]+) nodes? with less work`)
