@@ -30,7 +30,7 @@ import (
 const (
 	limitMemory = 1 << 30
 	paced       = 2000
-	pacedJobs   = 1400 // 20,440 reports
+	pacedJobs   = 700 // 10,220 nodes, each with two reports
 )
 
 // goMemory is to limitMemory as the unit's GOMEMLIMIT is to its MemoryMax.
@@ -72,9 +72,10 @@ func memoryGroup(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestMemoryLimit: nodes report at the pace of a large site while hostile logs of windows come in:
-// small ones that unpack to millions, and the largest that are replayed. The daemon stays within its
-// limit, and keeps all that it acknowledged.
+// TestMemoryLimit: nodes report at the pace of a large site, each while its job runs and again at its end. Meanwhile hostile
+// logs of windows come in, small ones that unpack to millions, and the largest that are replayed; and reports of a job that
+// runs on and on, whose nodes make up 20,000 programs each. The daemon stays within its limit, and keeps all that it
+// acknowledged.
 func TestMemoryLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes 20 s")
@@ -92,6 +93,7 @@ func TestMemoryLimit(t *testing.T) {
 	for i := range 3 {
 		clients.Go(func() error { return d.attack(i, &over, &fakes, &replays) })
 	}
+	clients.Go(func() error { return d.makeUp(&over) })
 	next, total := loadReports(pacedJobs, 1)
 	pace := rate.NewLimiter(paced, 1)
 	var honest errgroup.Group
@@ -101,8 +103,10 @@ func TestMemoryLimit(t *testing.T) {
 			c := &loadClient{socket: d.socket}
 			defer c.Close()
 			for body := next(); body != nil; body = next() {
-				if err := errors.Join(pace.Wait(ctx), c.PostReport(ctx, body)); err != nil {
-					return err
+				for _, body := range [][]byte{withHead(body, `"sequence":1,"as_of":"2026-11-26T00:00:00Z",`), withHead(body, `"sequence":2,`)} {
+					if err := errors.Join(pace.Wait(ctx), c.PostReport(ctx, body)); err != nil {
+						return err
+					}
 				}
 				taken.Add(1)
 			}
@@ -167,6 +171,38 @@ func (d *daemon) attack(which int, over *atomic.Bool, fakes, replays *atomic.Int
 					replays.Add(1)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// withHead is a report of loadReports with another sequence.
+func withHead(body []byte, sequence string) []byte {
+	text, err := job.DecompressReport(nil, body)
+	if err != nil {
+		panic(err)
+	}
+	return job.Compress([]byte(strings.Replace(string(text), `"sequence":1,`, sequence, 1)))
+}
+
+// makeUp reports of one job that runs on and on, from many nodes.
+func (d *daemon) makeUp(over *atomic.Bool) error {
+	const nodes = 8
+	c := d.client()
+	defer c.Close()
+	for n := 0; !over.Load(); n++ {
+		r := report(1 << 24)
+		r.Node, r.NNodes, r.Sequence, r.AsOf = fmt.Sprint("many", n%nodes), nodes, 1+n/nodes, r.End
+		r.Nonce = fmt.Sprintf("%032x", n%nodes)
+		x := r.Executions[0]
+		x.Size, r.Executions = 2*nodes, nil
+		for i := range 20_000 {
+			x.Key = fmt.Sprint(n%nodes, "-", i)
+			x.Executable = x.Key
+			r.Executions = append(r.Executions, x)
+		}
+		if err := c.PostReport(ctx, job.Compress(mustText(r))); err != nil {
+			return err
 		}
 	}
 	return nil

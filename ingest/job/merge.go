@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -328,6 +329,65 @@ func (m *JobMerger) Add(r *NodeReport) {
 	}
 	m.nodes[r.Node] = true
 	m.reports = append(m.reports, r)
+}
+
+// Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
+// out what still takes too much: only made-up reports do.
+func (m *JobMerger) Bound() {
+	m.parts = FoldWhole(Merge(m.parts))
+	n, bytes := 0, 0
+	for ; n < min(len(m.parts), maxExecutions); n++ {
+		if bytes += sizeOf(reflect.ValueOf(&m.parts[n]).Elem()); bytes > mostBytesOfJob {
+			break
+		}
+	}
+	if n < len(m.parts) {
+		m.refuse(errMany)
+		m.parts = slices.Clone(m.parts[:n])
+	}
+}
+
+// mostBytesOfJob is what the executions of a job may take in memory while its reports are merged. A job of
+// 10,000 nodes takes a tenth of it.
+const mostBytesOfJob = 256 << 20
+
+// TooLarge notes that a report was left out, as those of the job are too large together.
+func (m *JobMerger) TooLarge() { m.refuse(errBytes) }
+
+func (m *JobMerger) refuse(why error) {
+	m.refused = max(m.refused, why.Error())
+	m.warn.Add(Warning{Code: WarnImpossible, Args: Args{Other: why.Error()}})
+}
+
+// sizeOf is about what a value of a report takes in memory, bytes.
+func sizeOf(v reflect.Value) int {
+	bytes := int(v.Type().Size())
+	switch v.Kind() {
+	case reflect.String:
+		bytes += v.Len()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			bytes += sizeOf(v.Elem())
+		}
+	case reflect.Slice:
+		if each := v.Type().Elem(); each.Kind() < reflect.Array { // a number
+			return bytes + v.Len()*int(each.Size())
+		}
+		for i := range v.Len() {
+			bytes += sizeOf(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			bytes += sizeOf(key) + sizeOf(v.MapIndex(key))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.Kind() >= reflect.Array {
+				bytes += sizeOf(f) - int(f.Type().Size())
+			}
+		}
+	}
+	return bytes
 }
 
 // Foreign notes that a report was left out: Slurm says that the job did not have its node.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,9 @@ func TestJobIsTheSameInAnyOrder(t *testing.T) {
 			var m job.JobMerger
 			for _, r := range reports {
 				m.Add(r)
+				if rng.IntN(4) == 0 {
+					m.Bound()
+				}
 			}
 			return m.Job()
 		}
@@ -79,6 +83,30 @@ func TestJobIsTheSameInAnyOrder(t *testing.T) {
 		}
 		if want.Metrics == nil || want.Executions[0].Metrics == nil || want.Executions[0].RankIDs == "" || want.Reports != len(reports) {
 			t.Fatalf("not complete: %+v", want)
+		}
+	}
+}
+
+// TestMadeUpReportsAreBounded: root of a node makes up programs of a job, each with ranks on another node that never
+// comes. What they take in memory has a bound.
+func TestMadeUpReportsAreBounded(t *testing.T) {
+	for what, made := range map[string]struct{ nodes, executions, calls, kept int }{"many": {3, 20_000, 0, 20_000}, "large": {20, 100, 4000, 1100}} {
+		var m job.JobMerger
+		e := jobtest.Part(rand.New(rand.NewPCG(1, 1)), "", "", jobtest.Start, 0, 2, 4)
+		e.Calls = slices.Repeat(e.Calls[:1], made.calls)
+		for node := range made.nodes {
+			r := &job.NodeReport{JobID: 1, Node: fmt.Sprint("n", node), NNodes: made.nodes, Decision: "on"}
+			for i := range made.executions {
+				e.Key = fmt.Sprint(node, "-", i)
+				e.Executable = e.Key
+				r.Executions = append(r.Executions, e)
+			}
+			m.Add(r)
+			m.Bound()
+		}
+		j := m.Job()
+		if n := job.CountExecutions(j.Executions); n > made.kept || n == 0 || !strings.Contains(jobtest.Codes(j.Warnings), job.WarnImpossible) {
+			t.Errorf("%s: %d executions, %v", what, n, jobtest.Codes(j.Warnings))
 		}
 	}
 }

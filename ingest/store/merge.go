@@ -23,6 +23,13 @@ const (
 	mergeTogether = 64
 )
 
+// How much text of reports a job is merged of, bytes: only made-up ones have more. What came is bounded each
+// time that so much more of it was read.
+const (
+	mostMergedText = 256 << 20
+	textUntilBound = 16 << 20
+)
+
 // toMerge finds attempts whose figures lack something. All that waits to be merged is these queries,
 // so a killed daemon leaves nothing to repair. A time ahead is of a clock that was set back.
 //
@@ -138,6 +145,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 		return err
 	}
 	all := job.JobMerger{HungAfter: s.hungAfter}
+	var text, unbound int64
 	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
 		var key reportKey
 		var body sql.RawBytes
@@ -148,6 +156,11 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 		}
 		if attempt < 0 {
 			all.Foreign()
+			return nil
+		}
+		size := job.TextSize(body, int64(len(body)))
+		if text += size; text > mostMergedText {
+			all.TooLarge()
 			return nil
 		}
 		r, err := unpackReport(body)
@@ -162,6 +175,10 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 			w.tell(r)
 		}
 		all.Add(r)
+		if unbound += size; unbound > textUntilBound {
+			all.Bound()
+			unbound = 0
+		}
 		return nil
 	})
 	if err != nil {
