@@ -217,6 +217,9 @@ func (x *Execution) Clean(node string) {
 	if x.Timeline != nil && !x.Timeline.possible(x.recorded()) {
 		x.Timeline = nil
 	}
+	if x.Places != nil && !x.Places.possible(x.recorded()) {
+		x.Places = nil
+	}
 	x.cleanWorkload()
 	if x.Folded != nil {
 		x.Folded.clean()

@@ -59,6 +59,7 @@ func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 		p.Key, p.KeyFrom, p.Size, p.RankIDs, p.Metrics = "k", "pmix", 6, "", nil
 		p.Folded = nil
 		p.Timeline.Shift, p.Timeline.First = 0, 7
+		p.Places.List[0].Function, p.Places.List[0].Frames = "MPI_Send", []job.Frame{{Offset: 5}}
 		p.Start, p.End = jobtest.Start.Add(time.Duration(i)*time.Second), jobtest.Start.Add(time.Duration(60-i)*time.Second)
 		p.Calls[0].Name, p.Classes[0].Name, p.Sections[0].Label = "MPI_Send", "p2p", "halo"
 		p.Nodes[0].Node, p.Nodes[0].RankIDs = fmt.Sprint("n", i), []string{"0-2", "3-5"}[i]

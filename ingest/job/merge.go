@@ -146,7 +146,7 @@ func (w *whole) join() Execution {
 	calls, classes := callsByName{}, callsByName{}
 	sections := SectionSums{}
 	e.HistP2P, e.HistCol = nil, nil
-	e.Timeline = joinTimelines(w.parts)
+	e.Timeline, e.Places = joinTimelines(w.parts), joinPlaces(w.parts)
 	var warn Warnings
 	for _, p := range w.parts {
 		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
@@ -425,6 +425,9 @@ func (m *JobMerger) Job() *Job {
 	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
 	for _, e := range KeepTimelines(j.Executions, mostTimelines) {
 		e.settleCourse()
+		if e.Places != nil {
+			e.Places = e.Places.cut()
+		}
 	}
 	j.Metrics = JobMetrics(j.Executions)
 	j.Warnings = m.warnings(&j)

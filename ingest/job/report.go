@@ -123,6 +123,8 @@ type Execution struct {
 	// Timeline is nil where a part of it has none, and for all but the executions with the most core
 	// time.
 	Timeline *Timeline `json:"timeline,omitempty"`
+	// Places is nil where the execution has no Timeline, or no library noted any.
+	Places *Places `json:"places,omitempty"`
 
 	Calls   []Call         `json:"calls,omitempty"`
 	Classes []Call         `json:"classes,omitempty"`

@@ -233,7 +233,7 @@ func SumTimelines(all []*Timeline) *Timeline {
 }
 
 // KeepTimelines drops all timelines but those of the executions with the most core time. Courses of nodes
-// go with them. It returns those that still have one.
+// and places go with them. It returns those that still have one.
 func KeepTimelines(all []Execution, most int) (with []*Execution) {
 	for i := range all {
 		if all[i].Timeline != nil {
@@ -249,6 +249,7 @@ func KeepTimelines(all []Execution, most int) (with []*Execution) {
 	}
 	for i := range all {
 		if all[i].Timeline == nil {
+			all[i].Places = nil
 			all[i].dropCourses()
 		}
 	}

@@ -54,6 +54,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		p.hybrid = hybrid
 	}
 	w.tellCourse(&e)
+	e.Places = placesOf(w.procs)
 	f.listSections(&e, w)
 	e.Windows = f.windows(w, &e)
 	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))

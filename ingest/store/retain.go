@@ -335,7 +335,7 @@ func withoutRanks(detail []byte) ([]byte, error) {
 	if err := unpack(detail, &x); err != nil {
 		return nil, err
 	}
-	x.Timeline = nil
+	x.Timeline, x.Places = nil, nil
 	for i := range x.Nodes {
 		x.Nodes[i].UsefulShare, x.Nodes[i].MPIShare, x.Nodes[i].Course = nil, nil, nil
 	}

@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "counters.h"
 #include "cpu.h"
+#include "places.h"
 #include "spell.h"
 #include "ticks.h"
 #include "timeline.h"
@@ -105,15 +106,17 @@ JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t inde
 }
 
 /* Counts the outermost call that has just returned. `seq` has one writer, so it is written without
- * being read. */
-JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
-		       uint64_t entered, uint64_t now, struct je_moved moved)
+ * being read. Returns the time in all calls of its kind. */
+JE_HOT uint64_t leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
+			   uint64_t entered, uint64_t now, struct je_moved moved)
 {
 	struct je_func *func = &slot->funcs[row - rows];
+	uint64_t *sum = row->class == JE_CLASS_IO ? &slot->io_ticks : &slot->mpi_ticks;
+	uint64_t ticks = *sum + (now - entered);
 
 	slot->seq = 1;
 	JE_IN_ORDER();
-	*(row->class == JE_CLASS_IO ? &slot->io_ticks : &slot->mpi_ticks) += now - entered;
+	*sum = ticks;
 	func->count++;
 	func->ticks += now - entered;
 	if (row->moves)
@@ -123,6 +126,7 @@ JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct 
 	JE_IN_ORDER();
 	slot->seq = 0;
 	me->ready = slot;
+	return ticks;
 }
 
 /* `number` is index % JE_STRIDE. In the usual way it is a constant, so that the row is, too. */
@@ -144,7 +148,8 @@ static JE_COLD void log_call(const struct je_args *args, uint32_t number, int re
 
 static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struct je_slot *slot,
 						     uint32_t index, uint64_t entered,
-						     const intptr_t *slots, int result)
+						     const intptr_t *slots, int result,
+						     const void *frame)
 {
 	uint64_t now = je_ticks();
 	struct je_args args = args_of(me, index, index % JE_STRIDE, slots);
@@ -152,9 +157,13 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 
 	if (args.row->moves && succeeded(&args, result))
 		moved = je_moved(&args);
-	leave_call(me, slot, args.row, entered, now, moved);
+
+	uint64_t sum = leave_call(me, slot, args.row, entered, now, moved);
+
 	if (args.row->class == JE_CLASS_IO)
 		je_timeline_cut(me, slot, now, true);
+	else if (je_place_is_due(me, now - entered, sum))
+		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
 		log_call(&args, index % JE_STRIDE, result, moved, entered, now);
 	if (JE_UNLIKELY(me->counters != NULL))
@@ -243,7 +252,8 @@ JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sen
                                                                                  \
 		int result = next(JE_A##n);                                      \
                                                                                  \
-		leave_any_call(me, slot, index, entered, slots, result);         \
+		leave_any_call(me, slot, index, entered, slots, result,          \
+			       __builtin_frame_address(0));                      \
 		return result;                                                   \
 	}
 
@@ -297,9 +307,22 @@ JE_BODY(14)
 		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
 			moved = arrays_##number ? je_moved_by_arrays(&args, &sent, &received)      \
 						: moved_by(row, &sent, &received);                 \
-		leave_call(me, slot, row, entered, now, moved);                                    \
+                                                                                                   \
+		uint64_t sum = leave_call(me, slot, row, entered, now, moved);                     \
+                                                                                                   \
+		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                          \
+			je_place_note(me, slot, number, now - entered,                             \
+				      __builtin_frame_address(0));                                 \
 		return result;                                                                     \
 	} while (0)
+
+/* A jump, so that the place of a call (places.h) is where its stub returns to. gcc makes one by
+ * itself, since both have the same parameters. TestAddresses holds that. */
+#if defined(__clang__)
+#define JE_JUMP __attribute__((musttail)) return
+#else
+#define JE_JUMP return
+#endif
 
 /* Whether this thread is in an open call, to which all that MPI calls itself belongs. */
 JE_HOT bool je_inside(const struct je_thread *me)
@@ -316,7 +339,7 @@ JE_HOT bool je_inside(const struct je_thread *me)
                                                                                       \
 		JE_USUAL(number, number, n);                                          \
 		me->index = number;                                                   \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));                             \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));                            \
 	}                                                                             \
 	__attribute__((aligned(64))) JE_EXPORT int symbol(JE_PARAMS(n))               \
 	{                                                                             \
@@ -325,9 +348,9 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		if (plain_##number && JE_UNLIKELY(je_inside(&je_me)) && next != NULL) \
 			return next(JE_NAMES(n));                                     \
 		if (plain_##number)                                                   \
-			return way(JE_NAMES(n));                                      \
+			JE_JUMP way(JE_NAMES(n));                                     \
 		je_me.index = number;                                                 \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));                             \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));                            \
 	}
 
 /* All Fortran bindings of a function have the same arguments, so their stubs share one way. */
@@ -340,23 +363,27 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		if (index < JE_STRIDE)                         \
 			__builtin_unreachable();               \
 		JE_USUAL(index, number, n);                    \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));      \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));     \
 	}
-#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                                      \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                                    \
-	{                                                                                     \
-		je_me.index = (binding)*JE_STRIDE + (number);                                 \
-		return plain_##number ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_FORTRAN(symbol, way, binding, number, n)      \
+	JE_EXPORT int symbol(JE_PARAMS(n))                    \
+	{                                                     \
+		je_me.index = (binding)*JE_STRIDE + (number); \
+		if (plain_##number)                           \
+			JE_JUMP way(JE_NAMES(n));             \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));    \
 	}
 
 /* mpi_f08's ierror may be absent. Only it tells whether the call failed, so MPI is given ours. */
-#define JE_STUB_F08(symbol, way, binding, number, error, n)                                   \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                                    \
-	{                                                                                     \
-		je_me.index = (binding)*JE_STRIDE + (number);                                 \
-		if (JE_UNLIKELY((error) == 0))                                                \
-			(error) = (intptr_t)&je_me.ierror;                                    \
-		return plain_##number ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_F08(symbol, way, binding, number, error, n)   \
+	JE_EXPORT int symbol(JE_PARAMS(n))                    \
+	{                                                     \
+		je_me.index = (binding)*JE_STRIDE + (number); \
+		if (JE_UNLIKELY((error) == 0))                \
+			(error) = (intptr_t)&je_me.ierror;    \
+		if (plain_##number)                           \
+			JE_JUMP way(JE_NAMES(n));             \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));    \
 	}
 
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \

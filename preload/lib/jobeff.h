@@ -25,6 +25,7 @@
  *   counters.c, counters.h   hardware counters, if the site or the user wants them
  *   cpu.c, cpu.h             CPU time, threads and CPUs, as the kernel counts them
  *   timeline.c, timeline.h   how the region was spent over time
+ *   places.c, places.h       where in the program's code its calls were made
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
  *   detail.c, detail.h       what more is known of a section: instances, threads
@@ -162,6 +163,8 @@ struct je_thread {
 	uintptr_t border; /* the communicator of the last border, as the call named it */
 	uintptr_t beside; /* one of fewer ranks, likewise; 0: none */
 	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
+	uint64_t lengthy; /* ticks: the place of a call is noted that took so long (places.h) */
+	uint64_t sample;  /* … and of the one with which the time in MPI reaches this */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
@@ -180,6 +183,11 @@ struct je_thread {
 
 	uint64_t read; /* ticks: when to read CPU times (cpu.c) */
 	uint64_t edge; /* ticks: the next one of the timeline; 0: this thread has none */
+
+	uintptr_t stack_top; /* where frames of this thread end; 0: not known */
+	uint64_t samples;    /* moments that were drawn */
+	uint32_t failures;   /* addresses on the stack that were no code */
+	uint32_t unloaded;   /* objects that had been unloaded when its modules were checked */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one
@@ -227,6 +235,8 @@ JE_HOT struct je_slot *je_ready(const struct je_thread *me)
 }
 
 /* who.c */
+struct dl_phdr_info;
+const uint8_t *je_build_id(const struct dl_phdr_info *info, uint32_t *bytes);
 bool je_mpi_initialized(void);
 void je_who_at_enter(struct je_slot *slot);
 void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);

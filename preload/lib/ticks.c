@@ -1,4 +1,4 @@
-/* ticks.c: chooses the clock. */
+/* ticks.c: chooses the clock, and measures it. */
 #include "ticks.h"
 
 #if defined(JE_HAS_TSC)
@@ -26,4 +26,16 @@ void je_clock_choose(void)
 #else
 	je_clock = JE_CLOCK_MONOTONIC_NS;
 #endif
+}
+
+double je_ticks_per_ns(const struct je_pair *since)
+{
+	struct je_pair now;
+
+	if (je_clock == JE_CLOCK_MONOTONIC_NS)
+		return 1;
+	if (!je_pair_read(je_clock, &now) || now.ticks <= since->ticks ||
+	    now.mono_ns <= since->mono_ns)
+		return 0;
+	return (double)(now.ticks - since->ticks) / (double)(now.mono_ns - since->mono_ns);
 }

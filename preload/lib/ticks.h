@@ -56,6 +56,9 @@ JE_HOT uint64_t je_inline_ticks(void)
 
 void je_clock_choose(void);
 
+/* How many ticks a ns has, by the time since a moment; 0: there was none. */
+double je_ticks_per_ns(const struct je_pair *since);
+
 #pragma GCC visibility pop
 
 #endif

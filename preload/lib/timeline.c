@@ -105,14 +105,10 @@ static void note_openmp(const struct je_thread *me, const struct je_slot *slot,
 
 static void measure_rate(const struct je_slot *slot)
 {
-	const struct je_pair *at = &slot->claimed_at;
-	struct je_pair now;
+	double rate = je_ticks_per_ns(&slot->claimed_at);
 
-	if (je_clock == JE_CLOCK_MONOTONIC_NS)
-		ticks_per_ns = 1;
-	else if (je_pair_read(je_clock, &now) && now.ticks > at->ticks && now.mono_ns > at->mono_ns)
-		ticks_per_ns =
-			(double)(now.ticks - at->ticks) / (double)(now.mono_ns - at->mono_ns);
+	if (rate > 0)
+		ticks_per_ns = rate;
 }
 
 static void plan(struct je_thread *me, const struct je_slot *slot)

@@ -139,7 +139,7 @@ static void note_world(struct je_slot *slot)
 	}
 }
 
-static void build_id_in(struct je_slot *slot, const char *notes, size_t bytes)
+static const uint8_t *build_id_in(const char *notes, size_t bytes, uint32_t *id_bytes)
 {
 	while (bytes >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)notes;
@@ -147,28 +147,58 @@ static void build_id_in(struct je_slot *slot, const char *notes, size_t bytes)
 		size_t whole = sizeof(*note) + name + desc;
 
 		if (whole > bytes)
-			return;
+			return NULL;
 		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    memcmp(note + 1, "GNU", 4) == 0 && note->n_descsz <= sizeof(slot->build_id)) {
-			memcpy(slot->build_id, (const char *)(note + 1) + name, note->n_descsz);
-			slot->build_id_bytes = note->n_descsz;
-			return;
+		    memcmp(note + 1, "GNU", 4) == 0) {
+			*id_bytes = note->n_descsz;
+			return (const uint8_t *)(note + 1) + name;
 		}
 		notes += whole;
 		bytes -= whole;
 	}
+	return NULL;
+}
+
+/* Whether a part of an object lies in memory: notes need not. */
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *load = &info->dlpi_phdr[i];
+
+		if (load->p_type == PT_LOAD && (load->p_flags & PF_R) != 0 &&
+		    part->p_vaddr >= load->p_vaddr && part->p_memsz <= load->p_filesz &&
+		    part->p_vaddr - load->p_vaddr <= load->p_filesz - part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* The GNU build-id of an object; NULL: it has none. */
+const uint8_t *je_build_id(const struct dl_phdr_info *info, uint32_t *bytes)
+{
+	const uint8_t *id = NULL;
+
+	for (int i = 0; id == NULL && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_NOTE && is_loaded(info, part))
+			id = build_id_in((const char *)(info->dlpi_addr + part->p_vaddr),
+					 part->p_memsz, bytes);
+	}
+	return id;
 }
 
 /* dl_iterate_phdr calls this for the executable first; returning 1 ends the walk. */
-static int note_build_id(struct dl_phdr_info *info, size_t size, void *slot)
+static int note_build_id(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+	struct je_slot *slot = arg;
+	uint32_t bytes = 0;
+	const uint8_t *id = je_build_id(info, &bytes);
 
-		if (part->p_type == PT_NOTE)
-			build_id_in(slot, (const char *)(info->dlpi_addr + part->p_vaddr),
-				    part->p_memsz);
+	(void)size;
+	if (id != NULL && bytes <= sizeof(slot->build_id)) {
+		memcpy(slot->build_id, id, bytes);
+		slot->build_id_bytes = bytes;
 	}
 	return 1;
 }

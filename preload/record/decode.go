@@ -282,7 +282,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 	s.decodeCounters(out, k)
 	s.decodeWorkload(out, k)
 	out.Kernel = s.decodeKernel(k)
-	out.Timeline = s.decodeTimeline(k)
+	out.Timeline, out.Places = s.decodeTimeline(k), s.decodePlaces(k)
 	out.Funcs = k.funcs(c.funcs[:])
 	out.Calls, out.Classes = k.byClass(out.Funcs)
 	for b := range Bins {

@@ -153,6 +153,7 @@ type Slot struct {
 	Kernel Kernel // what the kernel counted; Kernel.At is 0 where nobody asked it
 
 	Timeline *Timeline // nil: an older library, or a thread's slot
+	Places   *Places   // nil: an older library, or no call was made
 
 	Classes  []Func // sums over Funcs: those with a count, by class
 	Funcs    []Func // those with a count, by row

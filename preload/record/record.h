@@ -174,6 +174,53 @@ struct je_timeline {
 	struct je_edge edges[JE_EDGES];
 };
 
+/* Where in the program's code its outermost calls were made, those of files left out. Each call
+ * that took long_ticks or more is counted. The time in shorter ones is cut into pieces of
+ * every_ticks, and one moment of each piece is drawn: the call in which it lies is a sample that
+ * stands for the piece. Where there is no room for a further place, one that took little is
+ * dropped. */
+#define JE_PLACES 80u
+#define JE_FRAMES 4u /* the call itself, and up to three callers */
+#define JE_PLACE_MODULES 16u
+#define JE_PLACE_PATHS 1456u
+#define JE_PLACE_BUILD_ID 20u
+struct je_place {
+	/* return addresses - 1, the innermost first; 0: not known. The callers are what looked like
+	 * frames: a reader has to find the calls in the code. */
+	uint64_t frames[JE_FRAMES];
+	uint64_t calls; /* long ones */
+	uint64_t ticks; /* … of these */
+	uint64_t samples;
+	uint64_t short_calls;	    /* for how many calls the samples stand, in 1/256 */
+	uint64_t longest_ticks;	    /* of any of these */
+	uint16_t function;	    /* number of the function + 1; 0: nothing is here */
+	uint8_t modules[JE_FRAMES]; /* whose code a frame is: index + 1; 0: not known */
+	uint16_t reserved;
+};
+struct je_place_module {
+	uint64_t bias;	   /* what is added to the addresses in the file */
+	uint64_t from, to; /* of its code in memory; 0: it was unloaded */
+	uint8_t build_id[JE_PLACE_BUILD_ID];
+	uint8_t build_id_bytes; /* 0: not known */
+	uint8_t reserved;
+	uint16_t path; /* in je_place_table.paths, + 1; 0: not known; JE_PLACE_PROGRAM: je_slot.exe
+			*/
+};
+#define JE_PLACE_PROGRAM 0xffffu
+struct je_place_table {
+	uint32_t changes;     /* as in struct je_timeline, of frames, function, modules and paths */
+	uint16_t modules;     /* that are in use */
+	uint16_t paths_bytes; /* likewise */
+	uint64_t long_ticks;
+	uint64_t every_ticks; /* 0: no place was noted */
+	uint64_t dropped_calls;
+	uint64_t dropped_ticks;
+	uint64_t dropped_samples;
+	struct je_place places[JE_PLACES];
+	struct je_place_module module[JE_PLACE_MODULES];
+	char paths[JE_PLACE_PATHS]; /* zero-terminated */
+};
+
 struct je_slot {
 	uint32_t magic; /* JE_SLOT_MAGIC, written when the slot is filled in */
 	uint16_t kind;	/* enum je_kind */
@@ -295,6 +342,8 @@ struct je_slot {
 	uint64_t max_rss;     /* most memory in RAM since the process began, bytes; 0: not known */
 	uint64_t read_bytes;  /* from disks and some network file systems */
 	uint64_t written_bytes;
+
+	struct je_place_table places; /* of this thread's calls */
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)
@@ -323,6 +372,9 @@ _Static_assert(sizeof(struct je_head) <= JE_HEAD_BYTES, "je_head");
 _Static_assert(sizeof(struct je_func) == 40, "je_func has no padding");
 _Static_assert(offsetof(struct je_slot, classes) == JE_SLOT_HEAD, "je_slot has no padding");
 _Static_assert(sizeof(struct je_timeline) <= 2560, "je_timeline");
+_Static_assert(sizeof(struct je_place) == 80, "je_place has no padding");
+_Static_assert(sizeof(struct je_place_module) == 48, "je_place_module has no padding");
+_Static_assert(sizeof(struct je_place_table) <= 8704, "je_place_table");
 _Static_assert(sizeof(struct je_slot) <= JE_SLOT_BYTES, "je_slot");
 _Static_assert(offsetof(struct je_summary, data) == 48, "je_summary has no padding");
 _Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its slot");

@@ -43,7 +43,9 @@ func fill(rng *rand.Rand, v reflect.Value) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(rng, v.Field(i))
+			if v.Type().Field(i).Tag.Get("json") != "-" { // else it does not travel
+				fill(rng, v.Field(i))
+			}
 		}
 	default:
 		panic("jobtest: " + v.Type().String() + " cannot be filled: add its kind")
@@ -98,7 +100,9 @@ func changed(v reflect.Value, path string, do func(path string)) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			changed(v.Field(i), path+"."+v.Type().Field(i).Name, do)
+			if f := v.Type().Field(i); f.Tag.Get("json") != "-" {
+				changed(v.Field(i), path+"."+f.Name, do)
+			}
 		}
 	}
 }

@@ -85,6 +85,9 @@ func slot(s *record.Slot) []byte {
 	if s.Timeline != nil {
 		timeline(&c.timeline, s.Timeline)
 	}
+	if s.Places != nil {
+		places(&c.places, s.Places)
+	}
 	for _, f := range s.Funcs {
 		c.funcs[f.Number] = fn(f)
 	}
@@ -153,6 +156,30 @@ func timeline(c *C.struct_je_timeline, t *record.Timeline) {
 	for i, e := range t.Edges {
 		c.edges[i] = C.struct_je_edge{ticks: C.uint64_t(e.At), mpi_ticks: C.uint64_t(e.MPI), io_ticks: C.uint64_t(e.IO),
 			openmp_ticks: C.uint64_t(e.OpenMP), late_ticks: C.uint64_t(e.Late)}
+	}
+}
+
+func places(c *C.struct_je_place_table, p *record.Places) {
+	c.every_ticks, c.dropped_ticks, c.modules = C.uint64_t(p.Every), C.uint64_t(p.DroppedTicks), C.uint16_t(len(p.Modules))
+	at := 0
+	for i, m := range p.Modules {
+		id, _ := hex.DecodeString(m.BuildID)
+		c.module[i].build_id_bytes = C.uint8_t(copy(raw(&c.module[i].build_id), id))
+		switch {
+		case m.Program:
+			c.module[i].path = C.JE_PLACE_PROGRAM
+		case m.Path != "":
+			c.module[i].path = C.uint16_t(at + 1)
+			at += copy(raw(&c.paths)[at:], m.Path) + 1
+		}
+	}
+	for i, from := range p.List {
+		to := &c.places[i]
+		*to = C.struct_je_place{calls: C.uint64_t(from.Calls), ticks: C.uint64_t(from.Ticks), samples: C.uint64_t(from.Samples),
+			short_calls: C.uint64_t(from.ShortCalls) * 256, longest_ticks: C.uint64_t(from.Longest), function: C.uint16_t(from.Function + 1)}
+		for k, f := range from.Frames {
+			to.frames[k], to.modules[k] = C.uint64_t(f.Offset), C.uint8_t(f.Module+1)
+		}
 	}
 }
 

@@ -1,0 +1,216 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// Places are where in the code the ranks of an execution called MPI, most time first (METRICS 3).
+type Places struct {
+	Modules []Module `json:"modules"`
+	List    []Place  `json:"list"`
+	// Dropped is the time of places that had no room here, or in a rank's record.
+	Dropped time.Duration `json:"dropped_ns,omitzero"`
+
+	// Looked says that somebody looked for the frames' names, and cut callers off that are not sure.
+	Looked bool `json:"-"`
+}
+
+// Module is a file with code.
+type Module struct {
+	Path    string `json:"path,omitempty"`
+	BuildID string `json:"build_id,omitempty"` // hex
+}
+
+// Place is the calls of one function from one place, summed over ranks.
+type Place struct {
+	Function string `json:"function"` // C name
+	// Frames are the call itself and what may be its callers. Empty: it is not known whose code it is.
+	Frames []Frame       `json:"frames,omitempty"`
+	Calls  uint64        `json:"calls"`
+	Time   time.Duration `json:"time_ns"`
+	// Samples stand for a part of the calls and of the time, each for as much time: those of calls
+	// that took less than 20 µs. 0: each call was counted.
+	Samples uint64        `json:"samples,omitempty"`
+	Sampled time.Duration `json:"sampled_ns,omitzero"`
+	Ranks   int           `json:"ranks"`
+	Most    time.Duration `json:"most_ns"` // of one rank
+	Least   time.Duration `json:"least_ns"`
+	Longest time.Duration `json:"longest_ns"` // of one call that was seen
+}
+
+// Frame is an instruction. Its names are found by who shows it, and never travel.
+type Frame struct {
+	Module int    `json:"m"` // in Places.Modules
+	Offset uint64 `json:"o"` // address in its file
+
+	Symbol string `json:"-"` // "": not known
+	File   string `json:"-"`
+	Line   int    `json:"-"`
+	Why    string `json:"-"` // there are no names
+}
+
+const (
+	// MostPlaces is how many an execution has.
+	MostPlaces  = 64
+	mostFrames  = 4
+	mostAddress = 1 << 48
+)
+
+// PlaceSums add up places.
+type PlaceSums struct {
+	modules map[string]Module // by what tells them apart
+	places  map[string]*placeSum
+	dropped time.Duration
+}
+
+type placeSum struct {
+	Place
+	at []string // modules of its frames
+}
+
+// id tells modules apart: their bytes, else their name.
+func (m Module) id() string {
+	if m.BuildID != "" {
+		return m.BuildID
+	}
+	return "/" + m.Path
+}
+
+// Add adds the places of other ranks.
+func (s *PlaceSums) Add(p *Places) {
+	if s.places == nil {
+		s.modules, s.places = map[string]Module{}, map[string]*placeSum{}
+	}
+	s.dropped = AddTime(s.dropped, p.Dropped)
+	for _, one := range p.List {
+		var key strings.Builder
+		key.WriteString(one.Function)
+		at := make([]string, 0, len(one.Frames))
+		for i, f := range one.Frames {
+			if f.Module >= len(p.Modules) { // a made-up report
+				one.Frames = one.Frames[:i]
+				break
+			}
+			m := p.Modules[f.Module]
+			at = append(at, m.id())
+			fmt.Fprintf(&key, "\x00%s\x00%x", m.id(), f.Offset)
+			if had, is := s.modules[m.id()]; !is || m.Path < had.Path {
+				s.modules[m.id()] = m
+			}
+		}
+		if sum := s.places[key.String()]; sum != nil {
+			sum.add(&one)
+		} else {
+			s.places[key.String()] = &placeSum{one, at}
+		}
+	}
+}
+
+func (p *Place) add(b *Place) {
+	p.Calls, p.Samples = AddCount(p.Calls, b.Calls), AddCount(p.Samples, b.Samples)
+	p.Time, p.Sampled = AddTime(p.Time, b.Time), AddTime(p.Sampled, b.Sampled)
+	p.Ranks += b.Ranks
+	p.Most, p.Least = max(p.Most, b.Most), min(p.Least, b.Least)
+	p.Longest = max(p.Longest, b.Longest)
+}
+
+// Places are the sums, at most `most` of them; nil if nothing was added.
+func (s *PlaceSums) Places(most int) *Places {
+	if s.places == nil {
+		return nil
+	}
+	keys := make([]string, 0, len(s.places))
+	for key := range s.places {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.places[b].Time, s.places[a].Time), cmp.Compare(a, b))
+	})
+	out := &Places{Dropped: s.dropped}
+	index := map[string]int{}
+	for i, key := range keys {
+		p := s.places[key]
+		if i >= most {
+			out.Dropped = AddTime(out.Dropped, p.Time)
+			continue
+		}
+		p.Frames = slices.Clone(p.Frames)
+		for k, id := range p.at {
+			if _, is := index[id]; !is {
+				index[id] = len(out.Modules)
+				out.Modules = append(out.Modules, s.modules[id])
+			}
+			p.Frames[k].Module = index[id]
+		}
+		out.List = append(out.List, p.Place)
+	}
+	return out
+}
+
+// joinPlaces are those of all parts of an execution that have some.
+func joinPlaces(parts []*Execution) *Places {
+	var sums PlaceSums
+	for _, p := range parts {
+		if p.Places != nil {
+			sums.Add(p.Places)
+		}
+	}
+	return sums.Places(MostPlaces * len(parts))
+}
+
+// cut keeps those that took the most time.
+func (p *Places) cut() *Places {
+	var sums PlaceSums
+	sums.Add(p)
+	return sums.Places(MostPlaces)
+}
+
+// Share is what part of the time in MPI the places cover whose code is known; false: that time is not
+// known.
+func (p *Places) Share(classes []Call) (share float64, known bool) {
+	all := PlacedTime(classes)
+	var sum time.Duration
+	for i := range p.List {
+		if len(p.List[i].Frames) > 0 {
+			sum = AddTime(sum, p.List[i].Time)
+		}
+	}
+	return min(fraction(sum.Seconds(), all.Seconds()), 1), all > 0
+}
+
+// PlacedTime is the time in the calls of which places are noted: all but those of files.
+func PlacedTime(classes []Call) (sum time.Duration) {
+	for _, c := range classes {
+		if c.Name != record.ClassIO.String() {
+			sum = AddTime(sum, c.Time)
+		}
+	}
+	return sum
+}
+
+// possible tells whether `ranks` ranks can have such places.
+func (p *Places) possible(ranks int) bool {
+	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Modules, func(m Module) bool { return strings.Trim(m.BuildID, "0123456789abcdef") != "" }) &&
+		!slices.ContainsFunc(p.List, func(one Place) bool { return !one.possible(ranks, len(p.Modules)) })
+}
+
+func (p *Place) possible(ranks, modules int) bool {
+	if p.Function == "" || len(p.Function) > mostName || len(p.Frames) > mostFrames || p.Ranks < 1 || p.Ranks > ranks {
+		return false
+	}
+	if p.Sampled < 0 || p.Time < p.Sampled || p.Least < 0 || p.Most < p.Least || p.Time < p.Most || p.Longest < 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Frames, func(f Frame) bool {
+		return f.Module < 0 || f.Module >= modules || f.Offset >= mostAddress
+	})
+}

@@ -1,0 +1,65 @@
+package node
+
+import (
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// placesOf are where the processes of a world called MPI; nil if none of them tells, or one still runs:
+// its calls are of another moment.
+func placesOf(procs []*process) *job.Places {
+	var sums job.PlaceSums
+	for _, p := range procs {
+		if p.live {
+			return nil
+		}
+		if own := p.places(); own != nil {
+			sums.Add(own)
+		}
+	}
+	return sums.Places(job.MostPlaces)
+}
+
+// places are those of one process, of all of its threads.
+func (p *process) places() *job.Places {
+	var sums job.PlaceSums
+	for _, s := range append([]*record.Slot{p.slot}, p.threads...) {
+		if s.Places != nil {
+			sums.Add(p.placesIn(s))
+		}
+	}
+	own := sums.Places(job.MostPlaces)
+	if own != nil {
+		for i := range own.List {
+			one := &own.List[i]
+			one.Ranks, one.Most, one.Least = 1, one.Time, one.Time
+		}
+	}
+	return own
+}
+
+func (p *process) placesIn(s *record.Slot) *job.Places {
+	of := func(ticks uint64) time.Duration { return time.Duration(min(p.line.of(ticks), mostPlaceNs)) }
+	out := &job.Places{Dropped: of(s.Places.DroppedTicks)}
+	for _, m := range s.Places.Modules {
+		if m.Program {
+			m = record.Module{Path: p.slot.Exe, BuildID: m.BuildID}
+		}
+		out.Modules = append(out.Modules, job.Module{Path: m.Path, BuildID: m.BuildID})
+	}
+	for _, at := range s.Places.List {
+		one := job.Place{Function: record.FuncName(at.Function), Calls: at.Calls + at.ShortCalls, Samples: at.Samples,
+			Sampled: of(at.Samples * s.Places.Every), Longest: of(at.Longest)}
+		one.Time = job.AddTime(of(at.Ticks), one.Sampled)
+		for _, f := range at.Frames {
+			one.Frames = append(one.Frames, job.Frame{Module: f.Module, Offset: f.Offset})
+		}
+		out.List = append(out.List, one)
+	}
+	return out
+}
+
+// mostPlaceNs keeps the sums of a hostile record's times in 64 bits.
+const mostPlaceNs = 1 << 62

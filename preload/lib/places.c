@@ -1,0 +1,330 @@
+/* places.c: where in the program's code its calls were made.
+ *
+ * The usual path reads the return address and a chain of frame pointers, and finds both in a table.
+ * It takes no lock and no memory. Only a place that is new asks the loader whose code it is, as
+ * each exception of C++ does.
+ *
+ * A frame pointer may be anything where the program has none. So a chain is followed only on the
+ * stack of the process's first thread, upwards and inside of code. What is not a call is found by
+ * who reads it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "places.h"
+#include "ticks.h"
+
+enum {
+	JE_LONG_NS = 20000,
+	JE_EVERY_NS = 250000,
+	JE_BESIDE = 8,		/* so many entries are looked at for a place */
+	JE_FAILURES = 32,	/* so often an address that is no code is asked for */
+	JE_STACK_GAP = 1 << 27, /* the kernel keeps so much free below the top of the stack */
+};
+static const uint64_t address_bits =
+	(UINT64_C(1) << 48) - 1; /* aarch64 may sign an address above */
+
+/* Where the first thread's stack begins. ld.so has it since glibc 2.2; weak, since musl lacks it.
+ */
+#pragma GCC visibility push(default)
+extern void *__libc_stack_end __attribute__((weak));
+#pragma GCC visibility pop
+
+/* Which moment of piece i is drawn, ticks after its begin. */
+static uint64_t drawn(const struct je_slot *slot, uint64_t i)
+{
+	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->tid << 32) + i) >> 32;
+
+	return (mixed * slot->places.every_ticks) >> 32;
+}
+
+static void draw_next(struct je_thread *me, const struct je_slot *slot)
+{
+	me->sample += slot->places.every_ticks - drawn(slot, me->samples);
+	me->sample += drawn(slot, ++me->samples);
+}
+
+static bool is_on_stack(const struct je_thread *me, const void *frame)
+{
+	return (uintptr_t)frame < me->stack_top && me->stack_top - (uintptr_t)frame < JE_STACK_GAP;
+}
+
+/* The thread's first call, of `ticks`. */
+static JE_COLD void start(struct je_thread *me, struct je_slot *slot, uint64_t ticks)
+{
+	double rate = je_ticks_per_ns(&je_process.slot->claimed_at);
+	uint64_t every = (uint64_t)(JE_EVERY_NS * rate);
+
+	me->lengthy = me->sample = UINT64_MAX;
+	if (every == 0 || every > UINT32_MAX)
+		return;
+	me->lengthy = slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
+	slot->places.every_ticks = every;
+	me->samples = 0;
+	me->sample = slot->mpi_ticks - ticks + drawn(slot, 0);
+	if (&__libc_stack_end != NULL && slot->pid == slot->tid)
+		me->stack_top = (uintptr_t)__libc_stack_end & ~(sizeof(uintptr_t) - 1);
+}
+
+/* The module whose code is at an address: index + 1; 0: it is not known yet. */
+static uint8_t known_module(const struct je_place_table *to, uint64_t address)
+{
+	for (uint16_t i = 0; i < to->modules; i++)
+		if (address >= to->module[i].from && address < to->module[i].to)
+			return (uint8_t)(i + 1);
+	return 0;
+}
+
+struct search {
+	struct je_slot *slot;
+	uint64_t address;
+	uint8_t found; /* index + 1 */
+};
+
+static uint16_t keep_path(struct je_place_table *to, const char *path)
+{
+	size_t room = sizeof(to->paths) - to->paths_bytes, n = strnlen(path, room);
+
+	if (*path == '\0')
+		return JE_PLACE_PROGRAM;
+	if (n == room)
+		return 0;
+	memcpy(to->paths + to->paths_bytes, path, n + 1);
+	to->paths_bytes += (uint16_t)(n + 1);
+	return (uint16_t)(to->paths_bytes - n);
+}
+
+/* The entry of an object with code at [from, to): the one that it had before it was unloaded, or a
+ * new one; NULL: there is no room. */
+static struct je_place_module *entry_of(struct je_place_table *to, const struct dl_phdr_info *info)
+{
+	struct je_place_module new = { .bias = info->dlpi_addr };
+	uint32_t bytes = 0;
+	const uint8_t *id = je_build_id(info, &bytes);
+
+	if (id != NULL && bytes <= sizeof(new.build_id)) {
+		memcpy(new.build_id, id, bytes);
+		new.build_id_bytes = (uint8_t)bytes;
+	}
+	for (uint16_t i = 0; i < to->modules; i++) {
+		struct je_place_module *old = &to->module[i];
+
+		if (old->to == 0 && old->bias == new.bias &&new.build_id_bytes != 0 &&
+		    old->build_id_bytes == new.build_id_bytes &&
+		    memcmp(old->build_id, new.build_id, sizeof(new.build_id)) == 0)
+			return old;
+	}
+	if (to->modules == JE_PLACE_MODULES)
+		return NULL;
+	new.path = keep_path(to, info->dlpi_name);
+	to->module[to->modules] = new;
+	return &to->module[to->modules++];
+}
+
+static bool has(const ElfW(Phdr) * part, uint64_t at)
+{
+	return part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0 && at >= part->p_vaddr &&
+	       at - part->p_vaddr < part->p_memsz;
+}
+
+/* dl_iterate_phdr calls this for each object; returning 1 ends the walk. */
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *search = arg;
+	struct je_place_table *to = &search->slot->places;
+	uint64_t at = search->address - info->dlpi_addr;
+	uint64_t ours = (uint64_t)(uintptr_t)je_place_note - info->dlpi_addr;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (!has(part, at))
+			continue;
+		if (has(part, ours))
+			return 1;
+
+		struct je_place_module *module = entry_of(to, info);
+
+		if (module != NULL) {
+			module->from = info->dlpi_addr + part->p_vaddr;
+			module->to = module->from + part->p_memsz;
+			search->found = (uint8_t)(module - to->module + 1);
+		}
+		return 1;
+	}
+	return 0;
+}
+
+/* Objects that were unloaded so far. */
+static int count_unloaded(struct dl_phdr_info *info, size_t size, void *unloaded)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*(uint64_t *)unloaded = info->dlpi_subs;
+	return 1;
+}
+
+/* Forgets where modules are, once one was unloaded: another may have taken its place. */
+static void check_modules(struct je_thread *me, struct je_place_table *to)
+{
+	uint64_t unloaded = 0;
+
+	dl_iterate_phdr(count_unloaded, &unloaded);
+	if (me->unloaded == (uint32_t)unloaded)
+		return;
+	me->unloaded = (uint32_t)unloaded;
+	for (uint16_t i = 0; i < to->modules; i++)
+		to->module[i].from = to->module[i].to = 0;
+}
+
+static JE_COLD uint8_t find_module(struct je_slot *slot, uint64_t address)
+{
+	struct search search = { slot, address, 0 };
+	int saved = errno;
+
+	dl_iterate_phdr(look, &search);
+	errno = saved;
+	return search.found;
+}
+
+static void begin_change(struct je_place_table *to)
+{
+	to->changes++;
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* a running job's record is read, too */
+}
+
+static void end_change(struct je_place_table *to)
+{
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	to->changes++;
+}
+
+/* Whether a caller's address is code. */
+static bool is_code(struct je_thread *me, struct je_slot *slot, uint64_t address)
+{
+	struct je_place_table *to = &slot->places;
+	uint8_t module = known_module(to, address);
+
+	if (module == 0 && me->failures < JE_FAILURES) {
+		begin_change(to);
+		module = find_module(slot, address);
+		end_change(to);
+		me->failures += module == 0;
+	}
+	return module != 0;
+}
+
+/* Fills in the frames of a place. What a frame pointer names may be anything on the stack. */
+static __attribute__((no_sanitize("address"))) void walk(struct je_thread *me, struct je_slot *slot,
+							 const void *frame, struct je_place *place)
+{
+	const uintptr_t *at = frame;
+	bool follow = is_on_stack(me, frame);
+
+	place->frames[0] = (at[1] & address_bits) - 1;
+	for (uint32_t n = 1; follow && n < JE_FRAMES; n++) {
+		uintptr_t next = at[0];
+
+		if (next <= (uintptr_t)at || next % sizeof(next) != 0 ||
+		    next >= me->stack_top - 2 * sizeof(next))
+			return;
+		at = (const uintptr_t *)next;
+
+		uint64_t address = (at[1] & address_bits) - 1;
+
+		if (!is_code(me, slot, address))
+			return;
+		place->frames[n] = address;
+	}
+}
+
+static bool is_same(const struct je_place *a, const struct je_place *b)
+{
+	return a->function == b->function && memcmp(a->frames, b->frames, sizeof(a->frames)) == 0;
+}
+
+static uint64_t weight(const struct je_place_table *in, const struct je_place *place)
+{
+	return place->ticks + place->samples * in->every_ticks;
+}
+
+/* Where a place stands or may stand: in an entry of its own, a free one, or the one that took
+ * least. */
+static struct je_place *find(struct je_place_table *in, const struct je_place *place)
+{
+	uint64_t mixed = place->function;
+	struct je_place *least = NULL;
+	uint32_t first;
+
+	for (uint32_t i = 0; i < JE_FRAMES; i++)
+		mixed = (mixed ^ place->frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	first = (uint32_t)((mixed >> 32) * JE_PLACES >> 32);
+	for (uint32_t i = 0; i < JE_BESIDE; i++) {
+		struct je_place *at = &in->places[(first + i) % JE_PLACES];
+
+		if (at->function == 0 || is_same(at, place))
+			return at;
+		if (least == NULL || weight(in, at) < weight(in, least))
+			least = at;
+	}
+	return least;
+}
+
+/* Takes an entry for a place. */
+static JE_COLD void take(struct je_thread *me, struct je_slot *slot, struct je_place *entry,
+			 struct je_place *place)
+{
+	struct je_place_table *in = &slot->places;
+	int saved = errno;
+
+	begin_change(in);
+	check_modules(me, in);
+	for (uint32_t i = 0; i < JE_FRAMES && place->frames[i] != 0; i++) {
+		place->modules[i] = known_module(in, place->frames[i]);
+		if (place->modules[i] == 0)
+			place->modules[i] = find_module(slot, place->frames[i]);
+	}
+	if (entry->function != 0) {
+		in->dropped_calls += entry->calls;
+		in->dropped_ticks += entry->ticks;
+		in->dropped_samples += entry->samples;
+	}
+	*entry = *place;
+	end_change(in);
+	errno = saved;
+}
+
+__attribute__((noinline)) void je_place_note(struct je_thread *me, struct je_slot *slot,
+					     uint32_t number, uint64_t ticks, const void *frame)
+{
+	struct je_place place = { .function = (uint16_t)(number + 1) };
+	struct je_place *entry;
+	bool is_long;
+	uint64_t samples = 0;
+
+	if (JE_UNLIKELY(me->lengthy == 0))
+		start(me, slot, ticks);
+	is_long = ticks >= me->lengthy;
+	if (is_long)
+		me->sample += ticks;
+	for (; slot->mpi_ticks >= me->sample; samples++)
+		draw_next(me, slot);
+	if (!is_long && samples == 0)
+		return;
+	walk(me, slot, frame, &place);
+	entry = find(&slot->places, &place);
+	if (JE_UNLIKELY(entry->function == 0 || !is_same(entry, &place)))
+		take(me, slot, entry, &place);
+	if (is_long) {
+		entry->calls++;
+		entry->ticks += ticks;
+	} else {
+		entry->samples += samples;
+		entry->short_calls +=
+			samples * (slot->places.every_ticks << 8) / (ticks | (ticks == 0));
+	}
+	if (ticks > entry->longest_ticks)
+		entry->longest_ticks = ticks;
+}

@@ -1,0 +1,23 @@
+/* places.h: where in the program's code its calls were made (struct je_place_table in record.h). */
+#ifndef JOBEFF_PLACES_H
+#define JOBEFF_PLACES_H
+
+#include "jobeff.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Whether the place of a call is to be noted that took `ticks`, and with which all calls so far
+ * took `sum`. A thread's first call always is. */
+JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t sum)
+{
+	return ticks >= me->lengthy || sum >= me->sample;
+}
+
+/* `frame` is that of the function to which the stub jumped: the caller's frame pointer, and behind
+ * it the address to which the stub returns. */
+void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
+		   const void *frame);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,197 @@
+/* addresses.c RECORD: calls each function of mpi_calls.def in each binding, three times from one
+ * place, and looks in its own record after each: the place must be that call, and no other. The MPI
+ * is a fake in this file, with marks of Open MPI's, so that the usual way is taken once types and
+ * communicators are known. A call takes 30 us or more, so each one is noted. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../preload/record/record.h"
+
+typedef intptr_t word;
+
+static word zeros[512];
+
+#ifdef FAKE_MPI
+word ompi_mpi_comm_world[8], ompi_mpi_datatype_null[8], ompi_mpi_op_no_op[8], ompi_mpi_comm_null[8];
+
+static int64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+static int take(int64_t ns)
+{
+	for (int64_t until = now() + ns; now() < until;)
+		;
+	return 0;
+}
+
+/* what the library asks */
+int PMPI_Initialized(int *yes)
+{
+	return *yes = 1, 0;
+}
+int PMPI_Query_thread(int *level)
+{
+	return *level = 0, 0;
+}
+int PMPI_Comm_rank(word comm, int *rank)
+{
+	return (void)comm, *rank = 0, 0;
+}
+int PMPI_Comm_size(word comm, int *size)
+{
+	return (void)comm, *size = 1, 0;
+}
+int PMPI_Comm_remote_size(word comm, int *size)
+{
+	return (void)comm, *size = 1, 0;
+}
+int PMPI_Comm_test_inter(word comm, int *inter)
+{
+	return (void)comm, *inter = 0, 0;
+}
+int PMPI_Comm_get_parent(word *parent)
+{
+	return *parent = (word)ompi_mpi_comm_null, 0;
+}
+int PMPI_Type_size(word type, int *bytes)
+{
+	return (void)type, *bytes = 4, 0;
+}
+word PMPI_Type_f2c(int type)
+{
+	return (void)type, (word)zeros;
+}
+word PMPI_Comm_f2c(int comm)
+{
+	return (void)comm, (word)zeros;
+}
+word PMPI_Op_c2f(word op)
+{
+	return (void)op, 1;
+}
+
+/* the functions; those of the life line are called by their C names only */
+#define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
+	int MPI_##name(void);                                      \
+	int MPI_##name(void)                                       \
+	{                                                          \
+		return take(20000000);                             \
+	}
+#define FAKE_C(name)                \
+	int MPI_##name(void);       \
+	int MPI_##name(void)        \
+	{                           \
+		return take(30000); \
+	}
+#define FAKE_FORTRAN(symbol) \
+	void symbol(void);   \
+	void symbol(void)    \
+	{                    \
+		take(30000); \
+	}
+#define JE_CALL(number, name, lower, ...) \
+	FAKE_C(name)                      \
+	FAKE_FORTRAN(mpi_##lower##_)      \
+	FAKE_FORTRAN(mpi_##lower##_f08_)  \
+	FAKE_FORTRAN(mpi_##lower##_f08ts_)
+#define JE_LARGE(number, name, lower, ...) \
+	FAKE_C(name)                       \
+	FAKE_FORTRAN(mpi_##lower##_f08ts_)
+#include "../../preload/mpi_calls.def"
+
+#else
+typedef int (*function)(word, word, word, word, word, word, word, word, word, word, word, word,
+			word, word);
+
+enum { TIMES = 3 };
+
+/* Its section has this call only. */
+__attribute__((noinline, section("callsite"))) static int call(function f)
+{
+	const word z = (word)zeros;
+	int result = f(z, z, z, z, z, z, z, z, z, z, z, z, z, z);
+
+	__asm__ volatile("" ::: "memory");
+	return result;
+}
+extern const char __start_callsite[], __stop_callsite[];
+
+static int wrong, checked;
+
+static void check(const struct je_slot *slot, uint32_t number, const char *name)
+{
+	uint64_t calls = 0;
+	bool right = true;
+
+	for (uint32_t i = 0; i < JE_PLACES; i++) {
+		const struct je_place *p = &slot->places.places[i];
+
+		if (p->function != number + 1)
+			continue;
+		calls += p->calls;
+		right = right && p->modules[0] != 0 &&
+			p->frames[0] >= (uintptr_t)__start_callsite &&
+			p->frames[0] < (uintptr_t)__stop_callsite;
+	}
+	checked++;
+	if ((!right || calls == 0 || calls % TIMES != 0) && ++wrong < 20)
+		printf("%s: %d, %d calls\n", name, right, (int)calls);
+}
+
+static __attribute__((noinline)) void try(FILE *record, uint32_t number, const char *name)
+{
+	static struct je_slot slot;
+	function f = (function)dlsym(RTLD_DEFAULT, name);
+	function newer = (function)dlvsym(RTLD_DEFAULT, name, "JOBEFF_NEWER");
+
+	f = newer != NULL ? newer : f;
+	for (int i = 0; i < TIMES; i++)
+		call(f);
+	fseek(record, JE_HEAD_BYTES, SEEK_SET);
+	if (fread(&slot, sizeof(slot), 1, record) != 1)
+		printf("no slot\n");
+	check(&slot, number, name);
+}
+
+int PMPI_Initialized(int *yes);
+
+int main(int argc, char **argv)
+{
+	FILE *record;
+	int yes;
+	function init = (function)dlsym(RTLD_DEFAULT, "MPI_Init");
+
+	(void)argc;
+	PMPI_Initialized(&yes); /* so that the linker keeps the library */
+	init(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	record = fopen(argv[1], "re");
+	if (record == NULL)
+		return 1;
+	setvbuf(record, NULL, _IONBF, 0);
+#define JE_SPECIAL(...)
+#define TRY(number, class, name)             \
+	if (JE_CLASS_##class != JE_CLASS_IO) \
+		try(record, number, name);
+#define JE_CALL(number, name, lower, upper, args, strings, class, ...) \
+	TRY(number, class, "MPI_" #name)                               \
+	TRY(number, class, "mpi_" #lower "_")                          \
+	TRY(number, class, "mpi_" #lower "_f08_")                      \
+	TRY(number, class, "mpi_" #lower "_f08ts_")
+#define JE_LARGE(number, name, lower, args, class, ...) \
+	TRY(number, class, "MPI_" #name)                \
+	TRY(number, class, "mpi_" #lower "_f08ts_")
+#include "../../preload/mpi_calls.def"
+	printf("%d checked, %d wrong\n", checked, wrong);
+	return 0;
+}
+#endif

@@ -1,0 +1,2 @@
+/* places.cc: places.c in C++. */
+#include "places.c"
