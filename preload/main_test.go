@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	names "jobeff/cmd/source"
 	"jobeff/preload/record"
 )
 
@@ -25,6 +26,9 @@ import (
 var library, clocked, apps, bin, before string
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == names.Reader {
+		os.Exit(names.Read(os.Stdin, os.Stdout))
+	}
 	os.Exit(testMain(m))
 }
 

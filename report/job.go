@@ -34,7 +34,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 		p.Course(course(j))
 		p.Parts(executionsPart(j), sectionsPart(j))
 		p.Heat(heats(j))
-		p.Parts(waitsPart(j), nodesPart(j, costly), ranksPart(j), callsPart(j, costly), sizesPart(j), overlapPart(j))
+		p.Parts(waitsPart(j), nodesPart(j, costly), ranksPart(j), callsPart(j, costly), placesPart(j), sizesPart(j), overlapPart(j))
 	}
 	p.Parts(stepsPart(j))
 	p.Line("")

@@ -73,7 +73,7 @@ func fillFigures(p *page.Job, j *job.Job) {
 	p.Heat, p.HeatNote = heat(j)
 	p.Programs = page.Parts(executionsPart(j), sectionsPart(j))
 	p.Balance = page.Parts(nodesPart(j, listed), ranksPart(j))
-	p.MPI = page.Parts(waitsOnPage(j), callsPart(j, listed), sizesPart(j), overlapPart(j))
+	p.MPI = page.Parts(waitsOnPage(j), callsPart(j, listed), placesPart(j), sizesPart(j), overlapPart(j))
 }
 
 func treeLines(branches []block.Branch) (all []page.TreeLine) {

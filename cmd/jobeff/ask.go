@@ -59,6 +59,7 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	findPlaces(ctx, a.job, false)
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 

@@ -38,6 +38,7 @@ const examples = `  jobeff 123                    job 123
   jobeff live 123               while it runs: what it does now
   jobeff compare 123 456        why job 456 took longer than job 123
   jobeff explain 123            what each of the site's rules says about it, and why
+  jobeff where 123              at which lines its program called MPI
   jobeff workload               my programs, and how many cores each should have used
   jobeff workload 123           what all runs of the job's program say together`
 
@@ -79,7 +80,7 @@ func (p *program) command() *cobra.Command {
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
-	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand())
+	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())
 	return root
 }

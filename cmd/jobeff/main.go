@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"jobeff/cmd/cli"
+	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/report/text"
@@ -26,6 +27,9 @@ const (
 )
 
 func main() {
+	if os.Args[0] == source.Reader {
+		os.Exit(source.Read(os.Stdin, os.Stdout))
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 		debug.SetMemoryLimit(memoryGoal)

@@ -45,6 +45,7 @@ func (p *program) report(ctx context.Context, id, file string) error {
 	if err != nil {
 		return err
 	}
+	findPlaces(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, page.Links{}) })
 }
 

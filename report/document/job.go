@@ -163,14 +163,16 @@ type Execution struct {
 
 	Figures
 	// Timeline is how the efficiencies went, in buckets of one length; absent where that is not known.
-	Timeline []Bucket       `json:"timeline,omitempty"`
-	NodeList []Node         `json:"node_list"`
-	Slowest  []Rank         `json:"slowest"` // most useful time first
-	RankIDs  string         `json:"rank_ids"`
-	HistP2P  []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
-	HistCol  []uint64       `json:"hist_coll,omitempty"`
-	Endings  map[string]int `json:"endings"`
-	Warnings []doubt.Doubt  `json:"warnings"`
+	Timeline    []Bucket       `json:"timeline,omitempty"`
+	Places      []CallPlace    `json:"places,omitempty"`       // most time first; absent: not known
+	PlacesShare *float64       `json:"places_share,omitempty"` // of the time in MPI
+	NodeList    []Node         `json:"node_list"`
+	Slowest     []Rank         `json:"slowest"` // most useful time first
+	RankIDs     string         `json:"rank_ids"`
+	HistP2P     []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
+	HistCol     []uint64       `json:"hist_coll,omitempty"`
+	Endings     map[string]int `json:"endings"`
+	Warnings    []doubt.Doubt  `json:"warnings"`
 }
 
 // Bucket is a part of an execution's time.
@@ -356,6 +358,7 @@ func documentExecution(e *job.Execution) Execution {
 			d.Timeline = append(d.Timeline, Bucket(b))
 		}
 	}
+	d.Places, d.PlacesShare = places(e)
 	for _, r := range e.Slowest {
 		d.Slowest = append(d.Slowest, Rank{
 			Rank: r.Rank, Node: r.Node, PID: r.PID, Elapsed: r.Elapsed.Seconds(),

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+	"jobeff/cmd/source"
+	"jobeff/ingest/job"
+	"jobeff/report"
+	"jobeff/report/document"
+)
+
+const whereHelp = `jobeff where shows at which lines of the program its ranks called MPI, and what part
+of the time in MPI that took. Calls of 20 microseconds or more were all counted;
+others are estimates from samples.
+
+Functions, files and lines are found here and now, in the program's files on this
+machine: ask where the program lies, before it is built anew. Lines need -g. Only
+files of yours and of root are read; for root, only its own, unless --user-files
+says so. A file that was built since is not used.`
+
+// whereCommand shows where MPI was called.
+func (p *program) whereCommand() *cobra.Command {
+	var function string
+	var asJSON, users bool
+	c := &cobra.Command{
+		Use:     "where JOBID",
+		Short:   "Show at which lines a program called MPI",
+		Long:    whereHelp,
+		Example: "  jobeff where 123\n  jobeff where 123 --function MPI_Wait",
+		Args:    cli.One("job", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := p.judged(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			findPlaces(cmd.Context(), a.job, users)
+			if asJSON {
+				return document.WritePlaces(p.stdout, a.job)
+			}
+			return report.Places(p.stdout, a.job, function, p.options())
+		},
+	}
+	c.Flags().StringVar(&function, "function", "", "only the calls of the MPI function `NAME`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	c.Flags().BoolVar(&users, "user-files", false, "as root, read users' files, too")
+	return c
+}
+
+// findPlaces finds the names of a job's places on this machine.
+func findPlaces(ctx context.Context, j *job.Job, users bool) {
+	for i := range j.Executions {
+		if j.Executions[i].Places != nil {
+			source.Find(ctx, &j.Executions[i], users)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// Package source finds the function, the file and the line of the places at which ranks called MPI, in the
+// files of the machine where somebody looks, with the rights of who looks. Before it stands package job,
+// whose Places name modules and offsets; after it cmd/jobeff, which shows them through package report.
+//
+// The paths come from a job, and so may the files: both are hostile. Only regular files of root or of the
+// reader are opened, a file with another build-id is not used, and a process of its own with limits parses
+// them: whatever becomes of it, the places stay as they are, with a word.
+package source
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Reader is the argument 0 of the process that parses: a program that uses Find calls Read when it has it.
+const Reader = "jobeff-source"
+
+// Bounds of all files of one look.
+const (
+	mostTime   = 2 * time.Second
+	mostBytes  = 512 << 20 // of files
+	mostAnswer = 4 << 20
+	mostName   = 256 // bytes of a function, a file
+)
+
+// question is what the reader is asked.
+type question struct {
+	Modules []job.Module
+	Frames  [][]frame // of each place, as job.Place.Frames
+	Began   time.Time // of the execution
+	Users   bool      // root may open users' files
+}
+
+type frame struct {
+	Module int
+	Offset uint64
+}
+
+// found is what it answers for a frame; the frames of a place end where the chain is not sure.
+type found struct {
+	Symbol, File string
+	Line         int
+	Why          string
+}
+
+// Find fills in the names of an execution's places, and cuts the callers off that are not sure. users: root
+// may open users' files.
+func Find(ctx context.Context, e *job.Execution, users bool) {
+	q := question{Modules: e.Places.Modules, Began: e.Start, Users: users}
+	for i := range e.Places.List {
+		var frames []frame
+		for _, f := range e.Places.List[i].Frames {
+			frames = append(frames, frame{f.Module, f.Offset})
+		}
+		q.Frames = append(q.Frames, frames)
+	}
+	answer, err := ask(ctx, &q)
+	e.Places.Looked = true
+	for i := range e.Places.List {
+		p := &e.Places.List[i]
+		if len(p.Frames) == 0 {
+			continue
+		}
+		if err != nil || i >= len(answer) || len(answer[i]) == 0 {
+			p.Frames = p.Frames[:1]
+			p.Frames[0].Why = "its names were not found within the bounds of time and memory"
+			continue
+		}
+		p.Frames = p.Frames[:min(len(p.Frames), len(answer[i]))]
+		for k := range p.Frames {
+			a, to := answer[i][k], &p.Frames[k]
+			to.Symbol, to.File = job.CleanText(a.Symbol, mostName), job.CleanText(a.File, mostName)
+			to.Line, to.Why = max(a.Line, 0), job.CleanText(a.Why, mostName)
+		}
+	}
+}
+
+// ask lets a process of its own read the files. It may hang in a file system for ever, so nobody waits for
+// its end.
+func ask(ctx context.Context, q *question) (answer [][]found, err error) {
+	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	defer cancel()
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe")
+	cmd.Args = []string{Reader}
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return len(v) > 2 && v[:2] == "GO" })
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(text), in
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		return nil, err
+	}
+	go cmd.Wait()
+	if deadline, is := ctx.Deadline(); is {
+		if err := out.SetReadDeadline(deadline); err != nil {
+			return nil, err
+		}
+	}
+	text, err = io.ReadAll(io.LimitReader(out, mostAnswer))
+	if err != nil {
+		return nil, err
+	}
+	return answer, json.Unmarshal(text, &answer)
+}
+
+// Read is the process that parses: it answers a question of Find and returns its exit code.
+func Read(in io.Reader, out io.Writer) int {
+	var q question
+	if err := errors.Join(limit(), json.NewDecoder(in).Decode(&q)); err != nil {
+		return 1
+	}
+	if err := json.NewEncoder(out).Encode(answer(&q, opener{uid: os.Getuid(), users: q.Users, left: mostBytes})); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// answer names all frames.
+func answer(q *question, o opener) [][]found {
+	modules := make([]*module, len(q.Modules))
+	at := func(i int) *module {
+		if i < 0 || i >= len(modules) {
+			return &module{why: "its file is not known"}
+		}
+		if modules[i] == nil {
+			modules[i] = safely(func() *module { return o.module(q.Modules[i], q.Began) })
+		}
+		return modules[i]
+	}
+	all := make([][]found, len(q.Frames))
+	for i, frames := range q.Frames {
+		for k, f := range frames {
+			if k > 0 && !calls(at(f.Module), f.Offset, at(frames[k-1].Module), frames[k-1].Offset) {
+				break
+			}
+			all[i] = append(all[i], at(f.Module).name(f.Offset))
+		}
+	}
+	return all
+}
+
+// safely is a module whose file may be too wrong for the parsers.
+func safely(read func() *module) (m *module) {
+	defer func() {
+		if r := recover(); r != nil {
+			m = &module{why: fmt.Sprintf("its file cannot be read: %v", r)}
+		}
+	}()
+	return read()
+}

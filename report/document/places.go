@@ -1,0 +1,82 @@
+package document
+
+import (
+	"io"
+
+	"jobeff/ingest/job"
+)
+
+// CallPlace is where in the code an execution's ranks called one function of MPI. What looks into the program's
+// files, `jobeff where`, also names the instruction, and the callers that are sure.
+type CallPlace struct {
+	Function string  `json:"function"` // C name
+	Code             // of the call
+	Callers  []Code  `json:"callers,omitempty"` // the innermost first
+	Calls    uint64  `json:"calls"`             // sum over ranks
+	Time     float64 `json:"time"`              // s, likewise
+	Samples  uint64  `json:"samples"`           // that stand for calls shorter than 20 µs; 0: each call was counted
+	Sampled  float64 `json:"sampled"`           // s, the part of time for which they stand
+	Share    float64 `json:"share"`             // of the time in MPI
+	Ranks    int     `json:"ranks"`             // that called here
+	Most     float64 `json:"most"`              // s, of one rank
+	Least    float64 `json:"least"`             // s, of one of these ranks
+	Longest  float64 `json:"longest"`           // s, of one call that was seen
+}
+
+// Code is an instruction.
+type Code struct {
+	Module  string  `json:"module"`
+	BuildID string  `json:"build_id"`
+	Offset  *uint64 `json:"offset"` // address in the file; null: it is not known whose code it is
+	Symbol  string  `json:"symbol,omitempty"`
+	File    string  `json:"file,omitempty"`
+	Line    int     `json:"line,omitempty"`
+	Why     string  `json:"why,omitempty"` // there is no line
+}
+
+// Places is what `jobeff where --json` prints.
+type Places struct {
+	ID     string      `json:"id"`
+	Places []CallPlace `json:"places"`
+	Share  *float64    `json:"places_share"` // of the time in MPI; null: not known
+}
+
+// WritePlaces writes the places of a job.
+func WritePlaces(w io.Writer, j *job.Job) error {
+	out := Places{ID: j.DisplayID, Places: []CallPlace{}}
+	for i := range j.Executions {
+		if all, share := places(&j.Executions[i]); all != nil {
+			out.Places, out.Share = all, share
+		}
+	}
+	return writeJSON(w, out)
+}
+
+func places(e *job.Execution) (out []CallPlace, share *float64) {
+	if e.Places == nil {
+		return nil, nil
+	}
+	if s, known := e.Places.Share(e.Classes); known {
+		share = &s
+	}
+	all := job.PlacedTime(e.Classes).Seconds()
+	out = []CallPlace{}
+	for _, p := range e.Places.List {
+		one := CallPlace{Function: p.Function, Calls: p.Calls, Time: p.Time.Seconds(), Samples: p.Samples, Sampled: p.Sampled.Seconds(), Ranks: p.Ranks,
+			Most: p.Most.Seconds(), Least: p.Least.Seconds(), Longest: p.Longest.Seconds()}
+		if all > 0 {
+			one.Share = min(one.Time/all, 1)
+		}
+		for i, f := range p.Frames {
+			m := e.Places.Modules[f.Module]
+			c := Code{m.Path, m.BuildID, &f.Offset, f.Symbol, f.File, f.Line, f.Why}
+			if i == 0 {
+				one.Code = c
+			} else if e.Places.Looked {
+				one.Callers = append(one.Callers, c)
+			}
+		}
+		out = append(out, one)
+	}
+	return out, share
+}

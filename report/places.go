@@ -1,0 +1,197 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
+)
+
+// listedPlaces is how many places a job's text and page name.
+const listedPlaces = 5
+
+// Places writes all places at which an execution of a job called MPI, or called one function, with the
+// callers that are sure.
+func Places(w io.Writer, of *job.Job, function string, opts text.Options) error {
+	p := text.NewPage(opts)
+	j := inert.Copy(of, p.Unicode)
+	e := placesOf(j)
+	if e == nil {
+		p.Line("no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j))
+		return p.To(w)
+	}
+	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Tables: []block.Table{placesTable(e, function)}, Notes: placesNotes(e, j)}
+	if len(part.Tables[0].Rows) == 0 {
+		part = block.Part{Heading: "No place called " + function}
+	}
+	p.Parts(part)
+	return p.To(w)
+}
+
+// whyNoPlaces says why a job has none.
+func whyNoPlaces(j *job.Job) string {
+	switch {
+	case j.IsRunning():
+		return "they are told when it has ended"
+	case j.Metrics == nil:
+		return "it has no figures"
+	}
+	return "its library noted none, or they were dropped for their age"
+}
+
+// placesOf is the execution of a job that has places; nil if none has.
+func placesOf(j *job.Job) *job.Execution {
+	i := slices.IndexFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &j.Executions[i]
+}
+
+// spot is what was called at one line, whatever called that.
+type spot struct {
+	function, where  string
+	time, sampled    time.Duration
+	samples          uint64
+	share, low, high float64
+}
+
+// placesPart has the costliest places.
+func placesPart(j *job.Job) block.Part {
+	e := placesOf(j)
+	if e == nil {
+		return block.Part{}
+	}
+	spots := spotsOf(e)
+	part := block.Part{Heading: "Where in the code MPI took most of its time (share of the time in MPI)", Notes: placesNotes(e, j)}
+	for _, s := range spots[:min(len(spots), listedPlaces)] {
+		part.Items = append(part.Items, fmt.Sprintf("%s %s at %s", s.function, s.text(), s.where))
+	}
+	part.Notes = append(block.Notes(more(len(spots)-listedPlaces, "place", "with less time; `jobeff where "+j.DisplayID+"` has all")), part.Notes...)
+	return part
+}
+
+// spotsOf are an execution's places, without what called them.
+func spotsOf(e *job.Execution) (all []spot) {
+	index := map[[2]string]int{}
+	for i := range e.Places.List {
+		p := &e.Places.List[i]
+		key := [2]string{p.Function, frameText(e.Places, p, 0)}
+		at, is := index[key]
+		if !is {
+			at = len(all)
+			index[key] = at
+			all = append(all, spot{function: key[0], where: key[1]})
+		}
+		all[at].time += p.Time
+		all[at].sampled += p.Sampled
+		all[at].samples += p.Samples
+	}
+	for i := range all {
+		all[i].estimate(job.PlacedTime(e.Classes))
+	}
+	slices.SortStableFunc(all, func(a, b spot) int { return cmp.Compare(b.time, a.time) })
+	return all
+}
+
+// estimate fills in the share of all time, with the interval that the number of samples leaves (METRICS 3).
+func (s *spot) estimate(all time.Duration) {
+	if all <= 0 {
+		return
+	}
+	s.share = min(s.time.Seconds()/all.Seconds(), 1)
+	s.low, s.high = s.share, s.share
+	if s.samples > 0 {
+		half := 1.96 * s.sampled.Seconds() / math.Sqrt(float64(s.samples)) / all.Seconds()
+		s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
+	}
+}
+
+// text writes the share; where it is an estimate that is not sure to a percent, with its interval.
+func (s *spot) text() string {
+	if figure.Percent(s.low) == figure.Percent(s.high) {
+		return figure.Percent(s.share)
+	}
+	return figure.Estimate(s.share, s.low, s.high, figure.Percent)
+}
+
+// frameText names a frame: "solver.f90:212 in exchange_halo", or the module and the address in it.
+func frameText(in *job.Places, p *job.Place, i int) string {
+	if i >= len(p.Frames) {
+		return "a place that is not known"
+	}
+	f := p.Frames[i]
+	where := fmt.Sprintf("%s+%#x", cmp.Or(path.Base(in.Modules[f.Module].Path), "?"), f.Offset)
+	if f.Line > 0 {
+		where = fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
+	}
+	if f.Symbol != "" {
+		where += " in " + f.Symbol
+	}
+	return where
+}
+
+// placesNotes say how much of the time the places are, and why names are missing.
+func placesNotes(e *job.Execution, j *job.Job) []string {
+	var notes []string
+	if share, known := e.Places.Share(e.Classes); known {
+		notes = append(notes, "all places together: "+figure.Percent(share)+" of the time in MPI")
+	}
+	if !e.Places.Looked {
+		return append(notes, "`jobeff where "+j.DisplayID+"` names functions, files and lines, where the program lies")
+	}
+	told := map[string]bool{}
+	for _, p := range e.Places.List {
+		for _, f := range p.Frames[:min(len(p.Frames), 1)] {
+			name := path.Base(e.Places.Modules[f.Module].Path)
+			if f.Why != "" && !told[name] {
+				told[name] = true
+				notes = append(notes, name+": "+f.Why)
+			}
+		}
+	}
+	return notes
+}
+
+// placesTable lists the places of one function, or of all ("").
+func placesTable(e *job.Execution, function string) block.Table {
+	t := block.Table{Heads: []string{"<call", "share", "calls", "time", "ranks", "most of a rank", "least", "<where"}}
+	all := job.PlacedTime(e.Classes)
+	ranks := 0
+	for i := range e.Nodes {
+		ranks += e.Nodes[i].Ranks
+	}
+	seconds := alike(e.Places.List, func(p job.Place) float64 { return p.Time.Seconds() }, func(p job.Place) float64 { return p.Most.Seconds() })
+	for i := range e.Places.List {
+		p := &e.Places.List[i]
+		if function != "" && !strings.EqualFold(function, p.Function) {
+			continue
+		}
+		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples}
+		s.estimate(all)
+		where := frameText(e.Places, p, 0)
+		for k := 1; e.Places.Looked && k < len(p.Frames); k++ {
+			where += ", called from " + frameText(e.Places, p, k)
+		}
+		least := p.Least
+		if p.Ranks < ranks {
+			least = 0
+		}
+		calls := figure.Count(p.Calls)
+		if p.Samples > 0 {
+			calls = "about " + calls
+		}
+		t.Rows = append(t.Rows, []string{p.Function, s.text(), calls, seconds(p.Time.Seconds()), figure.Count(p.Ranks), seconds(p.Most.Seconds()), seconds(least.Seconds()), where})
+	}
+	return t
+}
