@@ -124,7 +124,8 @@ func lacking(something func(*job.Job) bool, others ...string) []string {
 	return others
 }
 
-func noUsage(j *job.Job) bool { return j.Usage == nil }
+func noFigures(j *job.Job) bool { return j.Metrics == nil }
+func noUsage(j *job.Job) bool   { return j.Usage == nil }
 func noMemory(j *job.Job) bool {
 	return j.Usage == nil || j.Usage.Memory == 0 || j.Usage.Allocated < j.Usage.Memory
 }
@@ -140,7 +141,7 @@ var shippedDecide = map[string]struct {
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
 	"low-efficiency": {[]string{"one thread of two works", "waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
-	"hung":       {[]string{"it hangs"}, []string{"no data", "ranks missing", "a node is waited for", "it runs"}},
+	"hung":       {[]string{"it hangs"}, append([]string{"ranks missing", "a node is waited for", "it runs"}, lacking(noFigures)...)},
 	"singletons": {[]string{"ranks that never met"}, unjudged},
 	"idle-ranks": {[]string{"half of the ranks idle"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung", "shares dropped"}, unjudged...)},
