@@ -35,12 +35,16 @@ func Live(w io.Writer, of Watched, opts text.Options) error {
 		}
 	}
 	p.Headline(first)
-	facts := slices.DeleteFunc(jobFacts(j), func(f block.Fact) bool { return !slices.Contains(liveFacts, f.Label) })
-	p.Facts(append(facts, block.Fact{Label: "As of", Text: j.AsOf.Local().Format(time.DateTime)}))
 	span := fmt.Sprintf("the last %d s", int(of.Span.Round(time.Second).Seconds()))
 	in := " in " + span
 	if of.Span == 0 {
 		in = " so far"
+	}
+	facts := slices.DeleteFunc(jobFacts(j), func(f block.Fact) bool { return !slices.Contains(liveFacts, f.Label) })
+	p.Facts(append(facts, block.Fact{Label: "As of", Text: j.AsOf.Local().Format(time.DateTime)},
+		block.Fact{Label: "Cost", Text: fmt.Sprintf("reading took %s of CPU time from the job%s", figure.Seconds(of.CPU.Seconds()), in)}))
+	for _, s := range of.Quiet {
+		p.Paragraph("! ", "  ", p.Inert(s), nil)
 	}
 	switch {
 	case j.Metrics == nil || measure.Singletons(j):
@@ -50,16 +54,11 @@ func Live(w io.Writer, of Watched, opts text.Options) error {
 		p.Line("")
 		p.Line(fmt.Sprintf("%32s%-*s%s", "", besideWidth, "so far", span))
 		p.Tree(besides(j, last))
+		p.Parts(callsPart(last, costly))
 		if most, least := workOfNodes(last); least < (1-unequal)*most {
 			p.Parts(nodesPart(last, listed))
 		}
-		p.Parts(callsPart(last, costly))
 	}
-	p.Line("")
-	for _, s := range of.Quiet {
-		p.Paragraph("! ", "  ", p.Inert(s), nil)
-	}
-	p.Paragraph("", "", fmt.Sprintf("Reading this takes CPU time from the job: %s%s, on all nodes together.", figure.Seconds(of.CPU.Seconds()), in), nil)
 	return p.To(w)
 }
 
@@ -71,7 +70,8 @@ const besideWidth = 8
 
 // besides are the tree and the shares of the last moment, with those of all of the job beside them.
 func besides(j, last *job.Job) (tree []block.Branch, shares []block.Fact) {
-	tree, shares = branches(last), sharesOf(last)
+	tree = slices.DeleteFunc(branches(last), func(b block.Branch) bool { return b.Depth > 1 }) // the table of nodes tells more
+	shares = sharesOf(last)
 	whole, wholeShares := branches(j), sharesOf(j)
 	for i := range tree {
 		if k := slices.IndexFunc(whole, func(b block.Branch) bool { return b.Name == tree[i].Name && b.Depth == tree[i].Depth }); k >= 0 {

@@ -298,7 +298,8 @@ static void count(spank_t sp, char text[JE_COUNTED])
 	step.counted_ns = now;
 	je_cgroup_tell(&step.cgroup, text, JE_COUNTED);
 	n = strlen(text);
-	if (getrusage(RUSAGE_CHILDREN, &children) == 0) /* of the tasks and all below them */
+	/* of the tasks and all below them */
+	if (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0)
 		snprintf(text + n, JE_COUNTED - n, " rss=%ld", children.ru_maxrss * 1024);
 }
 

@@ -163,7 +163,7 @@ func TestScreen(t *testing.T) {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}
-	for _, want := range []string{"It runs. Up to", "MPI_Allreduce?", "n1 ", "Reading this takes CPU time from the job: 0.080 s in the last 10 s"} {
+	for _, want := range []string{"It runs. Up to", "MPI_Allreduce?", "n1 ", "reading took 0.080 s of CPU time from the job in the last 10 s"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

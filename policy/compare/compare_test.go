@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	jobtesting "jobeff/ingest/job/jobtest"
 	"jobeff/policy/jobtest"
 )
 
@@ -368,7 +369,7 @@ func TestMedianRun(t *testing.T) {
 
 // TestMedianCounts: the median counts among the earlier runs, and later ones do not count.
 func TestMedianCounts(t *testing.T) {
-	w := runs(100, 102, 98, 101, 99, 300, 50)
+	w := runs(100, 102, 98, 101, 99, 115, 85)
 	after := base.with(func(m *made) { m.id, m.comm = 6, 20 }).job()
 	after.Workload = w
 	c, err := WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) {
@@ -427,5 +428,42 @@ func TestUsual(t *testing.T) {
 	}
 	if part := float64(within) / 2000; part < 0.88 || part > 0.92 {
 		t.Errorf("%.3f of pairs that differ by chance differ by less than usual", part)
+	}
+}
+
+// TestHostile compares whatever nodes may report: nothing panics, and no figure is without end.
+func TestHostile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(34, 7))
+	draw := func(id uint32) *job.JobAndWorkload {
+		var all []job.Execution
+		for i := range 1 + rng.IntN(3) {
+			all = append(all, jobtesting.Part(rng, fmt.Sprint(i), fmt.Sprintf("n%d", rng.IntN(3)), jobtest.Began, 0, rng.IntN(4), 1+rng.IntN(5)))
+		}
+		j := jobtest.Job(all...)
+		j.Cluster, j.JobID, j.Attempt, j.DisplayID = "test", id, 1, fmt.Sprint(id)
+		w := runs(1e-9, 1e300, 0, -1, math.NaN(), 100, 101)
+		w.Runs = append(w.Runs, job.RunOf(&all[0]))
+		return &job.JobAndWorkload{Job: j, Workload: w}
+	}
+	shown := 0
+	for range 3000 {
+		c, err := New(draw(1), draw(2), true)
+		if err != nil {
+			continue
+		}
+		shown++
+		for _, p := range c.Parts {
+			if math.IsNaN(p.Seconds) || math.IsInf(p.Seconds, 0) || p.Usual != nil && (math.IsNaN(*p.Usual) || math.IsInf(*p.Usual, 0)) {
+				t.Fatalf("%+v", p)
+			}
+		}
+		for _, g := range slices.Concat(c.Nodes, c.Ranks, c.Calls, c.Sections) {
+			if math.IsNaN(g.Before+g.After+g.Others) || math.IsInf(g.Before+g.After+g.Others, 0) {
+				t.Fatalf("%+v", g)
+			}
+		}
+	}
+	if shown < 100 {
+		t.Errorf("only %d of 3,000 are shown", shown)
 	}
 }
