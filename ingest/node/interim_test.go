@@ -215,8 +215,17 @@ func TestKeepInterim(t *testing.T) {
 		t.Errorf("in half a full outbox: %v", err)
 	}
 	final.Nonce = strings.Repeat("1", 32)
-	if _, err := outbox.Write(final); err != nil || strings.Count(names(), " ") != 2 || strings.Contains(names(), "interim") || strings.Contains(names(), BatchExt) {
-		t.Errorf("a final report takes the room of an interim one: %v,%s", err, names())
+	others := filepath.Join(OutboxDir(outbox.Spool), "1.test-1-"+testRun+".interim.json.zst")
+	if err := os.WriteFile(others, []byte{0}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := outbox.Write(final); err != nil || strings.Count(names(), " ") != 3 || strings.Count(names(), "interim") != 1 || strings.Contains(names(), BatchExt) {
+		t.Errorf("a final report takes the room of its user's interim ones: %v,%s", err, names())
+	}
+	final.Nonce, final.UID = strings.Repeat("2", 32), 1
+	outbox.Most = 12 << 10
+	if _, err := outbox.Write(final); err != nil || strings.Count(names(), " ") != 3 || strings.Contains(names(), "interim") || strings.Contains(names(), BatchExt) {
+		t.Errorf("where there is no room for anybody, it takes all: %v,%s", err, names())
 	}
 }
 

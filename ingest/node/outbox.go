@@ -286,11 +286,11 @@ func (o Outbox) hasRoomForLogs(owner string, size int64) bool {
 	return logs.all+size <= room && logs.own+size <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+size <= o.Most
 }
 
-// dropRest deletes all logs and interim reports; it tells whether there were any.
-func (o Outbox) dropRest() (dropped bool) {
+// dropRest deletes all logs and interim reports of an owner, or of all ("").
+func (o Outbox) dropRest(owner string) (dropped bool) {
 	drop := func(dir, ext string) {
 		_ = eachFile(dir, func(name string, _ *unix.Stat_t) {
-			if strings.HasSuffix(name, ext) {
+			if strings.HasSuffix(name, ext) && (owner == "" || ownerOf(name) == owner) {
 				dropped = os.Remove(filepath.Join(dir, name)) == nil || dropped
 			}
 		})

@@ -50,7 +50,11 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 		return e.write(o.Spool)
 	}
 	used := o.usage(ownerOf(e.name))
-	if !o.hasRoom(used, &e) && o.dropRest() {
+	owner := ownerOf(e.name)
+	if used.all+onDisk(int64(len(e.body))) > o.Most {
+		owner = ""
+	}
+	if !o.hasRoom(used, &e) && o.dropRest(owner) {
 		used = o.usage(ownerOf(e.name))
 	}
 	if o.hasRoom(used, &e) {
