@@ -17,9 +17,12 @@ import (
 // unknown. Without a study, so is what the runs of its workload tell.
 func Describe(j *job.Job, study *workload.Study) *Case {
 	c := &Case{Unknown: map[string]string{}, runs: j.IsRunning()}
-	if c.runs && j.Together {
+	if c.runs && (j.Together || j.Hung != nil) {
 		c.soFar = Describe(upToNow(j), study)
 		c.soFar.asOf = "So far, as of " + figure.Minute(j.AsOf) + ": "
+		if !j.Together {
+			c.soFar.unknown("its nodes have not all told of one moment yet", slices.DeleteFunc(slices.Concat(measuredFields, workloadFields), func(name string) bool { return name == "coverage" })...)
+		}
 	}
 	c.identity(j)
 	c.size(j)
@@ -29,7 +32,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.usage(j)
 	c.doubts(j)
 	c.workload(j, study)
-	if c.Hung, c.HungText = j.Hung != nil, HungText(j); j.End.IsZero() && !j.Together {
+	if c.Hung, c.HungText = j.Hung != nil, HungText(j); j.End.IsZero() && !j.Together && !c.Hung {
 		c.unknown("its nodes have not all told of one moment at which it ran", "hung", "hung_text")
 	}
 	return c

@@ -124,6 +124,8 @@ type Still struct {
 	SinceMS  int64         `json:"since_ms"` // … AtMS
 	At       time.Time     `json:"at"`       // of the last one, as the rest
 	AtMS     int64         `json:"at_ms"`
+	Moment   time.Time     `json:"moment"`
+	Before   time.Time     `json:"before"` // Moment of the one before it; zero: there was none
 	Sequence int           `json:"sequence"`
 	Mark     string        `json:"mark"`
 	CPU      time.Duration `json:"cpu_ns"`
@@ -135,7 +137,7 @@ type Still struct {
 // still, and idleLeast the CPU time up to which they do in however short a time: launchers and helper threads of
 // MPI libraries look around now and then. Somebody who looks for a file ten times a second needs more.
 const (
-	idleShare = 1e-4
+	idleShare = 5e-5
 	idleLeast = 10 * time.Millisecond
 )
 
@@ -149,7 +151,10 @@ func (s *Still) Then(r *NodeReport) *Still {
 	if p == nil {
 		return nil
 	}
-	next := &Still{Since: p.At, SinceMS: p.AtMS, At: p.At, AtMS: p.AtMS, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	next := &Still{Since: p.At, SinceMS: p.AtMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	if s != nil {
+		next.Before = s.Moment
+	}
 	if s == nil || s.Doubted || next.Doubted || s.Mark != next.Mark || s.Bytes != next.Bytes {
 		return next
 	}
@@ -195,26 +200,33 @@ type Hung struct {
 
 // FindHung tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
 // can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
-// a program all of which is outside may wait for a person, a file or a service.
+// a program all of which is outside may wait for a person, a file or a service. Nodes that have already told of the
+// next moment, too, stand still beyond that one.
 func FindHung(all []*NodeReport, nodes int, after time.Duration) *Hung {
 	if after <= 0 || nodes == 0 || len(all) != nodes {
 		return nil
 	}
-	h := new(Hung)
+	h, moment := new(Hung), time.Time{}
 	waits := false
 	for _, r := range all {
 		p, s := r.Progress, r.Still
-		if p == nil || s == nil || len(p.Doubts) > 0 || s.Sequence != r.Sequence || !p.Moment.Equal(all[0].Progress.Moment) || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
+		if p == nil || s == nil || s.Doubted || s.Sequence != r.Sequence || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
 			return nil
 		}
-		h.AsOf, h.Since = p.Moment, LastTime(h.Since, s.Since)
+		moment, h.AsOf, h.Since = FirstTime(moment, s.Moment), FirstTime(h.AsOf, s.At), LastTime(h.Since, s.Since)
 		h.Calls = append(h.Calls, p.Calls...)
 		waits = waits || slices.ContainsFunc(p.Calls, func(c OpenCalls) bool { return c.inMPI() && c.Size != 1 })
 	}
-	if !waits {
+	lacks := func(r *NodeReport) bool { return !r.Still.Moment.Equal(moment) && !r.Still.Before.Equal(moment) }
+	if !waits || h.AsOf.Sub(h.Since) < after || slices.ContainsFunc(all, lacks) {
 		return nil
 	}
 	h.Calls = JoinCalls(h.Calls)
+	runs := map[string]bool{}
+	for _, c := range h.Calls {
+		runs[c.Execution] = runs[c.Execution] || c.Function != RankEnded
+	}
+	h.Calls = slices.DeleteFunc(h.Calls, func(c OpenCalls) bool { return !runs[c.Execution] })
 	for _, c := range h.OddCalls() {
 		h.Odd = append(h.Odd, c.Some...)
 	}

@@ -71,13 +71,13 @@ func TestHung(t *testing.T) {
 		"it moved and came back":    {6, at(2, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
 		"a byte":                    {5, from(3, func(i int, r *job.NodeReport) { r.Progress.Bytes++ }), -1},
 		"computes a little":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU += 100 * time.Millisecond }), -1},
-		"looks around":              {5, from(0, func(i int, r *job.NodeReport) { r.Progress.CPU += time.Duration(i) * 50 * time.Millisecond }), 0},
+		"looks around":              {5, from(0, func(i int, r *job.NodeReport) { r.Progress.CPU += time.Duration(i) * 20 * time.Millisecond }), 0},
 		"a sum that shrank":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU-- }), -1},
 		"stopped in between":        {7, at(2, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), 3},
 		"stopped now":               {5, at(4, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), -1},
 		"an older node":             {5, from(0, func(i int, r *job.NodeReport) { r.Progress = nil }), -1},
 		"it ended there":            {5, at(4, func(r *job.NodeReport) { r.Progress, r.AsOf, r.Sequence = nil, time.Time{}, job.FinalSequence }), -1},
-		"another moment":            {5, at(4, func(r *job.NodeReport) { r.Progress.Moment = r.Progress.Moment.Add(-look) }), -1},
+		"another moment":            {5, at(4, func(r *job.NodeReport) { r.Progress.Moment = r.Progress.Moment.Add(-2 * look) }), -1},
 		"clock set back":            {5, at(4, func(r *job.NodeReport) { r.Progress.At = r.Progress.At.Add(-5 * time.Hour) }), -1},
 		"booted, and its nonce too": {5, at(4, func(r *job.NodeReport) { r.Sequence = 5 }), -1},
 	} {
@@ -101,6 +101,24 @@ func TestHung(t *testing.T) {
 		})
 	}
 	n1, n2 := after("n1", 5, nil), after("n2", 5, nil)
+	ahead, late := after("n2", 6, nil), after("n2", 7, nil)
+	moved := after("n2", 6, from(5, func(_ int, r *job.NodeReport) { r.Progress.Mark = "b" }))
+	for name, tt := range map[string]struct {
+		n2  *job.NodeReport
+		end int // moment; 0: nothing is said
+	}{"one moment ahead": {ahead, 4}, "two": {late, 0}, "ahead, and it moved": {moved, 0}} {
+		h := job.FindHung([]*job.NodeReport{n1, tt.n2}, 2, 30*time.Minute)
+		if (h != nil) != (tt.end > 0) || h != nil && !h.AsOf.Equal(jobtest.Start.Add(time.Duration(tt.end)*look)) {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+	done := after("n2", 5, func(_ int, r *job.NodeReport) {
+		r.Progress.Calls = []job.OpenCalls{{Execution: "k", Size: 4, Function: job.RankEnded, Ranks: "2-3", Count: 2, Some: []job.RankNow{{Rank: 2, PID: 6}}},
+			{Execution: "before", Size: 4, Function: job.RankEnded, Ranks: "2-3", Count: 2}}
+	})
+	if h := job.FindHung([]*job.NodeReport{n1, done}, 2, look); h == nil || len(h.Calls) != 2 || h.Calls[1].Function != job.RankEnded || len(h.Odd) > 0 {
+		t.Errorf("half of them have ended: %+v", h)
+	}
 	outside := after("n1", 5, func(_ int, r *job.NodeReport) { r.Progress.Calls[0].Function = job.OutsideMPI })
 	alone := after("n1", 5, func(_ int, r *job.NodeReport) { r.Progress.Calls[0].Size = 1 })
 	setForward := after("n1", 3, from(1, func(i int, r *job.NodeReport) { r.Progress.At = r.Progress.At.Add(5 * time.Hour) }))

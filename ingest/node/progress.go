@@ -50,8 +50,14 @@ func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*worl
 			p.slot(s, of)
 		}
 	}
-	for _, w := range worlds {
-		p.world(w)
+	ended := 0
+	for _, w := range slices.Backward(worlds) { // the newest first
+		if p.isRunning(w) {
+			p.world(w)
+		} else if w.size > len(w.procs) && ended < mostEnded {
+			ended++
+			p.world(w)
+		}
 	}
 	for _, pid := range slices.Sorted(maps.Keys(p.procs)) {
 		p.process(pid, p.procs[pid])
@@ -112,17 +118,20 @@ func (p *progressFold) runs(pid int, mono uint64) bool {
 	return one != nil && one.start*(1e9/userHZ) <= mono+slack
 }
 
-// world tells what the ranks of a world are in, unless all of them have ended.
+// mostEnded is of how many worlds it is told that all their ranks on this node have ended: others may wait for these
+// elsewhere.
+const mostEnded = 4
+
+func (p *progressFold) isRunning(w *world) bool {
+	return slices.ContainsFunc(w.procs, func(one *process) bool {
+		return one.live || inFinalize(one.slot) && p.runs(one.slot.PID, one.claimed)
+	})
+}
+
+// world tells what the ranks of a world are in.
 func (p *progressFold) world(w *world) {
-	found, running := false, false
-	for _, one := range w.procs {
-		found = found || p.runs(one.slot.PID, one.claimed)
-		running = running || one.live || inFinalize(one.slot) && p.runs(one.slot.PID, one.claimed)
-	}
-	if !running {
-		return
-	}
-	p.doubt(!found, job.DoubtUnread) // they have other numbers in a container
+	found := slices.ContainsFunc(w.procs, func(one *process) bool { return p.runs(one.slot.PID, one.claimed) })
+	p.doubt(!found && p.isRunning(w), job.DoubtUnread) // they have other numbers in a container
 	for _, one := range w.procs {
 		s := one.slot
 		function, since := job.OutsideMPI, s.Last

@@ -224,6 +224,26 @@ func TestCallsNow(t *testing.T) {
 	}
 }
 
+// TestEndedElsewhere: of a program whose ranks on this node have ended, others may run on other nodes. Of one that is
+// whole nothing is told.
+func TestEndedElsewhere(t *testing.T) {
+	ended := func(size int, world string) record.Slot {
+		s := rankSlot(0, size, 2, 2)
+		s.World, s.PID = world, 200
+		return s
+	}
+	running := runningRank(1, 1, 8, true)
+	running.Rank, running.World = 0, "job.2"
+	p := progressOf(t, []record.Slot{ended(2, "job.0"), ended(1, "job.1"), running}, rankProc(1))
+	got := ""
+	for _, c := range p.Calls {
+		got += fmt.Sprint(" ", c.Execution, " ", c.Function, " ", c.Ranks)
+	}
+	if got != " pmix:job.0 ended 0 pmix:job.2 MPI_Send 0" || len(p.Doubts) > 0 {
+		t.Errorf("%s, %v", got, p.Doubts)
+	}
+}
+
 // TestThreadsMove: a further thread of a rank that calls MPI.
 func TestThreadsMove(t *testing.T) {
 	thread := waiting()[0]

@@ -204,10 +204,14 @@ func TestHungIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, report(0, 40, "m"))
-	if j := mergedJob(t, s); j.Hung != nil || j.Together {
-		t.Errorf("one node alone: %+v", j.Hung)
+	if j := mergedJob(t, s); j.Hung == nil || !j.Hung.AsOf.Equal(day.Add(30*time.Minute)) || j.Together {
+		t.Errorf("one node is ahead: %+v", j.Hung)
 	}
-	add(t, s, report(1, 40, "moved"))
+	add(t, s, report(0, 50, "m"))
+	if j := mergedJob(t, s); j.Hung != nil {
+		t.Errorf("the other node is missing: %+v", j.Hung)
+	}
+	add(t, s, report(1, 50, "moved"))
 	if j := mergedJob(t, s); j.Hung != nil || !j.Together || len(flagged()) > 0 {
 		t.Errorf("it moved: %+v", j.Hung)
 	}
