@@ -30,16 +30,14 @@ func HungText(j *job.Job) string {
 		text += fmt.Sprintf(" Others are in %s.", figure.Counted(more, "further call"))
 	}
 	for _, c := range append(h.OddCalls(), h.Calls...) {
-		for _, r := range c.Some {
-			if c.Function == job.RankEnded {
-				break
-			}
-			which := "a rank"
-			if c.Ranks != "" {
-				which = fmt.Sprintf("rank %d", r.Rank)
-			}
-			return text + fmt.Sprintf(" Where %s is: srun --jobid=%d --overlap -w %s gdb -p %d -batch -ex 'thread apply all bt'", which, j.JobID, r.Node, r.PID)
+		if c.Function == job.RankEnded || len(c.Some) == 0 {
+			continue
 		}
+		r, which := c.Some[0], "a rank"
+		if c.Ranks != "" {
+			which = fmt.Sprintf("rank %d", r.Rank)
+		}
+		return text + fmt.Sprintf(" Where %s is: srun --jobid=%d --overlap -w %s gdb -p %d -batch -ex 'thread apply all bt'", which, j.JobID, r.Node, r.PID)
 	}
 	return text
 }

@@ -13,8 +13,10 @@ import (
 // of them that are the same say that nothing moved between them, whatever was lost between.
 type Progress struct {
 	Moment time.Time     `json:"moment"`           // a multiple of report.interim
-	At     time.Time     `json:"at"`               // when the node looked
+	At     time.Time     `json:"at"`               // when the node looked at its processes
 	AtMS   int64         `json:"at_ms"`            // likewise, by a clock that nobody sets
+	Read   time.Time     `json:"read"`             // when it had read the record, maybe much later
+	ReadMS int64         `json:"read_ms"`
 	Mark   string        `json:"mark"`             // a hash of all that only moves on: calls, also open ones, and which processes and threads there are
 	CPU    time.Duration `json:"cpu_ns"`           // of all threads, outside MPI
 	Bytes  uint64        `json:"bytes"`            // read and written
@@ -71,7 +73,7 @@ func (p *Progress) clean(node string) bool {
 	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > MostOpenCalls {
 		return false
 	}
-	p.Moment, p.At = cleanTime(p.Moment), cleanTime(p.At)
+	p.Moment, p.At, p.Read = cleanTime(p.Moment), cleanTime(p.At), cleanTime(p.Read)
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		c.Since, c.Until = cleanSpan(c.Since, c.Until)
@@ -120,8 +122,8 @@ func (c *OpenCalls) inMPI() bool { return c.Function != OutsideMPI && c.Function
 // Still is since when nothing has moved on a node, as far as its reports say. The server keeps it beside the
 // last one.
 type Still struct {
-	Since    time.Time     `json:"since"`    // Progress.At of the first report that is like the last one
-	SinceMS  int64         `json:"since_ms"` // … AtMS
+	Since    time.Time     `json:"since"`    // Progress.Read of the first report that is like the last one
+	SinceMS  int64         `json:"since_ms"` // … ReadMS
 	At       time.Time     `json:"at"`       // of the last one, as the rest
 	AtMS     int64         `json:"at_ms"`
 	Moment   time.Time     `json:"moment"`
@@ -151,7 +153,7 @@ func (s *Still) Then(r *NodeReport) *Still {
 	if p == nil {
 		return nil
 	}
-	next := &Still{Since: p.At, SinceMS: p.AtMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	next := &Still{Since: p.Read, SinceMS: p.ReadMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
 	if s != nil {
 		next.Before = s.Moment
 	}

@@ -18,7 +18,7 @@ func stillReport(node string, i int) *job.NodeReport {
 	r := jobtest.Report(7, node, jobtest.Nonce)
 	at := jobtest.Start.Add(time.Duration(i) * look)
 	r.Sequence, r.AsOf, r.NNodes = 1000+i*int(look/time.Millisecond), at, 2
-	r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Mark: "a", CPU: time.Second, Bytes: 9, Calls: []job.OpenCalls{
+	r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "a", CPU: time.Second, Bytes: 9, Calls: []job.OpenCalls{
 		{Execution: "k", Size: 4, Function: "MPI_Barrier", Ranks: map[string]string{"n1": "0-1", "n2": "3"}[node], Count: map[string]int{"n1": 2, "n2": 1}[node],
 			Since: jobtest.Start, Until: jobtest.Start, Some: []job.RankNow{{Rank: map[string]int{"n1": 0, "n2": 3}[node], Node: node, PID: 5}}}}}
 	if node == "n2" {
@@ -63,19 +63,22 @@ func TestHung(t *testing.T) {
 		n2      func(i int, r *job.NodeReport) // edits the reports of the second node
 		since   int                            // moment; -1: nothing is said
 	}{
-		"not long enough":           {3, nil, -1},
-		"half an hour":              {4, nil, 0},
-		"longer":                    {9, nil, 0},
-		"it moved before":           {5, at(0, func(r *job.NodeReport) { r.Progress.Mark = "b" }), 1},
-		"it moved":                  {5, at(4, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
-		"it moved and came back":    {6, at(2, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
-		"a byte":                    {5, from(3, func(i int, r *job.NodeReport) { r.Progress.Bytes++ }), -1},
-		"computes a little":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU += 100 * time.Millisecond }), -1},
-		"looks around":              {5, from(0, func(i int, r *job.NodeReport) { r.Progress.CPU += time.Duration(i) * 20 * time.Millisecond }), 0},
-		"a sum that shrank":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU-- }), -1},
-		"stopped in between":        {7, at(2, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), 3},
-		"stopped now":               {5, at(4, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), -1},
-		"an older node":             {5, from(0, func(i int, r *job.NodeReport) { r.Progress = nil }), -1},
+		"not long enough":        {3, nil, -1},
+		"half an hour":           {4, nil, 0},
+		"longer":                 {9, nil, 0},
+		"it moved before":        {5, at(0, func(r *job.NodeReport) { r.Progress.Mark = "b" }), 1},
+		"it moved":               {5, at(4, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
+		"it moved and came back": {6, at(2, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
+		"a byte":                 {5, from(3, func(i int, r *job.NodeReport) { r.Progress.Bytes++ }), -1},
+		"computes a little":      {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU += 100 * time.Millisecond }), -1},
+		"looks around":           {5, from(0, func(i int, r *job.NodeReport) { r.Progress.CPU += time.Duration(i) * 20 * time.Millisecond }), 0},
+		"a sum that shrank":      {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU-- }), -1},
+		"stopped in between":     {7, at(2, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), 3},
+		"stopped now":            {5, at(4, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), -1},
+		"an older node":          {5, from(0, func(i int, r *job.NodeReport) { r.Progress = nil }), -1},
+		"the record is read late": {5, at(0, func(r *job.NodeReport) {
+			r.Progress.Read, r.Progress.ReadMS = r.Progress.Read.Add(11*time.Minute), r.Progress.ReadMS+660_000
+		}), -1},
 		"it ended there":            {5, at(4, func(r *job.NodeReport) { r.Progress, r.AsOf, r.Sequence = nil, time.Time{}, job.FinalSequence }), -1},
 		"another moment":            {5, at(4, func(r *job.NodeReport) { r.Progress.Moment = r.Progress.Moment.Add(-2 * look) }), -1},
 		"clock set back":            {5, at(4, func(r *job.NodeReport) { r.Progress.At = r.Progress.At.Add(-5 * time.Hour) }), -1},

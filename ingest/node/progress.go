@@ -37,8 +37,10 @@ func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*worl
 	}
 	p := &progressFold{folder: f, seen: f.facts.seen, spared: map[int]bool{}, ranks: map[int]rank{}}
 	p.Moment, p.Doubts = f.facts.moment.UTC(), slices.Clone(p.doubts)
-	at := cmp.Or(p.at, f.clocks.now[record.ClockMonotonic])
+	read := f.clocks.now[record.ClockMonotonic]
+	at := cmp.Or(p.at, read)
 	p.At, p.AtMS = time.Unix(0, int64(at.Real)).UTC(), int64(at.Mono/1e6)
+	p.Read, p.ReadMS = time.Unix(0, int64(read.Real)).UTC(), int64(read.Mono/1e6)
 	p.doubt(rec.Head.LostFull+rec.Head.LostMemory+rec.Head.LostStatic+rec.Head.LostPreload > 0, job.DoubtLost)
 	byIndex := map[int]*record.Slot{}
 	for _, s := range slots {

@@ -120,7 +120,7 @@ func TestProgress(t *testing.T) {
 	}
 	both := []fakeProc{rankProc(0), rankProc(1)}
 	plain := progressOf(t, waiting(), both...)
-	if want := (job.Progress{Moment: moment(17.5), At: moment(19), AtMS: 19000, Mark: plain.Mark, Bytes: 2 * (1000 + 4096), Calls: []job.OpenCalls{
+	if want := (job.Progress{Moment: moment(17.5), At: moment(19), AtMS: 19000, Read: moment(19), ReadMS: 19000, Mark: plain.Mark, Bytes: 2 * (1000 + 4096), Calls: []job.OpenCalls{
 		{Execution: "pmix:job.0", Size: 2, Function: record.FuncName(5), Ranks: "0-1", Count: 2, Since: moment(12), Until: moment(18),
 			Some: []job.RankNow{{Rank: 0, Node: "n1", PID: 100, State: "R"}, {Rank: 1, Node: "n1", PID: 101, State: "R"}}}}}); !reflect.DeepEqual(*plain, want) {
 		t.Errorf("%+v\nwant %+v", *plain, want)
