@@ -88,6 +88,7 @@ scan: ## follow the advice on 1,500 random curves: where it leads, and what it s
 bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
+	@test/bench-interim.sh
 	@test/bench-read.sh
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
@@ -99,7 +100,7 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@go test ./ingest/job -run '^$$' -bench TakeReport -benchtime 5000x
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m
-	@go test ./cmd/jobeffd -run '^$$' -bench Load -benchtime 1x -timeout 30m
+	@go test ./cmd/jobeffd -run '^$$' -bench 'Load|Interim' -benchtime 1x -timeout 30m
 	@$(MAKE) --no-print-directory bench-sum
 bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/bench-result.txt
 	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/bench-result.txt
