@@ -89,16 +89,28 @@ func (s *Study) wholeNode() (cpus int) {
 	return cpus
 }
 
+// heldBy is what a job needed of memory on all of its nodes, at most; 0: not known.
+func heldBy(j *job.Job) int64 {
+	if j == nil {
+		return 0
+	}
+	need := j.NeededMemory()
+	if need == nil || need.From == job.MemorySlurm && j.Usage.PartOfNodes {
+		return 0
+	}
+	return max(need.Use, need.High)
+}
+
 // asks is what is known of memory and of time on the recommended cores: what a node has to hold, if
 // there are fewer, and how long a run takes, if that is longer.
 func (s *Study) asks(r *Recommendation, j *job.Job) string {
 	var all []string
-	if nodes := s.NodesFor(int(r.Cores.Value)); j != nil && j.Usage != nil && j.Usage.Memory > 0 && !j.Usage.PartOfNodes && nodes > 0 && nodes < j.Nodes {
+	if nodes, held := s.NodesFor(int(r.Cores.Value)), heldBy(j); held > 0 && nodes > 0 && nodes < j.Nodes {
 		bytes := func(n int64) string { return figure.Bytes(uint64(n)) }
 		tasks := int64(r.Cores.Value) / int64(max(1, s.Mine.Threads)*nodes)
-		text := fmt.Sprintf("On %s, each may need %s of memory, if all of it stays as much as here", figure.Counted(nodes, "node"), bytes(j.Usage.Memory/int64(nodes)))
-		if one := j.Usage.LargestTask; one > 0 && tasks > 0 {
-			text += fmt.Sprintf(", or %s, if that of each task does", bytes(one*tasks))
+		text := fmt.Sprintf("On %s, each may need %s of memory, if all of it stays as much as here", figure.Counted(nodes, "node"), bytes(held/int64(nodes)))
+		if u := j.Usage; u != nil && u.LargestTask > 0 && tasks > 0 {
+			text += fmt.Sprintf(", or %s, if that of each task does", bytes(u.LargestTask*tasks))
 		}
 		all = append(all, text+" (--mem).")
 	}
