@@ -21,11 +21,10 @@ import (
 
 // cgroupLog adds up what one node knows.
 type cgroupLog struct {
-	sum                job.Cgroup
-	known              bool
-	kills              int            // of all steps
-	full               map[string]int // by step
-	stalled, throttled *time.Duration
+	sum   job.Cgroup
+	known bool
+	kills int            // of all steps
+	full  map[string]int // by step
 }
 
 // bytes is a number of an event that may be larger than an int of all machines; 0: it has none.
