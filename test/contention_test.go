@@ -140,7 +140,7 @@ func golden(t *testing.T, name, got string, but *regexp.Regexp) {
 // memory adds up to more than the job's depends on Slurm's version.
 var (
 	tables      = regexp.MustCompile(`^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
-	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|  asks|  see) |\[memory_over\]$`)
+	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|Line|sbatch|  asks|  see) |\[memory_over\]$`)
 )
 
 // measured are figures that differ from run to run. Other whole numbers stay: they are ranks,

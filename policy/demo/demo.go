@@ -54,10 +54,18 @@ func (y *Year) rhythm() []float64 {
 	return out
 }
 
-// Next is the next job, in the order of their ids; nil after the last.
+// Next is the next job, in the order of their ids; nil after the last. Those of bare come beside the
+// number that was asked for.
 func (y *Year) Next() *job.Job {
-	if y.made == y.opts.Jobs {
-		return nil
+	if y.made == y.opts.Jobs && y.last == nil {
+		y.last = y.bare()
+	}
+	if y.made >= y.opts.Jobs {
+		if y.made-y.opts.Jobs == len(y.last) {
+			return nil
+		}
+		y.made++
+		return y.last[y.made-y.opts.Jobs-1]
 	}
 	for len(y.queue) == 0 {
 		y.submit(y.when())

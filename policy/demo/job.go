@@ -42,8 +42,8 @@ func (y *Year) job(u user, name, partition string, submit time.Time, cores int) 
 	}
 	nodes := (cores + coresPerNode - 1) / coresPerNode
 	j := &job.Job{Cluster: cluster, JobID: y.next, Attempt: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
-		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), Nodes: nodes, CPUs: cores, Decision: "on"}
-	j.Start = j.Submit.Add(wait)
+		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), TimeLimit: 24 * time.Hour, Nodes: nodes, CPUs: cores, Decision: "on"}
+	j.Eligible, j.Start = j.Submit, j.Submit.Add(wait)
 	return j
 }
 
@@ -54,6 +54,7 @@ func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 	if last := y.opts.Until.Add(-time.Second); j.Start.Add(j.Elapsed).After(last) {
 		j.Start = last.Add(-j.Elapsed)
 		j.Submit = earlier(j.Submit, j.Start)
+		j.Eligible = j.Submit
 	}
 	j.End = j.Start.Add(j.Elapsed)
 	j.DisplayID = job.DisplayID(j)

@@ -253,7 +253,8 @@ type Year struct {
 	loads []*load
 	next  uint32 // job id
 	queue []*job.Job
-	hours []float64 // cumulative share of the jobs by hour of the year
+	last  []*job.Job // see bare
+	hours []float64  // cumulative share of the jobs by hour of the year
 	hour  int
 	made  int
 	times []time.Time // of the jobs still to be made in this hour

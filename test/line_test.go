@@ -1,0 +1,53 @@
+package test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLineThatFits: a Python job on one of four cores, with ten times the memory that it takes. It is told so, and
+// the line asks for what it had.
+func TestLineThatFits(t *testing.T) {
+	t.Parallel()
+	// it computes for five seconds of a CPU, however long the machine lets it wait for that
+	const holds = `python3 -c "
+import time
+own = bytearray(100 << 20)
+while time.process_time() < 5: pass"`
+	id := site.run(t, "alice", holds, "-J", "my fit", "-N1", "-n1", "-c4", "--mem=1100M", "--time=600")
+	d := usage(t, id)
+	text := site.as(t, "alice", "jobeff", id)
+	if !strings.Contains(strings.Join(strings.Fields(text), " "), "of its 4 CPUs busy") {
+		t.Errorf("it is not told of its idle CPUs:\n%s", text)
+	}
+	if d.TimeLimit == nil || *d.TimeLimit != 36000 || d.TimeEfficiency == nil || d.QueueTime == nil {
+		t.Errorf("time limit %v, efficiency %v, queue %v", d.TimeLimit, d.TimeEfficiency, d.QueueTime)
+	}
+	l := d.Line
+	if l == nil || l.Sbatch == nil {
+		t.Fatalf("no line: %+v", l)
+	}
+	cpus := 4
+	if busy := *d.TotalCPU / d.JobElapsed; busy >= .8 && busy <= 1.05 { // else the machine let it wait for a CPU
+		cpus = 1
+	}
+	want := fmt.Sprintf("sbatch --nodes=1 --ntasks=1 --cpus-per-task=%d --mem=%dM --time=", cpus, l.Memory>>20)
+	if !strings.HasPrefix(*l.Sbatch, want) || !strings.HasSuffix(*l.Sbatch, " --job-name='my fit' YOUR-SCRIPT") || l.Runs != 1 {
+		t.Errorf("%s of %d runs, want %s…", *l.Sbatch, l.Runs, want)
+	}
+	if mib := l.Memory >> 20; mib < 140 || mib > 300 || l.Time < 1.8*d.JobElapsed || l.Time > 1.8*d.JobElapsed+60 {
+		t.Errorf("it asks for %d MiB and %g s after 100 MiB and %g s", mib, l.Time, d.JobElapsed)
+	}
+	if !strings.HasSuffix(text, *l.Sbatch+"\n") {
+		t.Errorf("jobeff %s does not end in the line:\n%s", id, text)
+	}
+	for _, name := range []string{id, "my fit"} {
+		if got := site.as(t, "alice", "jobeff", "workload", name, "--format", "sbatch"); got != *l.Sbatch+"\n" {
+			t.Errorf("jobeff workload %q prints %s", name, got)
+		}
+	}
+	if r := site.try(t, "", "as", "bob", "jobeff", "workload", "my fit"); r.code == 0 {
+		t.Errorf("bob sees alice's jobs: %s", r.stdout)
+	}
+}
