@@ -135,17 +135,20 @@ func golden(t *testing.T, name, got string, but *regexp.Regexp) {
 	}
 }
 
-// Views hold more than sentences. A table begins with a line like tables, and a line like
-// figuresOnly tells times, memory, places, or what a rule asks of every job. Whether the tasks'
-// memory adds up to more than the job's depends on Slurm's version.
+// Views hold more than sentences. A table begins with a line like tables, as does the verdict that depends
+// on how many CPUs the machine has. A line like figuresOnly tells times, memory, places, or what a rule asks
+// of every job. Whether the tasks' memory adds up to more than the job's depends on Slurm's version.
 var (
-	tables      = regexp.MustCompile(`^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
+	tables      = regexp.MustCompile(`^unused-memory: |^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
 	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|Line|sbatch|  asks|  see) |\[memory_over\]$`)
 )
 
 // measured are figures that differ from run to run. Other whole numbers stay: they are ranks,
 // threads and CPUs.
 var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:[Uu]nder|[Oo]ver) )?\d+ %|\b\d\d(?::\d\d)+|\b\d+(?:\.\d+)+(?: s\b)?`)
+
+// counted are how many rules gave which verdict.
+var counted = regexp.MustCompile(`(\d+ rules)(, \d+ [a-z ]+)+`)
 
 // lost and compared are the parts of the headline that depend on how evenly the machine ran the
 // ranks.
@@ -170,7 +173,7 @@ func sentences(views, id string) string {
 			if figuresOnly.MatchString(strings.TrimSuffix(line, "\n")) {
 				continue
 			}
-			line = measured.ReplaceAllString(strings.Join(strings.Fields(line), " "), "${1}#")
+			line = measured.ReplaceAllString(counted.ReplaceAllString(strings.Join(strings.Fields(line), " "), "$1"), "${1}#")
 			fmt.Fprintln(&out, regexp.MustCompile(`^Job `+id+`\b`).ReplaceAllString(line, "Job #"))
 		}
 		fmt.Fprintln(&out)
