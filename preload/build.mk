@@ -22,6 +22,7 @@ endef
 $(eval $(call variant,lib,$(CC)))
 $(eval $(call variant,clock,$(CC) -DJE_TEST_CLOCK))
 $(eval $(call variant,no-tsc,$(CC) -DJE_NO_TSC))
+$(eval $(call variant,places,$(CC) -DJE_LONG_NS=1))
 $(eval $(call variant,aarch64,aarch64-linux-gnu-gcc))
 objects_of = $(PRELOAD_C:preload/%.c=build/obj/$(1)/%.o)
 
@@ -63,6 +64,11 @@ $(TALP_LIBS): preload/talp/talp.c $(wildcard preload/talp/*.h preload/talp/*.def
 
 # For bench and test: the library as it works on a machine whose TSC is not invariant.
 build/bench/jobeff_clock.so: $(call objects_of,no-tsc)
+	@mkdir -p build/bench
+	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@
+
+# For bench: the library that notes the place of each call.
+build/bench/jobeff_places.so: $(call objects_of,places)
 	@mkdir -p build/bench
 	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@
 

@@ -3,6 +3,7 @@ package preload
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,6 +182,28 @@ func TestPlaces(t *testing.T) {
 			})
 		}
 	})
+}
+
+// Of calls that are all short the places are estimates, within their intervals. The clock moves in calls
+// alone, so they are the same in each run.
+func TestPlacesOfShortCalls(t *testing.T) {
+	const calls = 12000
+	program := compile(t, "gcc", "addresses.c", compile(t, "gcc", "addresses.c", "-shared", "-fPIC", "-DFAKE_MPI", "-DVIRTUAL"), "-ldl")
+	file := newRecord(t)
+	mustRun(t, run(t, []string{"LD_PRELOAD=" + clocked, "JOBEFF_RECORD=" + file}, program, file, fmt.Sprint(calls)))
+	report, err := node.FoldFile(file, node.ThisMachine())
+	must(t, err)
+	places := report.Executions[0].Places
+	if places == nil || len(places.List) != 2 {
+		t.Fatalf("%+v", places)
+	}
+	for _, p := range places.List {
+		want := map[string]time.Duration{"MPI_Barrier": 12 * calls * time.Microsecond, "MPI_Wait": 4 * calls * time.Microsecond}[p.Function]
+		half := time.Duration(1.96 * float64(p.Sampled) / math.Sqrt(float64(p.Samples)))
+		if counted := float64(p.Calls) / calls; p.Sampled != p.Time || (p.Time-want).Abs() > min(half, want/10) || counted < .9 || counted > 1.1 {
+			t.Errorf("%s took %v in %d calls (%d samples, ±%v), want %v in %d", p.Function, p.Time, p.Calls, p.Samples, half, want, calls)
+		}
+	}
 }
 
 func copyFile(from, to string) error {

@@ -77,7 +77,11 @@ func placesPart(j *job.Job) block.Part {
 	for _, s := range spots[:min(len(spots), listedPlaces)] {
 		part.Items = append(part.Items, fmt.Sprintf("%s %s at %s", s.function, s.text(), s.where))
 	}
-	part.Notes = append(block.Notes(more(len(spots)-listedPlaces, "place", "with less time; `jobeff where "+j.DisplayID+"` has all")), part.Notes...)
+	all := "with less time"
+	if j.DisplayID != "" {
+		all += "; `jobeff where " + j.DisplayID + "` has all"
+	}
+	part.Notes = append(block.Notes(more(len(spots)-listedPlaces, "place", all)), part.Notes...)
 	return part
 }
 
@@ -148,7 +152,7 @@ func placesNotes(e *job.Execution, j *job.Job) []string {
 		notes = append(notes, "all places together: "+figure.Percent(share)+" of the time in MPI")
 	}
 	if !e.Places.Looked {
-		return append(notes, "`jobeff where "+j.DisplayID+"` names functions, files and lines, where the program lies")
+		return append(notes, "`jobeff where "+cmp.Or(j.DisplayID, "JOBID")+"` names functions, files and lines, where the program lies")
 	}
 	told := map[string]bool{}
 	for _, p := range e.Places.List {

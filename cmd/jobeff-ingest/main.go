@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"jobeff/cmd/source"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/report"
@@ -21,6 +22,9 @@ import (
 )
 
 func main() {
+	if os.Args[0] == source.Reader {
+		os.Exit(source.Read(os.Stdin, os.Stdout))
+	}
 	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
@@ -63,6 +67,11 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			}
 			if asJSON {
 				return document.WriteJob(c.OutOrStdout(), j, nil, nil)
+			}
+			for i := range j.Executions {
+				if j.Executions[i].Places != nil {
+					source.Find(c.Context(), &j.Executions[i], false)
+				}
 			}
 			return report.Job(c.OutOrStdout(), j, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
 		},

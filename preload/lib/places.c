@@ -16,8 +16,10 @@
 #include "places.h"
 #include "ticks.h"
 
+#ifndef JE_LONG_NS /* the bench defines it */
+#define JE_LONG_NS 20000
+#endif
 enum {
-	JE_LONG_NS = 20000,
 	JE_EVERY_NS = 250000,
 	JE_BESIDE = 8,		/* so many entries are looked at for a place */
 	JE_FAILURES = 32,	/* so often an address that is no code is asked for */
@@ -35,7 +37,7 @@ extern void *__libc_stack_end __attribute__((weak));
 /* Which moment of piece i is drawn, ticks after its begin. */
 static uint64_t drawn(const struct je_slot *slot, uint64_t i)
 {
-	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->tid << 32) + i) >> 32;
+	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->rank << 32) + i) >> 32;
 
 	return (mixed * slot->places.every_ticks) >> 32;
 }
