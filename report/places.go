@@ -30,8 +30,8 @@ func Places(w io.Writer, of *job.Job, function string, opts text.Options) error 
 		p.Line("no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j))
 		return p.To(w)
 	}
-	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Tables: []block.Table{placesTable(e, function)}, Notes: placesNotes(e, j)}
-	if len(part.Tables[0].Rows) == 0 {
+	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Items: placesItems(e, function), Notes: placesNotes(e, j)}
+	if len(part.Items) == 0 {
 		part = block.Part{Heading: "No place called " + function}
 	}
 	p.Parts(part)
@@ -167,15 +167,12 @@ func placesNotes(e *job.Execution, j *job.Job) []string {
 	return notes
 }
 
-// placesTable lists the places of one function, or of all ("").
-func placesTable(e *job.Execution, function string) block.Table {
-	t := block.Table{Heads: []string{"<call", "share", "calls", "time", "ranks", "most of a rank", "least", "<where"}}
-	all := job.PlacedTime(e.Classes)
-	ranks := 0
+// placesItems list the places of one function, or of all (""), with their callers.
+func placesItems(e *job.Execution, function string) (items []string) {
+	all, ranks := job.PlacedTime(e.Classes), 0
 	for i := range e.Nodes {
 		ranks += e.Nodes[i].Ranks
 	}
-	seconds := alike(e.Places.List, func(p job.Place) float64 { return p.Time.Seconds() }, func(p job.Place) float64 { return p.Most.Seconds() })
 	for i := range e.Places.List {
 		p := &e.Places.List[i]
 		if function != "" && !strings.EqualFold(function, p.Function) {
@@ -183,19 +180,20 @@ func placesTable(e *job.Execution, function string) block.Table {
 		}
 		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples}
 		s.estimate(all)
-		where := frameText(e.Places, p, 0)
+		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), frameText(e.Places, p, 0))
 		for k := 1; e.Places.Looked && k < len(p.Frames); k++ {
-			where += ", called from " + frameText(e.Places, p, k)
+			item += ", called from " + frameText(e.Places, p, k)
 		}
-		least := p.Least
-		if p.Ranks < ranks {
-			least = 0
-		}
-		calls := figure.Count(p.Calls)
+		about := ""
 		if p.Samples > 0 {
-			calls = "about " + calls
+			about = "about "
 		}
-		t.Rows = append(t.Rows, []string{p.Function, s.text(), calls, seconds(p.Time.Seconds()), figure.Count(p.Ranks), seconds(p.Most.Seconds()), seconds(least.Seconds()), where})
+		seconds := alike([]*job.Place{p}, func(p *job.Place) float64 { return p.Time.Seconds() })
+		item += fmt.Sprintf(": %s%s, %s on %s of %d", about, figure.Counted(int(p.Calls), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), ranks)
+		if p.Ranks > 1 {
+			item += ", " + figure.Interval(p.Least.Seconds(), p.Most.Seconds(), seconds) + " each"
+		}
+		items = append(items, item)
 	}
-	return t
+	return items
 }
