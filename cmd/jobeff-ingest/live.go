@@ -30,6 +30,7 @@ func liveCommand() *cobra.Command {
 	var every time.Duration
 	var once bool
 	var path string
+	var id uint32
 	cmd := &cobra.Command{
 		Use:   "live",
 		Short: "Tell the figures of the job that runs here, again and again",
@@ -40,7 +41,7 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, err := newLive(os.Getenv, path)
+			l, err := newLive(os.Getenv, id, path)
 			if err != nil {
 				return err
 			}
@@ -52,21 +53,24 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 	fs := cmd.Flags()
 	fs.DurationVar(&every, "every", 10*time.Second, "how `LONG` after each other")
 	fs.BoolVar(&once, "once", false, "print one line")
+	fs.Uint32Var(&id, "job", 0, "the job's raw `ID`, instead of SLURM_JOB_ID")
 	fs.StringVar(&path, "record", "", "the record's `FILE`, instead of the job's")
 	fs.MarkHidden("record")
 	return cmd
 }
 
-// newLive is what the environment of a step says of the job.
-func newLive(getenv func(string) string, path string) (*node.Live, error) {
-	id, err := strconv.ParseUint(getenv("SLURM_JOB_ID"), 10, 32)
-	if err != nil || id == 0 {
+// newLive is what the environment of a step says of the job. In a part of a het job SLURM_JOB_ID is another part's.
+func newLive(getenv func(string) string, id uint32, path string) (*node.Live, error) {
+	if own, err := strconv.ParseUint(getenv("SLURM_JOB_ID"), 10, 32); err == nil && id == 0 {
+		id = uint32(own)
+	}
+	if id == 0 {
 		return nil, fmt.Errorf("this is no step of a job: jobeff live JOBID starts one")
 	}
 	cluster, _, _ := strings.Cut(getenv("SLURM_WORKING_CLUSTER"), ":") // srun sets it
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
-	return &node.Live{Path: cmp.Or(path, node.LivePath(uint32(id))), JobID: uint32(id), Step: getenv("SLURM_JOB_ID") + "." + getenv("SLURM_STEP_ID"),
+	return &node.Live{Path: cmp.Or(path, node.LivePath(id)), JobID: id, Step: getenv("SLURM_JOB_ID") + "." + getenv("SLURM_STEP_ID"),
 		Cluster: cmp.Or(getenv("SLURM_CLUSTER_NAME"), cluster, "unknown"), Node: cmp.Or(getenv("SLURMD_NODENAME"), host)}, nil
 }
 

@@ -180,12 +180,17 @@ func findRunning(ctx context.Context, id string) (*job.Job, error) {
 	if err := cmd.Run(); err != nil && !strings.Contains(complaint.String(), "Invalid job id") {
 		return nil, errors.New("Slurm does not answer" + quoted(complaint.Bytes()))
 	}
-	return queued(out.String(), os.Getuid())
+	return queued(out.String(), id, os.Getuid())
 }
 
-// queued is the one job of which squeue tells.
-func queued(lines string, uid int) (*job.Job, error) {
-	lines = strings.TrimSpace(lines)
+// queued is the one job of which squeue tells. Of a part of a het job squeue tells with all of its parts.
+func queued(told, id string, uid int) (*job.Job, error) {
+	lines := strings.TrimSpace(told)
+	for line := range strings.Lines(told) {
+		if strings.HasPrefix(line, id+"|") {
+			lines = strings.TrimSpace(line)
+		}
+	}
 	if lines == "" {
 		return nil, errGone
 	}
@@ -252,10 +257,14 @@ const (
 // srunArgs are the arguments that start a reader on each node of a job. The step takes no memory and no CPU
 // from the job's other steps in Slurm's eyes, and no other plugin of an MPI.
 func srunArgs(j *job.Job, flags liveFlags) []string {
-	nodes := strconv.Itoa(j.Nodes)
-	args := []string{"--jobid=" + strconv.FormatUint(uint64(j.JobID), 10), "--overlap", "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1", "--mem=0",
+	nodes, raw := strconv.Itoa(j.Nodes), strconv.FormatUint(uint64(j.JobID), 10)
+	allocation := []string{"--jobid=" + raw}
+	if leader, part, ok := strings.Cut(j.DisplayID, "+"); ok {
+		allocation = []string{"--jobid=" + leader, "--het-group=" + part}
+	}
+	args := append(allocation, "--overlap", "--nodes="+nodes, "--ntasks="+nodes, "--ntasks-per-node=1", "--mem=0",
 		"--gres=none", "--mpi=none", "--cpu-bind=none", "--input=none", "--label", "--quiet", "--chdir=/", "--job-name=jobeff-live",
-		"--immediate=" + strconv.Itoa(int(startPatience.Seconds())), "--export=JOBEFF=live", reader, "live"}
+		"--immediate="+strconv.Itoa(int(startPatience.Seconds())), "--export=JOBEFF=live", reader, "live", "--job="+raw)
 	if flags.once {
 		return append(args, "--once")
 	}
@@ -294,7 +303,7 @@ func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown
 	case why != nil:
 		return s.shown, why
 	}
-	switch _, now := findRunning(ctx, strconv.FormatUint(uint64(j.JobID), 10)); {
+	switch _, now := findRunning(ctx, j.DisplayID); {
 	case errors.Is(now, errGone):
 		return s.shown, errEnded
 	case now != nil:

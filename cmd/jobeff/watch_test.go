@@ -187,15 +187,19 @@ func TestQueued(t *testing.T) {
 	line := func(state string, uid int) string {
 		return fmt.Sprintf("7_2|9|%s|%d|alice|chem|main|normal|2|8|2026-11-20T13:00:00|a|b\n", state, uid)
 	}
-	j, err := queued(line("RUNNING", me), me)
+	j, err := queued(line("RUNNING", me), "7_2", me)
 	if err != nil || j.JobID != 9 || j.DisplayID != "7_2" || j.Nodes != 2 || j.CPUs != 8 || j.Name != "a|b" || j.Account != "chem" || j.Start.IsZero() {
+		t.Errorf("%+v, %v", j, err)
+	}
+	part := strings.Replace(line("RUNNING", me), "7_2|9", "7+1|8", 1)
+	if j, err := queued(line("RUNNING", me)+part+line("RUNNING", me), "7+1", me); err != nil || j.JobID != 8 {
 		t.Errorf("%+v, %v", j, err)
 	}
 	for lines, want := range map[string]string{
 		"": "does not run", line("COMPLETING", me): "does not run", line("PENDING", me): "it is PENDING", line("SUSPENDED", me): "it is SUSPENDED",
 		line("RUNNING", me+1): "only its owner", line("RUNNING", me) + line("RUNNING", me): "several jobs", "x": "not understood", "a|b|c|d|e|f|g|h|i|j|k|l": "not understood",
 	} {
-		if j, err := queued(lines, me); err == nil || !strings.Contains(err.Error(), want) {
+		if j, err := queued(lines, "7", me); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v", lines, j, err)
 		}
 	}
@@ -214,6 +218,12 @@ func TestLiveFlags(t *testing.T) {
 	}
 	if err := agree(strings.NewReader("y\n"), &bytes.Buffer{}, &job.Job{DisplayID: "7", Nodes: 65}); err == nil || !strings.Contains(err.Error(), "65 nodes") || !strings.Contains(err.Error(), "--yes") {
 		t.Errorf("without a terminal: %v", err)
+	}
+	for id, want := range map[string]string{"9": "--jobid=9 --overlap", "7_2": "--jobid=9 --overlap", "7+1": "--jobid=7 --het-group=1 --overlap"} {
+		args := strings.Join(srunArgs(&job.Job{DisplayID: id, JobID: 9, Nodes: 2}, liveFlags{every: time.Minute}), " ")
+		if !strings.HasPrefix(args, want) || !strings.HasSuffix(args, "jobeff-ingest live --job=9 --every=1m0s") || !strings.Contains(args, "--export=JOBEFF=live") {
+			t.Errorf("%s: %s", id, args)
+		}
 	}
 	env := slurmEnvironment([]string{"PATH=/bin", "SLURM_JOB_ID=1", "SLURM_CONF=/x", "SRUN_CPUS_PER_TASK=4", "SQUEUE_FORMAT=%i", "SLURM_NTASKS=9", "HOME=/"})
 	if want := []string{"PATH=/bin", "SLURM_CONF=/x", "HOME=/"}; !slices.Equal(env, want) {
