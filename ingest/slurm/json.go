@@ -192,9 +192,7 @@ func (s *jsonJob) job() (Job, bool) {
 		Submit: s.Time.Submission.time(), Eligible: s.Time.Eligible.time(), Start: s.Time.Start.time(), End: s.Time.End.time(),
 		Elapsed: time.Duration(s.Time.Elapsed.n) * time.Second, Nodes: int(s.NodeCount.n), CPUs: int(count(s.TRES.Allocated, "cpu")),
 		TRES: tresText(s.TRES.Allocated)}
-	if m := s.Time.Limit.n; m <= mostMinutes {
-		j.TimeLimit = time.Duration(m) * time.Minute
-	}
+	j.TimeLimit = limitOf(s.Time.Limit.n)
 	j.GPUs = gpus(j.TRES)
 	signal := max(s.ExitCode.Signal.ID.n, s.ExitCode.Signal.Old.n)
 	j.ExitCode = fmt.Sprintf("%d:%d", s.ExitCode.ReturnCode.n%128, signal) // as sacct itself prints 128 and more

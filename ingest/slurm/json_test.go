@@ -92,6 +92,23 @@ func TestParseJSONNewer(t *testing.T) {
 	}
 }
 
+// TestTimeLimits in both forms. Where Slurm has none, backfill writes a year.
+func TestTimeLimits(t *testing.T) {
+	const was = `"limit":{"set":false,"infinite":true,"number":0}`
+	for limit, want := range map[string]time.Duration{was: 0, `"limit":{"set":true,"infinite":false,"number":90}`: 90 * time.Minute, `"limit":90`: 90 * time.Minute,
+		`"limit":525600`: 0, `"limit":null`: 0, `"limit":525599`: 525599 * time.Minute} {
+		jobs, _, _, err := ParseJSON([]byte(strings.Replace(newJSON, was, limit, 1)), testUIDs)
+		if err != nil || len(jobs) != 1 || jobs[0].TimeLimit != want {
+			t.Errorf("%s: %+v, %v, want %v", limit, jobs, err, want)
+		}
+	}
+	for text, want := range map[string]time.Duration{"": 0, "90": 90 * time.Minute, "525600": 0, "UNLIMITED": 0, "Partition_Limit": 0} {
+		if got := parseLimit(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestParseJSONBad(t *testing.T) {
 	replace := func(old, new string) string { return strings.Replace(newJSON, old, new, 1) }
 	for _, c := range []struct {

@@ -42,16 +42,22 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, ok
 }
 
-// mostMinutes bounds a time limit: a century.
-const mostMinutes = 100 * 366 * 24 * 60
+// noLimit is what Slurm's backfill writes for a job without a time limit that it starts: a year, in minutes
+// (seen with 22.05).
+const noLimit = 365 * 24 * 60
 
 // parseLimit reads minutes. Words, as UNLIMITED and Partition_Limit, tell no limit.
 func parseLimit(s string) time.Duration {
-	n, ok := parse32(s)
-	if !ok || n > mostMinutes {
+	n, _ := parse32(s)
+	return limitOf(int64(n))
+}
+
+// limitOf is a time limit of so many minutes; 0: there is none.
+func limitOf(minutes int64) time.Duration {
+	if minutes >= noLimit {
 		return 0
 	}
-	return time.Duration(n) * time.Minute
+	return time.Duration(minutes) * time.Minute
 }
 
 // parseCPUTime reads [DAYS-[HOURS:]]MINUTES:SECONDS[.FRACTION].
