@@ -81,9 +81,9 @@ var siblings = []situation{
 var atTheLimit = []situation{
 	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `
 256 t=86000 pe=.04 state=TIMEOUT in=MPI_Allreduce day=4`},
-	{name: "computed a little more up to its limit", never: []string{"mail: .", "hung"}, jobs: `
+	{name: "computed a little more up to its limit", never: []string{"mail: .", "(it|have|ranks) hung"}, jobs: `
 256 t=86000 pe=.06 state=TIMEOUT in=MPI_Allreduce day=4`},
-	{name: "hardly computed, and came to its end", never: []string{"hung"}, jobs: `
+	{name: "hardly computed, and came to its end", never: []string{"(it|have|ranks) hung"}, jobs: `
 256 t=8600 pe=.04 in=MPI_Allreduce day=4`},
 }
 

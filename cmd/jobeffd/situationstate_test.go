@@ -12,7 +12,7 @@ var statesOfSlurm = []situation{
 256 t=7000,7100,7200 pe=.40 state=COMPLETED oom=0 ending=killed`},
 	{name: "memory ran out beside a program that came to its end", says: []string{"job: 60 % of the time"}, never: []string{"until memory ran out", "(it|step 0) ran out of memory"}, jobs: `
 256 t=7000,7100,7200 pe=.40 oom=batch`},
-	{name: "a rank ran out of memory, and the others waited until the limit", says: []string{"job: memory ran out|ran out of memory"}, never: []string{"mail: .", "hung", notToldOf}, jobs: `
+	{name: "a rank ran out of memory, and the others waited until the limit", says: []string{"job: memory ran out|ran out of memory"}, never: []string{"mail: .", "(it|have|ranks) hung", notToldOf}, jobs: `
 256 t=86000 pe=.10 state=TIMEOUT in=MPI_Barrier oom=0 day=4 ending=killed`},
 	{name: "memory ran out in one step, and the next reached the limit", says: []string{"job: ((up to|until) the|reached its) time limit"}, never: []string{"until memory ran out", "mail: .", notToldOf}, jobs: `
 256 t=3600 pe=.60 job=a step=0 oom=0 ending=killed state=TIMEOUT
@@ -31,10 +31,10 @@ var statesOfSlurm = []situation{
 256 t=7000,7100,7200 pe=.40 state=FAILED ending=finalized`},
 	{name: "cancelled after its ranks had finished", never: []string{"until (it was cancelled|then)", "mail: ."}, jobs: `
 256 t=7000,7100,7200 pe=.40 state=CANCELLED ending=finalized more=3600`},
-	{name: "the limit came long after its ranks had finished", never: []string{"((up to|until) the|reached its) time limit", "until then", "hung", "mail: ."}, jobs: `
+	{name: "the limit came long after its ranks had finished", never: []string{"((up to|until) the|reached its) time limit", "until then", "(it|have|ranks) hung", "mail: ."}, jobs: `
 256 t=7000,7100,7200 pe=.15 state=TIMEOUT ending=finalized in=MPI_Barrier more=3600`},
 	// Limits.
-	{name: "computed up to the time limit", says: []string{"job: ((up to|until) the|reached its) time limit"}, never: []string{"mail: .", "hung", notToldOf}, jobs: `
+	{name: "computed up to the time limit", says: []string{"job: ((up to|until) the|reached its) time limit"}, never: []string{"mail: .", "(it|have|ranks) hung", notToldOf}, jobs: `
 256 t=86000,86000 pe=.95 state=TIMEOUT`},
 	{name: "communicated up to the time limit, on more cores than others", says: []string{"job: ((up to|until) the|reached its) time limit"}, never: []string{"mail: .", notToldOf}, jobs: to128 + `
 256 t=14390,14390,14390 pe=.314 state=TIMEOUT`},
@@ -45,14 +45,14 @@ var statesOfSlurm = []situation{
 256 t=86000 pe=.10 state=DEADLINE in=MPI_Barrier day=4`},
 	{name: "hung at last, after it had computed for long", says: []string{"job: hung"}, never: []string{"mail: .", notToldOf, "wait for each other in turn"}, jobs: `
 256 t=86000 pe=.50 state=TIMEOUT in=MPI_Recv stuck=40000 day=4`},
-	{name: "in a call for a minute when the limit came", never: []string{"mail: .", notToldOf, "hung"}, jobs: `
+	{name: "in a call for a minute when the limit came", never: []string{"mail: .", notToldOf, "(it|have|ranks) hung"}, jobs: `
 256 t=86000 pe=.50 state=TIMEOUT in=MPI_Alltoall stuck=60 day=4`},
 	{name: "no rank computed much, and none stood still", never: []string{"mail: .", notToldOf, "never left"}, jobs: `
 256 t=86000 pe=.10 state=TIMEOUT in=MPI_Allreduce day=4`},
 	// Held up, or begun again.
 	{name: "cancelled when it hung", says: []string{"job: cancelled", "job: hung"}, never: []string{"mail: .", notToldOf}, jobs: `
 256 t=40000 pe=.12 state=CANCELLED in=MPI_Recv stuck=35000 day=4`},
-	{name: "killed for memory, and the others hung", says: []string{"job: memory"}, never: []string{"mail: .", notToldOf, "hung"}, jobs: `
+	{name: "killed for memory, and the others hung", says: []string{"job: memory"}, never: []string{"mail: .", notToldOf, "(it|have|ranks) hung"}, jobs: `
 256 t=40000 pe=.12 state=CANCELLED oom=0 in=MPI_Recv stuck=35000 ending=killed day=4`},
 	{name: "preempted, and begun again", says: []string{"job: preempted"}, never: []string{"mail: .", notToldOf, "until it was cancelled"}, jobs: `
 256 t=7000,7100,7200 pe=.40 state=PREEMPTED`},

@@ -48,7 +48,7 @@ type thread struct {
 }
 
 // longRun is how much CPU time a thread has had before it is asked when it began, ns.
-const longRun = 50e6
+const longRun = 1e6
 
 // See looks at the processes of jobs, as root. FoldLive then tells how far they are.
 func See(h Host, dirs ...*RunDir) {
