@@ -48,7 +48,7 @@ func (y *Year) bare() (all []*job.Job) {
 			y.end(j, fate{"COMPLETED", "0:0", "", 1}, h.takes*noise(.1))
 			j.TimeLimit = h.limit
 			needs := int64(h.needs / float64(h.nodes) * min(noise(.02), 1.03) * (1 << 30)) // of each node
-			j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dM,node=%d", j.CPUs, j.CPUs, int(h.given*1024), j.Nodes)
+			j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, int(h.given), j.Nodes)
 			j.Usage = &job.Usage{TotalCPU: time.Duration(h.busy * min(noise(.01), 1.02) * float64(j.Elapsed)), Memory: needs * int64(j.Nodes), LargestTask: needs, Allocated: int64(h.given) << 30}
 			y.report(j, nil)
 			all = append(all, j)
