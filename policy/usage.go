@@ -79,14 +79,14 @@ func (c *Case) memory(j *job.Job) {
 		return
 	}
 	if c.LeastMemory = gib(need.Low); need.Low == 0 {
-		c.unknown("no reading tells how much it needed at least", "least_memory")
+		c.unknown("no node tells the lower end of what it needed", "least_memory")
 	}
 	high := need.Needed()
 	switch {
 	case need.Limit:
 		c.unknown("its limit of memory was reached, so it may have needed more", "needed_memory", "memory_efficiency")
 	case high == need.Low && need.Use == 0:
-		c.unknown("no reading tells how much it needed at most", "needed_memory", "memory_efficiency")
+		c.unknown("no node tells the upper end of what it needed", "needed_memory", "memory_efficiency")
 	case c.RequestedMemory > 0 && high > j.Usage.Allocated:
 		c.unknown("what was counted is more than the job was given: memory that tasks share counts in each of them", "needed_memory", "memory_efficiency")
 	}

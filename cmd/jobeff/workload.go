@@ -87,7 +87,7 @@ func (p *program) workloadCommand() *cobra.Command {
 	}
 	flags.register(c)
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
-	c.Flags().StringVar(&flags.format, "format", "", "sbatch: print only the sbatch line that would have fitted its jobs, for scripts")
+	c.Flags().StringVar(&flags.format, "format", "", "print only the `sbatch` line that would have fitted its jobs, for scripts")
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most the `N` workloads that ran last")
