@@ -145,6 +145,11 @@ soak: deps build packages ## run 5,000 mpiruns in one job with little memory (ab
 alarm: deps build packages ## crash one program in 50 by a test build of the library: jobeffd must raise an alarm (some minutes)
 	@test/alarm.sh
 
+.PHONY: hangs
+hangs: deps build packages ## let jobs hang on the cluster in twenty ways, and watch 10,000 made-up jobs that do not hang (some minutes)
+	@rm -f test/hangs-result.txt
+	@RESULT=test/hangs-result.txt JOBEFF_TEST_HANGS=1 test/run-tests.sh ./test ./ingest/node -run '^(TestHung|TestNoneIsTold|TestHungAreTold)$$'
+
 .PHONY: cluster-up
 cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package
 	@test/cluster.sh up 3 build/jobeff*_*.deb
