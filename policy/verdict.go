@@ -143,7 +143,9 @@ func (r *rule) judge(c *Case) Verdict {
 		v.Outcome, v.Reason = CannotTell, err.Error()
 	case holds:
 		v.Outcome, v.Reason = Flagged, c.asOf+figuresText(v.Figures, r.limits)+"the condition holds"
-		v.Text = c.asOf + r.tell(c, v.Reason)
+		if v.Text = r.tell(c, v.Reason); !r.readsAny("hung") { // its words tell of when they are
+			v.Text = c.asOf + v.Text
+		}
 		if r.readsAny(adviceFields...) {
 			v.Recommended = c.Recommended
 		}
