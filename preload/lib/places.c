@@ -311,7 +311,7 @@ __attribute__((noinline)) void je_place_note(struct je_thread *me, struct je_slo
 	is_long = ticks >= me->lengthy;
 	if (is_long)
 		me->sample += ticks;
-	for (; slot->mpi_ticks >= me->sample; samples++)
+	for (; slot->mpi_ticks > me->sample; samples++) /* a call of no time has no moment */
 		draw_next(me, slot);
 	if (!is_long && samples == 0)
 		return;
