@@ -12,10 +12,10 @@ import (
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
 // of them that are the same say that nothing moved between them, whatever was lost between.
 type Progress struct {
-	Moment time.Time     `json:"moment"`           // a multiple of report.interim
-	At     time.Time     `json:"at"`               // when the node looked at its processes
-	AtMS   int64         `json:"at_ms"`            // likewise, by a clock that nobody sets
-	Read   time.Time     `json:"read"`             // when it had read the record, maybe much later
+	Moment time.Time     `json:"moment"` // a multiple of report.interim
+	At     time.Time     `json:"at"`     // when the node looked at its processes
+	AtMS   int64         `json:"at_ms"`  // likewise, by a clock that nobody sets
+	Read   time.Time     `json:"read"`   // when it had read the record, maybe much later
 	ReadMS int64         `json:"read_ms"`
 	Mark   string        `json:"mark"`             // a hash of all that only moves on: calls, also open ones, and which processes and threads there are
 	CPU    time.Duration `json:"cpu_ns"`           // of all threads, outside MPI
