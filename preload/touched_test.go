@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// The file system sets 32 KiB aside for each rank. A rank of few calls touches at most 12 KiB of
+// The file system sets 32 KiB aside for each rank. A rank of few calls touches at most 20 KiB of
 // them.
 func TestMemoryOfARecord(t *testing.T) {
-	const ranks, most, headBytes, slotBytes = 4, 12 << 10, 4 << 10, 32 << 10
+	const ranks, most, headBytes, slotBytes = 4, 20 << 10, 4 << 10, 32 << 10
 	eachFamily(t, func(t *testing.T, f family) {
 		file := newRecord(t)
 		ending(t, f, file, ranks)

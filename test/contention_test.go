@@ -139,7 +139,7 @@ func golden(t *testing.T, name, got string, but *regexp.Regexp) {
 // on how many CPUs the machine has. A line like figuresOnly tells times, memory, places, or what a rule asks
 // of every job. Whether the tasks' memory adds up to more than the job's depends on Slurm's version.
 var (
-	tables      = regexp.MustCompile(`^unused-memory: |^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
+	tables      = regexp.MustCompile(`^unused-memory: |^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls|^Where in the code`)
 	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|Line|sbatch|  asks|  see) |\[memory_over\]$`)
 )
 
