@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestHungIsTold(t *testing.T) {
 		text string
 	}{
 		"its owner":            {func(*etc.Config) {}, nil, "[alice@example.org]", "Your job 7 runs on 1 node"},
-		"in shadow":            {func(c *etc.Config) { c.Rules[len(c.Rules)-1].Shadow = true }, nil, "[]", ""},
+		"in shadow":            {func(c *etc.Config) { hungRule(c).Shadow = true }, nil, "[]", ""},
 		"notices in shadow":    {func(c *etc.Config) { c.Notice.Shadow = true }, nil, "[hpc@example.org]", "user alice would get this mail"},
 		"no notices":           {func(c *etc.Config) { c.Notice.Enabled = false }, nil, "[]", ""},
 		"several users":        {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(10*time.Minute)), "[hpc@example.org]", "Nothing has moved in 2 jobs of 2 users"},
@@ -79,9 +80,7 @@ func TestHungIsTold(t *testing.T) {
 			s := newSMTP(t).start(t)
 			cfg := config(s.port)
 			cfg.Notice.QuietFrom, cfg.Notice.QuietTo = 0, 0
-			if last := &cfg.Rules[len(cfg.Rules)-1]; last.Name == "hung" {
-				last.Shadow = false
-			}
+			hungRule(cfg).Shadow = false
 			tt.edit(cfg)
 			rules, err := policy.Compile(cfg.Rules)
 			must(t, err)
@@ -106,11 +105,15 @@ func TestHungIsTold(t *testing.T) {
 	}
 }
 
+func hungRule(c *etc.Config) *etc.Rule {
+	return &c.Rules[slices.IndexFunc(c.Rules, func(r etc.Rule) bool { return r.Name == "hung" })]
+}
+
 // TestHungIsTooNew: those of other users may be on their way.
 func TestHungIsTooNew(t *testing.T) {
 	s := newSMTP(t).start(t)
 	cfg := config(s.port)
-	cfg.Rules[len(cfg.Rules)-1].Shadow = false
+	hungRule(cfg).Shadow = false
 	rules, err := policy.Compile(cfg.Rules)
 	must(t, err)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
