@@ -121,11 +121,13 @@ func TestLive(t *testing.T) {
 	wantNoStep(t, c, id, "closed output")
 
 	w = watchLive(t, c, id, "--every", "1s")
+	nodes := strings.Fields(c.as(t, "alice", "sh", "-c", "scontrol show hostnames $(squeue -h -o %N -j "+id+")"))
+	last := nodes[len(nodes)-1]
 	signalReader := func(signal string) {
-		c.exec(t, "n2", "sh", "-c", "for p in $(pgrep -x jobeff-ingest); do if tr '\\0' ' ' </proc/$p/cmdline | grep -q ' live '; then kill -"+signal+" $p; fi; done")
+		c.exec(t, last, "sh", "-c", "for p in $(pgrep -x jobeff-ingest); do if tr '\\0' ' ' </proc/$p/cmdline | grep -q ' live '; then kill -"+signal+" $p; fi; done")
 	}
 	signalReader("STOP")
-	w.until(t, "n2 has not answered since")
+	w.until(t, last+" has not answered since")
 	signalReader("CONT")
 	c.exec(t, "ctl", "scancel", id)
 	w.until(t, "it has ended")
