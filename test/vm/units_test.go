@@ -1,11 +1,15 @@
 package vm
 
 import (
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
+	"jobeff/ingest/job"
 	"jobeff/report/document"
 )
 
@@ -17,7 +21,7 @@ func TestUnits(t *testing.T) {
 		name string
 		test func(*testing.T, *machine)
 	}{
-		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"upgrade", testUpgrade},
+		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"interim", testInterim}, {"upgrade", testUpgrade},
 		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, m) })
@@ -80,6 +84,42 @@ func (m *machine) finish(t *testing.T, id string) *document.Job {
 		t.Errorf("job %s wrote %q", id, out)
 	}
 	return d
+}
+
+// testInterim: the sandbox of the unit lets it read what it must of a job that runs: its ranks, its processes' bytes, its memory.
+func testInterim(t *testing.T, m *machine) {
+	m.must(t, "systemctl stop jobeff-ingest.timer jobeff-interim.timer; printf '[report]\\ninterim = \"1m\"\\n' >>/etc/jobeff/jobeff.toml")
+	defer m.must(t, "systemctl start jobeff-ingest.timer")
+	id := m.running(t)
+	var r *job.NodeReport
+	until(t, "an interim report of job "+id, func() bool {
+		m.must(t, "systemctl start jobeff-interim.service")
+		packed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(m.must(t, "cat /var/spool/jobeff/outbox/*.interim.json.zst 2>/dev/null | base64 -w 0")))
+		if err != nil || len(packed) == 0 {
+			m.must(t, "touch -d yesterday /var/spool/jobeff/.interim.lock") // it asks again for this moment
+			return false
+		}
+		unpacker, err := zstd.NewReader(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unpacker.Close()
+		body, err := unpacker.DecodeAll(packed, nil)
+		if err == nil {
+			r, err = job.DecodeReport(body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return true
+	})
+	if r.Progress == nil || len(r.Progress.Doubts) > 0 || r.Progress.Bytes == 0 {
+		t.Errorf("its processes were not read: %+v", r.Progress)
+	}
+	if said := m.must(t, "cat /run/jobeff/notes/"+id+"/memory"); !regexp.MustCompile(`(?m)^samples +[1-9]`).MatchString(said) {
+		t.Errorf("its memory was not read:\n%s", said)
+	}
+	wantWhole(t, m.finish(t, id), 2)
 }
 
 // testConfiguration: a reader without an address of its own is not started again and again; with one it runs.
