@@ -274,10 +274,10 @@ type JobMerger struct {
 	lostMem  int
 	procs    int
 	nodes    map[string]bool
-	dropped  []string // nodes whose spool had no room for their report
-	refused  string   // why figures of a node were refused
-	interim  []string // nodes that have reported only while the job ran
-	reports  []*NodeReport
+	dropped  []string      // nodes whose spool had no room for their report
+	refused  string        // why figures of a node were refused
+	interim  []string      // nodes that have reported only while the job ran
+	reports  []*NodeReport // what FindHung asks of them
 	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
 	HungAfter time.Duration
 }
@@ -328,7 +328,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		m.nodes = map[string]bool{}
 	}
 	m.nodes[r.Node] = true
-	m.reports = append(m.reports, r)
+	m.reports = append(m.reports, &NodeReport{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}) // not all of it, see Bound
 }
 
 // Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves

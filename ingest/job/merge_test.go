@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,6 +95,7 @@ func TestMadeUpReportsAreBounded(t *testing.T) {
 		var m job.JobMerger
 		e := jobtest.Part(rand.New(rand.NewPCG(1, 1)), "", "", jobtest.Start, 0, 2, 4)
 		e.Calls = slices.Repeat(e.Calls[:1], made.calls)
+		var added weak.Pointer[job.NodeReport]
 		for node := range made.nodes {
 			r := &job.NodeReport{JobID: 1, Node: fmt.Sprint("n", node), NNodes: made.nodes, Decision: "on"}
 			for i := range made.executions {
@@ -103,6 +105,10 @@ func TestMadeUpReportsAreBounded(t *testing.T) {
 			}
 			m.Add(r)
 			m.Bound()
+			added = weak.Make(r)
+		}
+		if runtime.GC(); added.Value() != nil {
+			t.Errorf("%s: a report is held beside what it was joined to", what)
 		}
 		j := m.Job()
 		if n := job.CountExecutions(j.Executions); n > made.kept || n == 0 || !strings.Contains(jobtest.Codes(j.Warnings), job.WarnImpossible) {
