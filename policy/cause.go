@@ -229,13 +229,10 @@ func paging(j *job.Job, load *job.Load) Cause {
 			return c
 		}
 	}
-	if load == nil || load.Used == 0 || load.Span <= 0 || load.OffLeast.Seconds() <= sleptEnough*load.Span.Seconds() || load.OffLeast/slowFault > time.Duration(load.Faults) {
+	if load == nil || load.Used == 0 || load.Span <= 0 || !load.IsOff() || load.OffLeast/slowFault > time.Duration(load.Faults) {
 		return Cause{}
 	}
 	c.Text = fmt.Sprintf("Outside MPI its ranks were off the CPU in at least %s of their time, and page faults may be why: %s read from a disk.",
 		figure.Part(load.OffLeast.Seconds(), load.Span.Seconds()), figure.Count(load.Faults))
 	return c
 }
-
-// sleptEnough is the part of the ranks' time off the CPU from which paging may be its cause, as job.Load.IsAsleep has it.
-const sleptEnough = 0.10

@@ -52,7 +52,7 @@ func placesOf(t *testing.T, f family, env func(file string) []string, program st
 	if e.Places == nil {
 		t.Fatalf("no places in %+v", e)
 	}
-	source.Find(context.Background(), e, true)
+	source.Find(context.Background(), &job.Job{Executions: report.Executions}, true)
 	return e
 }
 
@@ -133,7 +133,7 @@ func TestPlaces(t *testing.T) {
 			must(t, copyFile(compile(t, f.cc, "places.c", "-g", "-O1", "-Wl,--build-id", "-ldl"), program))
 			report, err := node.FoldFile(file, node.ThisMachine())
 			must(t, err)
-			source.Find(context.Background(), &report.Executions[0], true)
+			source.Find(context.Background(), &job.Job{Executions: report.Executions}, true)
 			for _, p := range report.Executions[0].Places.List {
 				if f := append(p.Frames, job.Frame{})[0]; len(p.Frames) != 1 || f.Line != 0 || f.Symbol != "" || !strings.Contains(f.Why, "rebuilt since") {
 					t.Errorf("%s has %+v", p.Function, p.Frames)

@@ -61,8 +61,7 @@ notes the most. A timer starts it each minute, as root.`,
 }
 
 // interim reads the memory of the jobs that run, and makes the reports of the last multiple of report.interim,
-// unless that was done before. Its
-// lock keeps the time of what was done. A child folds, as nobody, what users can write.
+// unless that was done before. Its lock keeps the time of what was done. A child folds, as nobody, what users can write.
 func interim(config, runDir string) error {
 	if config == "" {
 		config = etc.Path()

@@ -68,11 +68,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if asJSON {
 				return document.WriteJob(c.OutOrStdout(), j, nil, nil)
 			}
-			for i := range j.Executions {
-				if j.Executions[i].Places != nil {
-					source.Find(c.Context(), &j.Executions[i], false)
-				}
-			}
+			source.Find(c.Context(), j, false)
 			return report.Job(c.OutOrStdout(), j, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/cmd/cli"
+	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
@@ -59,7 +60,7 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	findPlaces(ctx, a.job, false)
+	source.Find(ctx, a.job, false)
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 

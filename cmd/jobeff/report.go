@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
+	"jobeff/cmd/source"
 	"jobeff/report"
 	"jobeff/report/page"
 )
@@ -45,7 +46,7 @@ func (p *program) report(ctx context.Context, id, file string) error {
 	if err != nil {
 		return err
 	}
-	findPlaces(ctx, a.job, false)
+	source.Find(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, page.Links{}) })
 }
 

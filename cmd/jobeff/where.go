@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
-	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/document"
 )
@@ -36,7 +33,7 @@ func (p *program) whereCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			findPlaces(cmd.Context(), a.job, users)
+			source.Find(cmd.Context(), a.job, users)
 			if asJSON {
 				return document.WritePlaces(p.stdout, a.job)
 			}
@@ -47,13 +44,4 @@ func (p *program) whereCommand() *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	c.Flags().BoolVar(&users, "user-files", false, "as root, read users' files, too")
 	return c
-}
-
-// findPlaces finds the names of a job's places on this machine.
-func findPlaces(ctx context.Context, j *job.Job, users bool) {
-	for i := range j.Executions {
-		if j.Executions[i].Places != nil {
-			source.Find(ctx, &j.Executions[i], users)
-		}
-	}
 }

@@ -201,7 +201,7 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 		return nil, nil, err
 	case found.Workload == nil && len(found.Job.Alike) > 0:
 		j := found.Job
-		return &job.Workload{Key: job.NameKey(j.Cluster, j.UID, j.Name), Name: j.Name, Cluster: j.Cluster, UID: j.UID, User: j.User, Jobs: j.Alike}, j, nil
+		return job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, j.Alike), j, nil
 	case found.Workload == nil:
 		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
 	}

@@ -53,9 +53,18 @@ type found struct {
 	Why          string
 }
 
-// Find fills in the names of an execution's places, and cuts the callers off that are not sure. users: root
-// may open users' files.
-func Find(ctx context.Context, e *job.Execution, users bool) {
+// Find fills in the names of a job's places, and cuts the callers off that are not sure. users: root may open
+// users' files.
+func Find(ctx context.Context, j *job.Job, users bool) {
+	for i := range j.Executions {
+		if j.Executions[i].Places != nil {
+			find(ctx, &j.Executions[i], users)
+		}
+	}
+}
+
+// find is Find of an execution that has places.
+func find(ctx context.Context, e *job.Execution, users bool) {
 	q := question{Modules: e.Places.Modules, Began: e.Start, Users: users}
 	for i := range e.Places.List {
 		var frames []frame

@@ -103,6 +103,9 @@ func (l *Load) Contended() bool {
 // IsAsleep tells whether ranks often neither ran nor waited for a CPU outside MPI.
 func (l *Load) IsAsleep() bool { return l.Slept.Seconds() > sleptShare*l.Span.Seconds() }
 
+// IsOff tells whether the threads that called MPI_Init were as often off the CPU outside MPI, whatever they waited for.
+func (l *Load) IsOff() bool { return l.OffLeast.Seconds() > sleptShare*l.Span.Seconds() }
+
 // LoadOf is what the kernel counted in executions. CPUList is left empty: the CPUs of two nodes
 // are not the same ones. Nil where nothing was counted.
 func LoadOf(executions []Execution) *Load {

@@ -49,9 +49,9 @@ func RanOf(j *Job) Ran {
 	return r
 }
 
-// NameKey is the key of a workload of jobs that left no record of a program: those of one user with
-// one name.
-func NameKey(cluster string, uid uint32, name string) string {
+// NamedWorkload is the workload of jobs that left no record of a program: those of one user with one name. It
+// has no runs.
+func NamedWorkload(cluster string, uid uint32, user, name string, jobs []Ran) *Workload {
 	h := sha256.Sum256(fmt.Appendf(nil, "job name %d:%s %d %s", len(cluster), cluster, uid, name))
-	return hex.EncodeToString(h[:10])
+	return &Workload{Key: hex.EncodeToString(h[:10]), Name: name, Cluster: cluster, UID: uid, User: user, Runs: []Run{}, Jobs: jobs}
 }

@@ -41,7 +41,7 @@ func (e event) counted(key string) (int64, bool) {
 
 // exit takes what was read at a task's end. Most of it only grows. Several steps read their job's cgroup.
 func (c *cgroupLog) exit(e event) {
-	at := func(key string) int64 { return e.bytes(key) }
+	at := e.bytes
 	most := func(to *int64, n int64) { *to = max(*to, n) }
 	count := func(to *int, key string) { *to = max(*to, int(at(key))) }
 	own, owned := ownMemory(e.counted)

@@ -49,13 +49,13 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if o.Most <= 0 {
 		return e.write(o.Spool)
 	}
-	used := o.usage(ownerOf(e.name))
 	owner := ownerOf(e.name)
+	used, whose := o.usage(owner), owner
 	if used.all+onDisk(int64(len(e.body))) > o.Most {
-		owner = ""
+		whose = "" // all
 	}
-	if !o.hasRoom(used, &e) && o.dropRest(owner) {
-		used = o.usage(ownerOf(e.name))
+	if !o.hasRoom(used, &e) && o.dropRest(whose) {
+		used = o.usage(owner)
 	}
 	if o.hasRoom(used, &e) {
 		return e.write(o.Spool)

@@ -50,21 +50,17 @@ type thread struct {
 // longRun is how much CPU time a thread has had before it is asked when it began, ns.
 const longRun = 1e6
 
-// See looks at the processes of jobs, as root. FoldLive then tells how far they are.
-func See(h Host, dirs ...*RunDir) {
-	l := &look{Host: h, byJob: map[uint32]*RunDir{}, byUser: map[uint32][]*RunDir{}, frozen: map[string]bool{}}
-	var now record.Pair
+// See looks at the processes of a job, as root. FoldLive then tells how far they are.
+func See(h Host, d *RunDir) {
+	var r job.NodeReport
+	if readJob(d.job, &r); r.JobID == 0 {
+		return
+	}
+	d.seen = &seen{procs: map[int]*proc{}}
 	if h.Now != nil {
-		now, _ = h.Now(record.ClockMonotonic)
+		d.seen.at, _ = h.Now(record.ClockMonotonic)
 	}
-	for _, d := range dirs {
-		var r job.NodeReport
-		if readJob(d.job, &r); r.JobID != 0 {
-			d.seen = &seen{at: now, procs: map[int]*proc{}}
-			l.byJob[r.JobID] = d
-			l.byUser[r.UID] = append(l.byUser[r.UID], d)
-		}
-	}
+	l := &look{Host: h, seen: d.seen, id: r.JobID, uid: r.UID, frozen: map[string]bool{}}
 	all, err := os.Open(h.Proc)
 	if err != nil {
 		return
@@ -81,10 +77,10 @@ func See(h Host, dirs ...*RunDir) {
 // look is one look at all processes.
 type look struct {
 	Host
-	byJob  map[uint32]*RunDir
-	byUser map[uint32][]*RunDir
-	frozen map[string]bool // cgroups, by path
-	buf    [16 << 10]byte
+	*seen
+	id, uid uint32          // of the job
+	frozen  map[string]bool // cgroups, by path
+	buf     [16 << 10]byte
 }
 
 // at looks at one process.
@@ -94,39 +90,26 @@ func (l *look) at(pid int, name string) {
 	if unix.Lstat(dir, &st) != nil {
 		return
 	}
-	of := l.byUser[st.Uid]
 	isRoots := st.Uid == 0
-	if isRoots {
-		if of = nil; !l.isProgram(dir) {
-			return
-		}
-	} else if of == nil {
+	if !isRoots && st.Uid != l.uid || isRoots && !l.isProgram(dir) {
 		return
 	}
 	id, frozen, ok := l.cgroups(dir)
-	if id != 0 {
-		if of = nil; l.byJob[id] != nil {
-			of = []*RunDir{l.byJob[id]}
-		}
-	}
-	if len(of) == 0 || isRoots && !l.isUsers(dir) {
+	if id != l.id && (id != 0 || isRoots) || isRoots && !l.isUsers(dir) {
 		return
 	}
 	p, readable := l.process(dir)
-	for _, d := range of {
-		s := d.seen
-		if frozen {
-			s.doubts = append(s.doubts, job.DoubtFrozen)
+	if frozen {
+		l.doubts = append(l.doubts, job.DoubtFrozen)
+	}
+	switch {
+	case !readable || !ok:
+		if unix.Lstat(dir, &st) == nil { // else it has just ended: another look sees that it is gone
+			l.doubts = append(l.doubts, job.DoubtUnread)
 		}
-		switch {
-		case !readable || !ok:
-			if unix.Lstat(dir, &st) == nil { // else it has just ended: another look sees that it is gone
-				s.doubts = append(s.doubts, job.DoubtUnread)
-			}
-		case p.state == 'Z' || p.state == 'X':
-		default:
-			s.procs[pid] = p
-		}
+	case p.state == 'Z' || p.state == 'X':
+	default:
+		l.procs[pid] = p
 	}
 }
 

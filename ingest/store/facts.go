@@ -359,6 +359,9 @@ func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 		keys = append(keys, []any{key, cores, p.to.UnixMicro()})
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	where, args := p.among("r.account")
 	for _, one := range keys {
 		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), seriesRuns))
@@ -369,7 +372,7 @@ func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 			f.Series = append(f.Series, runs)
 		}
 	}
-	return err
+	return nil
 }
 
 // manyRuns reads runs newest first and returns them oldest first.

@@ -50,7 +50,7 @@ func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err e
 }
 
 // NamedJobs is the workload of a user's jobs of one name that left no record of a program; uid nil: the
-// viewer's. It has no runs.
+// viewer's.
 func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint32) (*job.Workload, error) {
 	if uid == nil {
 		uid = &v.UID
@@ -62,7 +62,7 @@ func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint3
 			return nil, wrapWorkload(err)
 		}
 		if len(ran) > 0 {
-			return &job.Workload{Key: job.NameKey(cluster, *uid, name), Name: name, Cluster: cluster, UID: *uid, User: user, Runs: []job.Run{}, Jobs: ran}, nil
+			return job.NamedWorkload(cluster, *uid, user, name, ran), nil
 		}
 	}
 	if err == nil {

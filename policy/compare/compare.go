@@ -234,9 +234,9 @@ func (c *Comparison) doubt() {
 	}
 }
 
-// MedianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
+// medianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
 // their times, and how many these are. Of an even number it is the shorter of the two in the middle.
-func MedianRun(of *job.JobAndWorkload) (*job.Run, int, error) {
+func medianRun(of *job.JobAndWorkload) (*job.Run, int, error) {
 	s, err := sideOf(of)
 	if err != nil {
 		return nil, 0, err
@@ -265,7 +265,7 @@ func coresOf(r *job.Run) string {
 // WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a
 // run.
 func WithMedian(after *job.JobAndWorkload, force bool, load func(*job.Run) (*job.JobAndWorkload, error)) (*Comparison, error) {
-	r, of, err := MedianRun(after)
+	r, of, err := medianRun(after)
 	if err != nil {
 		return nil, err
 	}

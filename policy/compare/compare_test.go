@@ -336,7 +336,7 @@ func TestMedianRun(t *testing.T) {
 		found := base.with(func(m *made) { m.id = id }).job()
 		found.Job.Start = jobtest.Began.Add(time.Duration(id) * time.Hour)
 		found.Workload = w
-		r, n, err := MedianRun(found)
+		r, n, err := medianRun(found)
 		if err != nil {
 			return err.Error(), 0
 		}

@@ -309,7 +309,7 @@ func document(j *job.Job) Job {
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
-		TimeLimit: positive(j.TimeLimit.Seconds()), TimeEfficiency: j.TimeEfficiency(),
+		TimeLimit: known(j.TimeLimit.Seconds()), TimeEfficiency: j.TimeEfficiency(),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
@@ -492,15 +492,8 @@ func secondsOf(d *time.Duration) *float64 {
 	return &s
 }
 
-// known is nil for the 0 of a figure that Slurm did not tell.
-func positive(v float64) *float64 {
-	if v <= 0 {
-		return nil
-	}
-	return &v
-}
-
-func known(n int64) *int64 {
+// known is nil for the 0 of a figure that Slurm or the kernel did not tell.
+func known[T int64 | float64](n T) *T {
 	if n <= 0 {
 		return nil
 	}
