@@ -78,6 +78,30 @@ func TestLoadOverDefaults(t *testing.T) {
 	}
 }
 
+// TestNodeNeedsNoRules: all but the rules is read and checked as everywhere.
+func TestNodeNeedsNoRules(t *testing.T) {
+	path := write(t, "[measure]\nshare = 0.5\n[[rule]]\nname = \"low-efficiency\"\nwhen = 3\n")
+	if _, err := Load(path); err == nil {
+		t.Error("a rule may be a number")
+	}
+	got, err := LoadNode(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Measure.Share, want.Rules = 0.5, nil
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for _, text := range []string{"[measure]\nshar = 1\n", "[measure]\nshare = 7\n", "[[rule]]\nname = \n"} {
+		path := write(t, text)
+		_, want := Load(path)
+		if _, got := LoadNode(path); got == nil || got.Error() != want.Error() {
+			t.Errorf("%q: %v, not %v", text, got, want)
+		}
+	}
+}
+
 func TestMissingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.toml")
 	_, err := Load(path)

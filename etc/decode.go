@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,8 @@ func decode(c *Config, file string, text []byte) error {
 	if err != nil {
 		return syntaxError(file, err)
 	}
-	if unknown := md.Undecoded(); len(unknown) > 0 {
-		return unknownKey(file, text, unknown[0])
-	}
-	if key, msg := c.check(); msg != "" {
-		return fmt.Errorf("%s:%d: %s: %s", file, lineOf(text, strings.Split(key, ".")), key, msg)
+	if err := c.known(md.Undecoded(), file, text); err != nil {
+		return err
 	}
 	set := make([]map[string]any, len(own)) // last: it counts unknown keys as decoded
 	for i := range set {
@@ -39,6 +37,27 @@ func decode(c *Config, file string, text []byte) error {
 	}
 	c.Rules, err = mergeRules(c.Rules, own, set, file, text)
 	return err
+}
+
+// decodeNode is decode that leaves the rules alone.
+func decodeNode(c *Config, file string, text []byte) error {
+	md, err := toml.Decode(string(text), &document{Config: c})
+	if err != nil {
+		return syntaxError(file, err)
+	}
+	ofRules := func(key toml.Key) bool { return key[0] == "rule" }
+	return c.known(slices.DeleteFunc(md.Undecoded(), ofRules), file, text)
+}
+
+// known refuses a file with unknown keys, or whose values cannot be.
+func (c *Config) known(undecoded []toml.Key, file string, text []byte) error {
+	if len(undecoded) > 0 {
+		return unknownKey(file, text, undecoded[0])
+	}
+	if key, msg := c.check(); msg != "" {
+		return fmt.Errorf("%s:%d: %s: %s", file, lineOf(text, strings.Split(key, ".")), key, msg)
+	}
+	return nil
 }
 
 // document is a file as the toml package fills it: its rules are laid over those that are

@@ -1,6 +1,7 @@
 package etc
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -24,9 +25,17 @@ var shipped []byte
 
 // Default is the shipped configuration. It panics only if the embedded file is
 // broken, which a test excludes.
-func Default() *Config {
+func Default() *Config { return defaults(decode, shipped) }
+
+// DefaultNode is Default without the rules: most of the text, for which each prolog and epilog would wait.
+func DefaultNode() *Config {
+	before, _, _ := bytes.Cut(shipped, []byte("\n[[rule]]"))
+	return defaults(decodeNode, before)
+}
+
+func defaults(decode func(*Config, string, []byte) error, text []byte) *Config {
 	c := new(Config)
-	if err := decode(c, "built-in jobeff.toml", shipped); err != nil {
+	if err := decode(c, "built-in jobeff.toml", text); err != nil {
 		panic(err)
 	}
 	return c
@@ -44,13 +53,18 @@ func Path() string {
 
 // Load reads the file at path over the shipped defaults; "" means DefaultPath.
 // That DefaultPath is missing is no error; any other path must exist.
-func Load(path string) (*Config, error) {
+func Load(path string) (*Config, error) { return load(path, Default, decode) }
+
+// LoadNode is Load for the plugin, without the rules. A mistake in one is jobeffd's to tell.
+func LoadNode(path string) (*Config, error) { return load(path, DefaultNode, decodeNode) }
+
+func load(path string, defaults func() *Config, decode func(*Config, string, []byte) error) (*Config, error) {
 	if path == "" {
 		path = DefaultPath
 	}
 	text, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) && path == DefaultPath {
-		return Default(), nil
+		return defaults(), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("configuration %s does not exist: name another with JOBEFF_CONFIG, or unset it to use %s", path, DefaultPath)
@@ -58,7 +72,7 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuration cannot be read: %w", err)
 	}
-	c := Default()
+	c := defaults()
 	if err := decode(c, path, text); err != nil {
 		return nil, err
 	}

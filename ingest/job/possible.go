@@ -2,10 +2,11 @@ package job
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"jobeff/preload/record"
 )

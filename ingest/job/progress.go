@@ -2,11 +2,12 @@ package job
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 )
 
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two

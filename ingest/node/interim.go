@@ -1,7 +1,6 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
@@ -143,7 +143,10 @@ func (o Outbox) KeepInterim(runDir string, r *job.NodeReport) error {
 	if own.Cluster == "" { // no prolog ran; the epilog learns the rest
 		return nil
 	}
-	if !whole || own.JobID != r.JobID || own.Nonce != r.Nonce || own.UID != r.UID || r.AsOf.IsZero() || r.Sequence >= job.FinalSequence {
+	if own.Nonce != r.Nonce { // it was requeued meanwhile
+		return nil
+	}
+	if !whole || own.JobID != r.JobID || own.UID != r.UID || r.AsOf.IsZero() || r.Sequence >= job.FinalSequence {
 		return fmt.Errorf("ingest: an interim report of job %d is not of that job", r.JobID)
 	}
 	r.Cluster, r.Node, r.User, r.Account, r.NodeList = own.Cluster, own.Node, own.User, own.Account, own.NodeList

@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"

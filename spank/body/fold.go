@@ -1,10 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"

@@ -30,9 +30,9 @@ func prolog(r *request) error {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	version := versionOf(r.config) // first: it may change meanwhile
-	cfg, cfgErr := etc.Load(r.config)
+	cfg, cfgErr := etc.LoadNode(r.config)
 	if cfgErr != nil {
-		cfg = etc.Default()
+		cfg = etc.DefaultNode()
 	}
 	_, switchErr := os.Lstat(etc.KillSwitch)
 	decision := decide(cfg.Measure, asked{

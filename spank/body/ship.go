@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	json "github.com/go-json-experiment/json/v1"
 	"golang.org/x/sys/unix"
 
 	"jobeff/etc"
@@ -56,11 +56,11 @@ func light(r *request) error {
 // deliver writes reports durably into the outbox and removes their directories. It starts the
 // sender, unless one waits for its turn.
 func deliver(r *request, messages iter.Seq2[message, error]) error {
-	cfg, err := etc.Load(r.config)
+	cfg, err := etc.LoadNode(r.config)
 	if err != nil {
 		// a mistake in the configuration must not lose reports
 		fmt.Fprintln(os.Stderr, err)
-		cfg = etc.Default()
+		cfg = etc.DefaultNode()
 	}
 	node.RemoveGone(r.runDir)
 	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
