@@ -80,13 +80,17 @@ func thanText(change float64) string {
 }
 
 func medianText(c *compare.Comparison) string {
+	builds := ""
+	if c.Rebuilt {
+		builds = ", of other builds of the program"
+	}
 	switch {
 	case c.Median == 0:
 		return ""
 	case c.Median == 1:
-		return ", the only earlier run on as many cores"
+		return ", the only earlier run on as many cores" + builds
 	}
-	return fmt.Sprintf(", the median of %s on as many cores", figure.Counted(c.Median, "earlier run"))
+	return fmt.Sprintf(", the median of %s on as many cores%s", figure.Counted(c.Median, "earlier run"), builds)
 }
 
 // usualText says what such runs usually differ by.

@@ -24,7 +24,8 @@ against what such runs usually differ by. Below stands what changed: the build, 
 MPI library, the nodes and more, and the calls and sections that took longer.
 
 With two jobs, the first is the earlier one. With one, it is compared with the run
-in the middle of its workload's earlier ones on as many cores.
+in the middle of its workload's earlier ones on as many cores. Where this build has
+none, other builds of the same program, arguments and input stand in.
 
 Jobs that did other work are refused, with the reason; --force shows them as what
 they are.`

@@ -99,6 +99,9 @@ type Workload struct {
 	InputNote  string `json:"input_note,omitempty"` // why the input is unknown; "": it is known
 	Mute       *Mute  `json:"mute,omitempty"`       // nil: not muted
 	Runs       []Run  `json:"runs"`
+	// Rebuilt are the newest earlier runs of the same Lineage on as many cores, of other builds, where a job is
+	// asked for and the workload has no earlier ones. Newest first.
+	Rebuilt []Run `json:"rebuilt,omitempty"`
 	// All sums up all its runs; nil: Runs are all of them.
 	All *RunSum `json:"all,omitempty"`
 	// Jobs are the newest ones that had these runs, oldest first, where one workload is asked for. One of

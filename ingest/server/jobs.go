@@ -70,7 +70,10 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 		return nil, s.notFound(ref, err)
 	}
 	if !found.Step {
-		if found.Workload, err = s.store.WorkloadOf(r.Context(), v, found.Job); err != nil {
+		if found.Workload, err = s.store.WorkloadOf(r.Context(), v, found.Job); err == nil && found.Workload != nil {
+			err = s.store.AddRebuilt(r.Context(), v, found.Workload, found.Job)
+		}
+		if err != nil {
 			return nil, refuse(err)
 		}
 		if err = s.store.AddAlike(r.Context(), v, found.Job); err != nil {

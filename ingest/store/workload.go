@@ -92,6 +92,27 @@ func (s *Store) addRunsOf(ctx context.Context, w *job.Workload, j *job.Job) erro
 	return err
 }
 
+// rebuiltRuns selects what AddRebuilt adds.
+var rebuiltRuns = workloadRunRows + ` WHERE w.lineage = (SELECT o.lineage FROM workload_runs o WHERE o.cluster = ? AND o.job_id = ? AND o.attempt = ? AND o.execution = ?)
+		AND w.lineage <> '' AND w.start_us < ? AND w.workload_key <> ? AND w.cores = ?`
+
+// AddRebuilt adds Rebuilt to the workload of a job, of the runs that the viewer may see.
+func (s *Store) AddRebuilt(ctx context.Context, v Viewer, w *job.Workload, j *job.Job) error {
+	at := slices.IndexFunc(w.Runs, func(r job.Run) bool { return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt })
+	if at < 0 {
+		return nil
+	}
+	own := &w.Runs[at]
+	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cores() == own.Cores() && r.Start.Before(own.Start) }) {
+		return nil
+	}
+	runs, err := s.newestRuns(ctx, v, rebuiltRuns, []any{own.Cluster, own.JobID, own.Attempt, own.Execution, own.Start.UnixMicro(), w.Key, own.Cores()}, coreRunsKept)
+	for i := range runs {
+		w.Rebuilt = append(w.Rebuilt, runs[i].Run)
+	}
+	return wrapWorkload(err)
+}
+
 // wrapWorkload wraps the errors that callers do not tell apart.
 func wrapWorkload(err error) error {
 	var several *AmbiguousError

@@ -82,6 +82,32 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
+// TestRebuilt: where a build has no earlier run on as many cores, those of other builds of the same work are found.
+func TestRebuilt(t *testing.T) {
+	s := open(t)
+	built := func(id string) func(*job.Execution) { return func(x *job.Execution) { x.BuildID = id } }
+	other := func(x *job.Execution) { x.BuildID, x.ArgsHash = "b0", strings.Repeat("a2", 16) }
+	bobs := runReport(9, 0, 2, nil)
+	bobs.UID = bob.UID
+	addConfirmed(t, s, runReport(1, 1, 2, built("b0")), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 4, 2, other),
+		runReport(5, 5, 2, built("b2")), runReport(6, 6, 2, built("b2")), runReport(7, 7, 2, built("b3")), runReport(8, 8, 8, built("b2")), bobs)
+	for id, want := range map[string]string{"1": "[]", "2": "[1]", "4": "[]", "5": "[2 1]", "6": "[]", "7": "[6 5 2 1]", "8": "[]"} {
+		j := aJob(t, s, alice, id, 0)
+		w, err := s.WorkloadOf(ctx, alice, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.AddRebuilt(ctx, alice, w, j)
+		found := []uint32{}
+		for _, r := range w.Rebuilt {
+			found = append(found, r.JobID)
+		}
+		if got := fmt.Sprint(found); got != want || err != nil {
+			t.Errorf("before job %s: %s, not %s; %v", id, got, want, err)
+		}
+	}
+}
+
 // TestWorkloadMerge: a job whose nodes report one after another is one run.
 func TestWorkloadMerge(t *testing.T) {
 	s := open(t)

@@ -27,6 +27,7 @@ import (
 type Comparison struct {
 	Before, After Side
 	Median        int     // of so many earlier runs Before is the one with the median time; 0: it was named
+	Rebuilt       bool    // these are of other builds: its own has no earlier run
 	Parts         []Part  // in the order of the formula; they add up to Longer
 	Usual         Usual   // of the program's time
 	Different     string  // why they are not the same work, or not whole: shown because it was asked for; "": they are
@@ -98,12 +99,11 @@ func (r *Refusal) Error() string { return r.Why }
 // New compares the main program of a job with that of an earlier one. With force, different work and
 // runs that are not whole are shown as what they are. The error is a Refusal.
 func New(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
-	return compared(before, after, 0, force)
+	return new(Comparison).of(before, after, force)
 }
 
-// compared is New; the earlier job is the median of so many.
-func compared(before, after *job.JobAndWorkload, median int, force bool) (*Comparison, error) {
-	c := &Comparison{Median: median}
+// of fills in the rest.
+func (c *Comparison) of(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
 	if a, b := before.Job, after.Job; a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt {
 		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", b.DisplayID)}
 	}
@@ -235,23 +235,31 @@ func (c *Comparison) doubt() {
 }
 
 // medianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
-// their times, and how many these are. Of an even number it is the shorter of the two in the middle.
-func medianRun(of *job.JobAndWorkload) (*job.Run, int, error) {
+// their times. Of an even number it is the shorter of the two in the middle. Where there is none,
+// earlier builds of the program stand in.
+func (c *Comparison) medianRun(of *job.JobAndWorkload) (*job.Run, error) {
 	s, err := sideOf(of)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if of.Workload == nil {
-		return nil, 0, &Refusal{Why: fmt.Sprintf("job %s belongs to no workload: name a job to compare it with", s.Job.DisplayID)}
+		return nil, &Refusal{Why: fmt.Sprintf("job %s belongs to no workload: name a job to compare it with", s.Job.DisplayID)}
 	}
-	earlier := slices.DeleteFunc(workload.Peers(of.Workload.Runs, &s.Run), func(r job.Run) bool {
-		return !r.Start.Before(s.Run.Start) || r.JobID == s.Run.JobID && r.Cluster == s.Run.Cluster
-	})
+	before := func(runs []job.Run) []job.Run {
+		return slices.DeleteFunc(workload.Peers(runs, &s.Run), func(r job.Run) bool {
+			return !r.Start.Before(s.Run.Start) || r.JobID == s.Run.JobID && r.Cluster == s.Run.Cluster
+		})
+	}
+	earlier := before(of.Workload.Runs)
 	if len(earlier) == 0 {
-		return nil, 0, &Refusal{Why: fmt.Sprintf("no earlier run of its workload did the same work as job %s on %s: name a job to compare it with", s.Job.DisplayID, coresOf(&s.Run))}
+		earlier, c.Rebuilt = before(of.Workload.Rebuilt), true
+	}
+	if len(earlier) == 0 {
+		return nil, &Refusal{Why: fmt.Sprintf("no earlier run of its workload did the same work as job %s on %s: name a job to compare it with", s.Job.DisplayID, coresOf(&s.Run))}
 	}
 	slices.SortStableFunc(earlier, func(a, b job.Run) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
-	return &earlier[(len(earlier)-1)/2], len(earlier), nil
+	c.Median = len(earlier)
+	return &earlier[(len(earlier)-1)/2], nil
 }
 
 // coresOf is on what a run ran: "64 cores", "8 ranks x 4 threads".
@@ -265,16 +273,17 @@ func coresOf(r *job.Run) string {
 // WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a
 // run.
 func WithMedian(after *job.JobAndWorkload, force bool, load func(*job.Run) (*job.JobAndWorkload, error)) (*Comparison, error) {
-	r, of, err := medianRun(after)
+	c := new(Comparison)
+	r, err := c.medianRun(after)
 	if err != nil {
 		return nil, err
 	}
 	before, err := load(r)
 	if err != nil {
-		return nil, fmt.Errorf("job %s, the median of %s: %w", r.DisplayID, figure.Counted(of, "earlier run"), err)
+		return nil, fmt.Errorf("job %s, the median of %s: %w", r.DisplayID, figure.Counted(c.Median, "earlier run"), err)
 	}
 	if before.Attempt != r.Attempt {
-		return nil, &Refusal{Why: fmt.Sprintf("the median of %s is an earlier start of job %s: name a job to compare it with", figure.Counted(of, "earlier run"), r.DisplayID)}
+		return nil, &Refusal{Why: fmt.Sprintf("the median of %s is an earlier start of job %s: name a job to compare it with", figure.Counted(c.Median, "earlier run"), r.DisplayID)}
 	}
-	return compared(before, after, of, force)
+	return c.of(before, after, force)
 }

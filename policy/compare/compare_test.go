@@ -336,11 +336,15 @@ func TestMedianRun(t *testing.T) {
 		found := base.with(func(m *made) { m.id = id }).job()
 		found.Job.Start = jobtest.Began.Add(time.Duration(id) * time.Hour)
 		found.Workload = w
-		r, n, err := medianRun(found)
+		c := new(Comparison)
+		r, err := c.medianRun(found)
 		if err != nil {
 			return err.Error(), 0
 		}
-		return r.DisplayID, n
+		if c.Rebuilt {
+			return "rebuilt " + r.DisplayID, c.Median
+		}
+		return r.DisplayID, c.Median
 	}
 	w := runs(100, 140, 120, 110, 99, 130)
 	for _, c := range []struct {
@@ -361,6 +365,15 @@ func TestMedianRun(t *testing.T) {
 		if got, n := of(w, 9); got != "1" || n != 2 {
 			t.Errorf("%s: %s of %d", name, got, n)
 		}
+	}
+	w.Rebuilt = runs(100, 140, 120).Runs[1:]
+	for id, want := range map[uint32]string{9: "4", 3: "1"} {
+		if got, _ := of(w, id); got != want {
+			t.Errorf("before %d: %s, although there are earlier runs of the same build", id, got)
+		}
+	}
+	if got, n := of(&job.Workload{Runs: w.Runs[3:], Rebuilt: w.Rebuilt}, 4); got != "rebuilt 3" || n != 2 {
+		t.Errorf("%s of %d builds before", got, n)
 	}
 	if got, _ := of(nil, 9); !strings.Contains(got, "belongs to no workload") {
 		t.Error(got)

@@ -47,8 +47,8 @@ func (c *Comparison) hold(before, after *job.Workload) {
 		runs += len(g)
 	}
 	c.Usual.Runs = runs
-	of := 1.0 // variance of Before against that of a run
-	if c.Median > 2 {
+	of := 1.0                       // variance of Before against that of a run
+	if c.Median > 2 && !c.Rebuilt { // builds differ by more than chance
 		of = math.Pi / 2 / float64(c.Median)
 	}
 	if d, known := spread(groups, of, func(r *job.Run) float64 { return r.Elapsed }); known {

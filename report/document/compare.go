@@ -12,6 +12,7 @@ type Comparison struct {
 	Before    CompareSide    `json:"before"`
 	After     CompareSide    `json:"after"`
 	MedianOf  int            `json:"median_of"`      // earlier runs, of which before is the median; 0: it was named
+	Rebuilt   bool           `json:"rebuilt"`        // these are of other builds of the program
 	Different string         `json:"different_work"` // why they are not the same work, with --force; "": they are
 	Longer    float64        `json:"longer"`         // by so much after took longer
 	Usual     *float64       `json:"usual"`          // by which part such runs differ in 9 of 10 cases; null: not known
@@ -64,7 +65,7 @@ type CompareGrown struct {
 
 // WriteComparison writes a comparison as a Comparison.
 func WriteComparison(w io.Writer, c *compare.Comparison) error {
-	d := Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Different: c.Different, Longer: c.Longer(),
+	d := Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Rebuilt: c.Rebuilt, Different: c.Different, Longer: c.Longer(),
 		UsualRuns: c.Usual.Runs, Nothing: c.Nothing(), Parts: []ComparePart{}, ByNode: compareGrown(c.Nodes), ByRank: compareGrown(c.Ranks), Changed: []Changed{},
 		Calls: compareGrown(c.Calls), Sections: compareGrown(c.Sections), Doubts: append([]string{}, c.Doubts...)}
 	if c.Usual.Known() {
