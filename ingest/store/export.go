@@ -29,6 +29,7 @@ type line struct {
 	Attempt  row            `json:"attempt,omitempty"`
 	Rows     map[string]any `json:"rows,omitempty"` // what belongs to it, by table
 	Month    row            `json:"rollup_month,omitempty"`
+	Sum      row            `json:"month_sum,omitempty"` // … as Months has it
 	Mute     row            `json:"mute,omitempty"`
 	Mail     row            `json:"mail,omitempty"`
 	Notice   row            `json:"notice,omitempty"`
@@ -106,7 +107,8 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 	for _, t := range []struct {
 		table string
 		line  func(row) line
-	}{{"rollup_months", func(r row) line { return line{Month: r} }}, {"mutes", func(r row) line { return line{Mute: r} }},
+	}{{"rollup_months", func(r row) line { return line{Month: r} }},
+		{"month_sums WHERE part < 0", func(r row) line { return line{Sum: r} }}, {"mutes", func(r row) line { return line{Mute: r} }},
 		{"mails", func(r row) line { return line{Mail: r} }}, {"notices", func(r row) line { return line{Notice: r} }},
 		{"overhead_curves", func(r row) line { return line{Overhead: r} }}} {
 		if err == nil {

@@ -26,11 +26,8 @@ const (
 const (
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
 	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
-	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
-		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
-	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful,
-		CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured, CASE WHEN ` + isJudged + ` THEN 1 ELSE 0 END AS judged
-		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
+	hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALESCE(sum(used_ms), 0) / 3600000.0,
+		COALESCE(sum(judged_ms), 0) / 3600000.0, COALESCE(sum(lost_ms), 0) / 3600000.0`
 )
 
 // span is the time, and the accounts, that a digest is about.
@@ -52,10 +49,10 @@ func (p span) among(column string) (where string, args []any) {
 	return " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)", args
 }
 
-// ended is the FROM clause for jobs that ended in the span, with used and useful seconds.
+// ended is the FROM clause for jobs that ended in the span, with what they count.
 func (p span) ended() (from string, args []any) {
 	where, more := p.among("r.account")
-	return endedAttempts + where + ") r", append(p.times(), more...)
+	return "(SELECT r.* FROM counted r WHERE r.end_us >= ? AND r.end_us < ?" + where + ") r", append(p.times(), more...)
 }
 
 // facts sums up the jobs of some or all accounts that ended in a span of time.

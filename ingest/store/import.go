@@ -210,6 +210,8 @@ func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 		return s.importAttempt(ctx, l, done)
 	case l.Month != nil:
 		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
+	case l.Sum != nil:
+		return s.importRow(ctx, "month_sums", l.Sum, &done.Months, &done.Known)
 	case l.Mute != nil:
 		return s.importRow(ctx, "mutes", l.Mute, &done.Mutes, &done.Known)
 	case l.Mail != nil:

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv(testRetain) != "" {
 			_, err = s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(10*oneDay), nil)
 		}
+		if seed := os.Getenv(testHistory); seed != "" {
+			err = errors.Join(err, history(s, rand.New(rand.NewPCG(uint64(seed[0]), 2)), 1e6, func(string) error { fmt.Print("."); return nil }))
+		}
 		if err := errors.Join(err, s.Close()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

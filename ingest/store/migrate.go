@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +32,7 @@ var schemaMark = func() int64 {
 	h := fnv.New32a()
 	text, _ := migrations.ReadFile("migrations/00001_schema.sql") // embedded
 	h.Write(text)
+	io.WriteString(h, strings.Join(monthWords, ""))
 	return int64(h.Sum32())
 }()
 
@@ -103,7 +106,7 @@ func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
 	if d.locker != nil {
 		options = append(options, goose.WithSessionLocker(d.locker))
 	}
-	words := strings.NewReplacer(append([]string{"SCHEMA_MARK", strconv.FormatInt(schemaMark, 10)}, d.words...)...)
+	words := strings.NewReplacer(slices.Concat([]string{"SCHEMA_MARK", strconv.FormatInt(schemaMark, 10)}, monthWords, d.words)...)
 	return goose.NewProvider(d.goose, db, replacedFiles{files, words}, options...)
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -78,7 +79,8 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 		return errors.Join(
 			w.exec("DELETE FROM mails WHERE decided_us < ? AND (sent_us IS NOT NULL OR failed_us IS NOT NULL)", now.Add(-mailsKept).UnixMicro()),
 			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()),
-			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()))
+			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()),
+			w.exec("DELETE FROM month_sums WHERE jobs = 0"))
 	})
 	if err != nil {
 		return fmt.Errorf("store: old mails, notices and nodes: %w", err)
@@ -194,7 +196,7 @@ func (w *writer) prune(k attemptKey, before int64) (bool, error) {
 	if err != nil || m == nil {
 		return false, err
 	}
-	if err := w.exec(addMonth, appendValues(nil, monthTable.columns, m)...); err != nil {
+	if err := cmp.Or(w.exec(addMonth, appendValues(nil, monthTable.columns, m)...), w.exec(keepSum, k.args()...)); err != nil {
 		return false, err
 	}
 	if err := w.exec("DELETE FROM windows WHERE cluster = ? AND job_id = ? AND (node, nonce) IN (SELECT node, nonce FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?)",
@@ -227,8 +229,7 @@ func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := time.UnixMicro(at).UTC()
-	m.Month = 100*end.Year() + int(end.Month())
+	m.Month = numberOfMonth(time.UnixMicro(at))
 	if state == "COMPLETED" {
 		m.Completed = 1
 	}
@@ -259,22 +260,6 @@ func addMonthStatement() string {
 	}
 	return "INSERT INTO " + monthTable.into + " VALUES (" + places(len(monthTable.columns)) + ") ON CONFLICT (" +
 		names(monthKey, "") + ") DO UPDATE SET " + strings.Join(sets, ", ")
-}
-
-// Months reads what stays of pruned jobs, the oldest first.
-func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
-	months := newReader(monthTable.columns)
-	err := s.eachRow(ctx, "SELECT "+names(monthTable.columns, "")+" FROM rollup_months ORDER BY "+names(monthKey, ""), nil, func(rows *sql.Rows) error {
-		m, err := months.read(rows)
-		if err != nil {
-			return err
-		}
-		return each(m)
-	})
-	if err != nil {
-		return fmt.Errorf("store: months: %w", unavailable(err))
-	}
-	return nil
 }
 
 // trim drops an attempt's figures of each rank and the text of its reports. It stays known

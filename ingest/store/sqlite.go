@@ -105,7 +105,7 @@ func (e *sqliteEngine) forget() {
 }
 
 func (e *sqliteEngine) dialect() dialect {
-	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }, words: []string{"-- +sqlite ", ""}}
+	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }, words: []string{"-- +sqlite begin", "-- +goose StatementBegin", "-- +sqlite end", "-- +goose StatementEnd", "-- +sqlite ", ""}}
 }
 
 // openRead opens the views' pool. Its connections keep statements prepared, which makes a

@@ -1,5 +1,5 @@
 -- Every key begins with cluster and job, so a sharding engine can split on them; no statement of
--- the ingest path touches two jobs. Times end in _us: microseconds since 1970, UTC. NULL is unknown.
+-- the ingest path touches two jobs, but for the sums of their month. Times end in _us: microseconds since 1970, UTC. NULL is unknown.
 -- Until the first release this file is changed in place, and the mark "schema" tells which it was.
 
 -- +goose Up
@@ -101,6 +101,61 @@ CREATE INDEX attempts_to_ask ON attempts (changed_us) WHERE slurm_end_us IS NULL
 CREATE INDEX attempts_to_weigh ON attempts (slurm_end_us) WHERE usage_read = 0 AND slurm_end_us IS NOT NULL;
 CREATE INDEX attempts_to_judge ON attempts (judged_by, start_us DESC);
 CREATE INDEX attempts_to_trim ON attempts (start_us) WHERE trimmed = 0;
+
+-- What jobs count in the sums of their month: all that have ended, as Slurm says. The words in capitals
+-- that SQL does not have are those of monthWords in months.go.
+CREATE VIEW counted AS SELECT r.*, 1 AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured,
+	CASE WHEN r.judged = 1 THEN r.used_ms ELSE 0 END AS judged_ms,
+	CASE WHEN r.judged = 1 AND r.used_ms > r.useful_ms THEN CAST(ROUND(r.used_ms - r.useful_ms) AS BIGINT) ELSE 0 END AS lost_ms
+	FROM (SELECT r.*, CASE WHEN IS_JUDGED THEN 1 ELSE 0 END AS judged, 1000 * COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful_ms,
+		CAST(ROUND(1000 * CASE WHEN USED_SECONDS > 1e12 THEN 1e12 WHEN USED_SECONDS > 0 THEN USED_SECONDS ELSE 0 END) AS BIGINT) AS used_ms,
+-- +sqlite 		0 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(strftime('%Y%m', r.end_us / 1000000, 'unixepoch') AS BIGINT) ELSE 0 END AS month
+-- +postgres 		r.job_id % 8 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(to_char(timestamp '1970-01-01' + r.end_us / 1000000 * interval '1 second', 'YYYYMM') AS BIGINT) ELSE 0 END AS month
+		FROM attempts r WHERE r.slurm_submit_us IS NOT NULL AND r.end_us IS NOT NULL) r;
+
+-- The sums, see months.go.
+CREATE TABLE month_sums (
+	cluster        TEXT   NOT NULL,
+	month          BIGINT NOT NULL, -- 202611, UTC; 0: of an end that no calendar has
+	partition_name TEXT   NOT NULL,
+	account        TEXT   NOT NULL,
+	uid            BIGINT NOT NULL,
+	user_name      TEXT   NOT NULL,
+	part           BIGINT NOT NULL, -- of PostgreSQL's lanes; -1 - part: of dropped jobs
+	jobs           BIGINT NOT NULL,
+	measured       BIGINT NOT NULL, -- … that have figures
+	used_ms        BIGINT NOT NULL, -- allocated CPUs x elapsed
+	judged_ms      BIGINT NOT NULL, -- part of it: of jobs whose loss is known
+	lost_ms        BIGINT NOT NULL, -- part of that
+	PRIMARY KEY (cluster, month, partition_name, account, uid, user_name, part)
+);
+-- +sqlite begin
+-- +sqlite CREATE TRIGGER attempts_change BEFORE UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
+-- +sqlite 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
+-- +sqlite end
+-- +sqlite begin
+-- +sqlite CREATE TRIGGER attempts_changed AFTER UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
+-- +sqlite 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
+-- +sqlite end
+-- +sqlite begin
+-- +sqlite CREATE TRIGGER attempts_open AFTER INSERT ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
+-- +sqlite end
+-- +sqlite begin
+-- +sqlite CREATE TRIGGER attempts_drop BEFORE DELETE ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
+-- +sqlite end
+-- +postgres begin
+-- +postgres CREATE FUNCTION sum_attempt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+-- +postgres 	IF TG_WHEN = 'BEFORE' THEN SUM_OLD; ELSE SUM_NEW; END IF;
+-- +postgres 	IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+-- +postgres 	RETURN NEW;
+-- +postgres END $$;
+-- +postgres end
+-- +postgres CREATE TRIGGER attempts_change BEFORE DELETE OR UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
+-- +postgres 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s
+-- +postgres 	ON attempts FOR EACH ROW WHEN (OLD.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
+-- +postgres CREATE TRIGGER attempts_changed AFTER INSERT OR UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
+-- +postgres 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s
+-- +postgres 	ON attempts FOR EACH ROW WHEN (NEW.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
 
 -- Nodes' reports as they came. The key makes a report count once.
 CREATE TABLE reports (

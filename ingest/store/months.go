@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// The sums of months (month_sums) are kept by triggers on attempts, in the transaction that changes a
+// row, whatever changes it: what the row counted is taken away, and what it counts is added. The view
+// counted says what a row counts. Sums are whole numbers, so none of this leaves a rest.
+//
+// Sums stand in parts, since transactions wait for one another at a row that both change: one for each
+// lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
+const (
+	keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
+	sumsInto   = "INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, %[2]s, %[1]sjobs, %[1]smeasured, %[1]sused_ms, %[1]sjudged_ms, %[1]slost_ms" +
+		" FROM counted WHERE cluster = %[3]s AND job_id = %[4]s AND attempt = %[5]s ON CONFLICT (" + keyOfMonth + ") DO UPDATE SET" + // one line: it may stand in a comment
+		" jobs = month_sums.jobs + excluded.jobs, measured = month_sums.measured + excluded.measured, used_ms = month_sums.used_ms + excluded.used_ms," +
+		" judged_ms = month_sums.judged_ms + excluded.judged_ms, lost_ms = month_sums.lost_ms + excluded.lost_ms"
+)
+
+// monthWords are words of the schema, and what they stand for.
+var monthWords = []string{
+	"SUM_OLD", fmt.Sprintf(sumsInto, "-", "part", "OLD.cluster", "OLD.job_id", "OLD.attempt"),
+	"SUM_NEW", fmt.Sprintf(sumsInto, "", "part", "NEW.cluster", "NEW.job_id", "NEW.attempt"),
+	"USED_SECONDS", usedSeconds,
+	"IS_JUDGED", isJudged,
+}
+
+// keepSum keeps what an attempt counts, before it is dropped.
+var keepSum = fmt.Sprintf(sumsInto, "", "-1 - part", "?", "?", "?")
+
+// numberOfMonth is a month as columns hold it: 202611.
+func numberOfMonth(t time.Time) int {
+	t = t.UTC()
+	return 100*t.Year() + int(t.Month())
+}
+
+// Months sums up the jobs that the viewer may see, dropped ones, too: those that lost most first, but by
+// month the oldest first. Jobs of which Slurm has not told, or that have not ended, are left out.
+func (s *Store) Months(ctx context.Context, v Viewer, q job.MonthQuery) (all []job.MonthSum, err error) {
+	c := conditions{where: []string{"r.month > 0"}} // 0: of an end that no calendar has
+	if !q.From.IsZero() {
+		c.add("r.month >= ?", numberOfMonth(q.From))
+	}
+	if !q.To.IsZero() {
+		c.add("r.month < ?", numberOfMonth(q.To))
+	}
+	if q.Account != "" {
+		in(&c, "r.account", strings.Split(q.Account, ","))
+	}
+	if q.Partition != "" {
+		in(&c, "r.partition_name", strings.Split(q.Partition, ","))
+	}
+	if len(q.UIDs) > 0 {
+		in(&c, "r.uid", q.UIDs)
+	}
+	if mine, seen := v.sees(); mine != "" {
+		c.add(mine, seen...)
+	}
+	var columns, groups []string
+	for _, g := range []struct{ by, column, none string }{{"month", "r.month", "0"}, {"cluster", "r.cluster", "''"},
+		{"partition", "r.partition_name", "''"}, {"account", "r.account", "''"}, {"user", "r.uid, max(r.user_name)", "0, ''"}} {
+		if slices.Contains(q.By, g.by) {
+			columns, groups = append(columns, g.column), append(groups, strings.TrimSuffix(g.column, ", max(r.user_name)"))
+		} else {
+			columns = append(columns, g.none)
+		}
+	}
+	text := "SELECT " + strings.Join(columns, ", ") + ", " + hoursColumns + " FROM month_sums r WHERE " + strings.Join(c.where, " AND ")
+	if len(groups) > 0 {
+		text += " GROUP BY " + strings.Join(groups, ", ")
+	}
+	text += " HAVING sum(jobs) > 0 ORDER BY "
+	if slices.Contains(q.By, "month") {
+		text += "1, "
+	}
+	err = s.eachRow(ctx, text+"11 DESC, 9 DESC, 2, 3, 4, 5", c.args, func(rows *sql.Rows) error {
+		var m job.MonthSum
+		var month int
+		err := rows.Scan(&month, &m.Cluster, &m.Partition, &m.Account, &m.UID, &m.User, &m.Jobs, &m.Measured, &m.UsedHours, &m.JudgedHours, &m.LostHours)
+		if month > 0 {
+			m.Month = time.Date(month/100, time.Month(month%100), 1, 0, 0, 0, 0, time.UTC)
+		}
+		all = append(all, m)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: months: %w", unavailable(err))
+	}
+	return all, nil
+}

@@ -1,0 +1,274 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
+)
+
+// wrongSums finds sums of months that differ from what the rows count.
+const wrongSums = `SELECT count(*) FROM (SELECT ` + keyOfMonth + ` FROM (
+	SELECT ` + keyOfMonth + `, jobs, measured, used_ms, judged_ms, lost_ms FROM month_sums WHERE part >= 0
+	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -used_ms, -judged_ms, -lost_ms FROM counted) d
+	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_ms) <> 0 OR sum(judged_ms) <> 0 OR sum(lost_ms) <> 0) w`
+
+func wantSums(t testing.TB, s *Store, after string) {
+	t.Helper()
+	var wrong int64
+	if err := s.number(ctx, &wrong, wrongSums); err != nil || wrong != 0 {
+		t.Fatalf("after %s: %d sums are not those of the rows, %v", after, wrong, err)
+	}
+}
+
+// everyGroup groups by all there is.
+var everyGroup = []string{"month", "cluster", "partition", "account", "user"}
+
+func monthsOf(t testing.TB, s *Store) []job.MonthSum {
+	t.Helper()
+	all, err := s.Months(ctx, root, job.MonthQuery{By: everyGroup})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestMonths: jobs are summed up by the month in which they ended, and by what is asked for. A viewer sees
+// no others' hours.
+func TestMonths(t *testing.T) {
+	s := open(t)
+	line := func(id uint32, end time.Time, account, partition string, uid uint32, user string, hours int) slurm.Job {
+		l := sacct(id, fmt.Sprint(id), "COMPLETED", 0, 0, 0)
+		l.End, l.Elapsed, l.CPUs = end, time.Duration(hours)*time.Hour, 2
+		l.Start = end.Add(-l.Elapsed)
+		l.Submit, l.Account, l.Partition, l.UID, l.User = l.Start, account, partition, uid, user
+		return l
+	}
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	s.began = time.Time{}
+	running := sacct(6, "6", "RUNNING", 0, 0, 0)
+	lines := []slurm.Job{running, line(1, december.Add(-time.Microsecond), "chem", "main", 1001, "alice", 10), line(2, december, "chem", "main", 1001, "alice", 1),
+		line(3, december.AddDate(0, 1, 0), "bio", "big", 1002, "bob", 5), line(4, december, "chem", "big", 1002, "bob", 3)}
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, nodeReport(5, 1, "a", 0)) // of which Slurm says nothing
+	measured := nodeReport(1, 1, "a", 0)
+	measured.Start, measured.End = december.Add(-2*time.Hour), december.Add(-time.Hour)
+	measured.Executions[0].Start, measured.Executions[0].End = measured.Start, measured.Start.Add(12*time.Second)
+	add(t, s, measured)
+	merged(t, s)
+	november := december.AddDate(0, -1, 0)
+	lost := 20 - 14.0/3600
+	chem := Viewer{UID: 1003, Accounts: []string{"chem"}}
+	for name, c := range map[string]struct {
+		v    Viewer
+		q    job.MonthQuery
+		want []job.MonthSum
+	}{
+		"all":   {root, job.MonthQuery{}, []job.MonthSum{{Jobs: 4, Measured: 1, UsedHours: 38, JudgedHours: 20, LostHours: lost}}},
+		"month": {root, job.MonthQuery{By: []string{"month"}}, []job.MonthSum{{Month: november, Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}, {Month: december, Jobs: 2, UsedHours: 8}, {Month: december.AddDate(0, 1, 0), Jobs: 1, UsedHours: 10}}},
+		"user": {root, job.MonthQuery{By: []string{"user"}, From: december}, []job.MonthSum{{User: "bob", UID: 1002, Jobs: 2, UsedHours: 16},
+			{User: "alice", UID: 1001, Jobs: 1, UsedHours: 2}}},
+		"of November":           {root, job.MonthQuery{By: []string{"account"}, To: december}, []job.MonthSum{{Account: "chem", Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}}},
+		"of a partition":        {root, job.MonthQuery{By: []string{"partition", "account"}, Partition: "big,none", Account: "bio"}, []job.MonthSum{{Partition: "big", Account: "bio", Jobs: 1, UsedHours: 10}}},
+		"of a user":             {root, job.MonthQuery{By: []string{"cluster"}, UIDs: []uint32{1002}}, []job.MonthSum{{Cluster: "test", Jobs: 2, UsedHours: 16}}},
+		"a user's own":          {bob, job.MonthQuery{}, []job.MonthSum{{Jobs: 2, UsedHours: 16}}},
+		"a coordinator's":       {chem, job.MonthQuery{By: []string{"account"}}, []job.MonthSum{{Account: "chem", Jobs: 3, Measured: 1, UsedHours: 28, JudgedHours: 20, LostHours: lost}}},
+		"not a coordinator's":   {chem, job.MonthQuery{Account: "bio"}, nil},
+		"nobody's":              {Viewer{UID: 1003}, job.MonthQuery{}, nil},
+		"an account as a query": {root, job.MonthQuery{Account: "' OR 1=1 --"}, nil},
+	} {
+		got, err := s.Months(ctx, c.v, c.q)
+		if d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); err != nil || d != "" {
+			t.Errorf("%s: %v %s", name, err, d)
+		}
+	}
+	wantSums(t, s, "all")
+}
+
+// TestMonthsFollowEveryColumn: whichever column of a row changes, the sums are those of the rows.
+func TestMonthsFollowEveryColumn(t *testing.T) {
+	s := open(t)
+	addConfirmed(t, s, nodeReport(7, 1, "a", 0), nodeReport(8, 1, "a", 0))
+	changed := 0
+	for _, c := range attemptColumns {
+		if computed["attempts."+c.name] || slices.Contains([]string{"cluster", "job_id", "attempt", "uid"}, c.name) { // these never do
+			continue
+		}
+		before := monthsOf(t, s)
+		err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error {
+			change := c.name + " = " + c.name + " + 1"
+			switch sqlValue(c.field(new(attemptRow))).(type) {
+			case string:
+				change = c.name + " = 'x'"
+			case nil:
+				change = c.name + " = COALESCE(" + c.name + ", 1) + 1"
+			}
+			return w.exec("UPDATE attempts SET " + change + " WHERE job_id = 7")
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		wantSums(t, s, "a change of "+c.name)
+		changed += bit(!cmp.Equal(before, monthsOf(t, s)))
+	}
+	if changed < 3 {
+		t.Errorf("%d columns changed a sum", changed)
+	}
+}
+
+// history does things at random to a few jobs, as sites do: reports come, twice, late, as interim ones; Slurm
+// tells, changes its word, and starts jobs again; all is merged, judged, dropped, and imported once more. check
+// is called after each. Jobs end on both sides of a month's end.
+func history(s *Store, rng *rand.Rand, steps int, check func(did string) error) error {
+	base := time.Date(2026, 10, 31, 23, 59, 0, 0, time.UTC)
+	s.began = time.Time{}
+	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
+	for range steps {
+		id := uint32(1 + rng.IntN(6))
+		start := base.Add(time.Duration(rng.IntN(4)) * 20 * time.Minute)
+		did := fmt.Sprintf("job %d: ", id)
+		var err error
+		switch what := rng.IntN(10); what {
+		case 0, 1, 2:
+			did += "report"
+			r := ofNodes(id, 1+rng.IntN(2), pick("a", "b", "c"), start.Sub(day))[0]
+			r.Account, r.Sequence = pick("proj", "chem"), 1+rng.IntN(3)
+			r.Executions[0].Nodes[0].Useful = time.Duration(rng.IntN(14)) * time.Second
+			if r.End = start.Add(time.Duration(rng.IntN(90)) * time.Second); rng.IntN(4) == 0 {
+				did, r.AsOf = did+" while it runs", r.End
+			}
+			_, _ = addReport(s, r) // also of jobs that were dropped
+		case 3, 4, 5:
+			did += "Slurm"
+			l := sacct(id, fmt.Sprint(id), pick("COMPLETED", "FAILED", "TIMEOUT"), 0, 0, 0)
+			l.Submit, l.Start = start, start
+			if l.NodeList, l.Nodes = "n[1-2]", 2; rng.IntN(5) > 0 {
+				l.End = start.Add(time.Duration(rng.IntN(90)) * time.Second)
+			}
+			l.Elapsed, l.CPUs, l.Account, l.Partition = time.Duration(rng.IntN(90))*time.Second, 1+rng.IntN(8), pick("proj", "chem", "bio"), pick("main", "big")
+			lines := []slurm.Job{l}
+			if rng.IntN(4) == 0 {
+				l.Start, l.Submit = l.Start.Add(time.Hour), l.Start.Add(time.Hour)
+				lines = append(lines, l)
+			}
+			_, err = s.AddSlurm(ctx, lines)
+		case 6, 7:
+			did = "merge"
+			_, err = s.mergeAt(ctx, time.Now().Add(2*quiet))
+		case 8:
+			did = "judge"
+			mark := int64(1 + rng.IntN(3))
+			if err = s.JudgeBy(ctx, mark); err == nil {
+				_, err = s.Judge(ctx, Judging{Rules: mark, Ask: func(*job.JobAndWorkload) []string { return []string{"x"} }}, time.Now())
+			}
+		case 9:
+			did = "import"
+			var out bytes.Buffer
+			if err = s.Export(ctx, &out, nil); err == nil {
+				_, err = s.Import(ctx, &out, nil)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", did, err)
+		}
+		if err := check(did); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestMonthsOfAnyHistory: the sums are those of the rows at every moment. When jobs are dropped, and when
+// what was dropped comes again, they stay.
+func TestMonthsOfAnyHistory(t *testing.T) {
+	counted, dropped := 0, 0
+	for seed := range uint64(8) {
+		s := open(t)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var did []string
+		step := func(what string) error {
+			did = append(did, what)
+			wantSums(t, s, fmt.Sprintf("seed %d: %s", seed, strings.Join(did, ", ")))
+			return nil
+		}
+		if err := history(s, rng, 40, step); err != nil {
+			t.Fatal(seed, err)
+		}
+		merged(t, s)
+		wantSums(t, s, "merge")
+		before := monthsOf(t, s)
+		counted += len(before)
+		var out bytes.Buffer
+		if err := s.Export(ctx, &out, nil); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Date(2026, 11, 1, 0, 0, 40, 0, time.UTC).Add(time.Duration(rng.IntN(90)) * time.Minute)
+		done, err := s.Retain(ctx, Retention{Jobs: oneDay}, old.Add(oneDay), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropped += done.Pruned
+		stay := func(after string) {
+			t.Helper()
+			wantSums(t, s, after)
+			if d := cmp.Diff(before, monthsOf(t, s)); d != "" {
+				t.Fatalf("seed %d, after %s the sums changed: %s", seed, after, d)
+			}
+		}
+		stay(fmt.Sprintf("retention, %d dropped", done.Pruned))
+		if _, err := s.Import(ctx, &out, nil); err != nil {
+			t.Fatal(err)
+		}
+		stay("an import of what was dropped")
+	}
+	if counted < 20 || dropped < 20 {
+		t.Errorf("only %d sums and %d dropped jobs: the histories are too short", counted, dropped)
+	}
+}
+
+// testHistory makes the test's program do a history, for as long as it lives, and write a letter after each step.
+const testHistory = "JOBEFF_STORE_TEST_HISTORY"
+
+// TestMonthsKilled kills a process at any moment of its history. (Fault 50.)
+func TestMonthsKilled(t *testing.T) {
+	database := newDatabase(t)
+	for round := range 6 {
+		cmd := migrateInChild(database)
+		cmd.Env = append(cmd.Env, fmt.Sprint(testHistory, "=", round))
+		cmd.Stderr = os.Stderr
+		steps, err := cmd.StdoutPipe()
+		if err = errors.Join(err, cmd.Start()); err == nil {
+			_, err = io.ReadFull(steps, make([]byte, 20))
+		}
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code > 0 || err != nil {
+			t.Fatalf("round %d: exit %d, %v", round, code, err)
+		}
+		s, err := Open(database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSums(t, s, "a kill")
+		s.Close()
+	}
+	s := openAt(t, database)
+	if len(monthsOf(t, s)) == 0 {
+		t.Error("nothing was counted: the test is empty")
+	}
+}
