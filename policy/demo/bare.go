@@ -48,13 +48,19 @@ func (y *Year) bare() (all []*job.Job) {
 			y.end(j, fate{"COMPLETED", "0:0", "", 1}, h.takes*noise(.1))
 			j.TimeLimit = h.limit
 			needs := int64(h.needs / float64(h.nodes) * min(noise(.02), 1.03) * (1 << 30)) // of each node
-			j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, int(h.given), j.Nodes)
-			j.Usage = &job.Usage{TotalCPU: time.Duration(h.busy * min(noise(.01), 1.02) * float64(j.Elapsed)), Memory: needs * int64(j.Nodes), LargestTask: needs, Allocated: int64(h.given) << 30}
+			held(j, int(h.given), needs, h.busy*min(noise(.01), 1.02))
 			y.report(j, nil)
 			all = append(all, j)
-			j.Cgroup = &job.Cgroup{Nodes: j.Nodes, Low: needs * int64(j.Nodes), High: needs * int64(j.Nodes), Peaks: j.Nodes, NodeLow: needs, NodeHigh: needs,
-				Samples: int(j.Elapsed / time.Minute), Process: needs, Caches: j.Nodes, Events: j.Nodes}
 		}
 	}
 	return all
+}
+
+// held is what Slurm and the kernel would have counted of a job that was given so many GiB, needed so many
+// bytes on each node, and kept so many cores busy.
+func held(j *job.Job, given int, needs int64, busy float64) {
+	j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, given, j.Nodes)
+	j.Usage = &job.Usage{TotalCPU: time.Duration(busy * float64(j.Elapsed)), Memory: needs * int64(j.Nodes), LargestTask: needs, Allocated: int64(given) << 30}
+	j.Cgroup = &job.Cgroup{Nodes: j.Nodes, Low: needs * int64(j.Nodes), High: needs * int64(j.Nodes), Peaks: j.Nodes, NodeLow: needs, NodeHigh: needs,
+		Samples: int(j.Elapsed / time.Minute), Process: needs, Caches: j.Nodes, Events: j.Nodes}
 }

@@ -54,11 +54,11 @@ func (y *Year) rhythm() []float64 {
 	return out
 }
 
-// Next is the next job, in the order of their ids; nil after the last. Those of bare come beside the
-// number that was asked for.
+// Next is the next job, in the order of their ids; nil after the last. Those of bare and recent come beside
+// the number that was asked for.
 func (y *Year) Next() *job.Job {
 	if y.made == y.opts.Jobs && y.last == nil {
-		y.last = y.bare()
+		y.last = append(y.bare(), y.recent()...)
 	}
 	if y.made >= y.opts.Jobs {
 		if y.made-y.opts.Jobs == len(y.last) {

@@ -166,10 +166,14 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	var m job.JobMerger
 	first := y.rng.IntN(nodeCount - j.Nodes)
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
+	end, progress := j.End, (*job.Progress)(nil)
+	if j.IsRunning() {
+		end, progress, step.End, step.Exits = j.AsOf, &job.Progress{Moment: j.AsOf}, time.Time{}, nil
+	}
 	for n := range j.Nodes {
 		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
 			UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, NNodes: j.Nodes, Node: nodeName(first + n), OnlineCPUs: coresPerNode,
-			Start: j.Start, End: j.End, Decision: j.Decision, Prolog: true, Steps: []job.Step{step}}
+			Start: j.Start, End: end, AsOf: j.AsOf, Progress: progress, Decision: j.Decision, Prolog: true, Steps: []job.Step{step}}
 		if n == 0 {
 			r.Steps = append(r.Steps, job.Step{ID: "batch", Tasks: 1, Start: j.Start, End: j.End})
 			r.Executions = executions
@@ -183,7 +187,9 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	}
 	said := m.Job()
 	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings
-	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
+	if !j.IsRunning() {
+		j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
+	}
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }

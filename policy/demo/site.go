@@ -253,7 +253,7 @@ type Year struct {
 	loads []*load
 	next  uint32 // job id
 	queue []*job.Job
-	last  []*job.Job // see bare
+	last  []*job.Job // see bare and recent
 	hours []float64  // cumulative share of the jobs by hour of the year
 	hour  int
 	made  int
