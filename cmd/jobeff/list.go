@@ -240,7 +240,7 @@ const worstShown = 20
 // worst shows the caller's last jobs, most core-hours lost first.
 func (p *program) worst(ctx context.Context) error {
 	start := p.now().AddDate(0, 0, -defaultDays)
-	found, more, err := ask(ctx, p.now(), job.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false, listed)
+	found, more, err := ask(ctx, p.now(), job.JobQuery{User: myself(), Start: start, Limit: worstShown, Sort: "lost"}, false, listed)
 	if err != nil {
 		return err
 	}

@@ -210,33 +210,35 @@ type JobQuery struct {
 	QOS       string
 	Cluster   string
 	State     string    // sacct's words; OUT_OF_MEMORY also finds jobs with such a step
+	Program   string    // file names of programs of which the job has figures
+	Rule      string    // rules that flag it, as lists show that
+	Name      string    // a part of the job's name, in whatever case; no list
 	Start     time.Time // jobs that ended after it, or still run
 	End       time.Time // jobs that began before it
 	Limit     int       // 0: the server's default
 	Offset    int       // skips so many
-	Lost      bool      // most core-hours lost first; else newest first
+	Sort      string    // a field of which the most comes first, with - before it the least; "": the newest first
 	Detail    bool      // with executions; the server then returns fewer at a time
 	Stored    bool      // a JobList, as jobeff's own commands want it; else documents
+
+	LeastCores, MostCores     int           // that it was given; 0: no bound
+	LeastElapsed, MostElapsed time.Duration // likewise, whole seconds
 }
 
 // Parameters are the fields of a query by the names of the API's parameters: pointers to a string,
-// a time.Time, an int or a bool. A field that is zero is not in the query.
+// a time.Time, a time.Duration, an int or a bool. A field that is zero is not in the query.
 type Parameters map[string]any
 
-// Parameters are all of the query but Lost, which is sort=lost.
+// Parameters are all of the query.
 func (q *JobQuery) Parameters() Parameters {
 	return Parameters{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition, "qos": &q.QOS, "cluster": &q.Cluster,
-		"state": &q.State, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail, "stored": &q.Stored}
+		"state": &q.State, "program": &q.Program, "rule": &q.Rule, "name": &q.Name, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset,
+		"sort": &q.Sort, "detail": &q.Detail, "stored": &q.Stored, "least_cores": &q.LeastCores, "most_cores": &q.MostCores,
+		"least_elapsed": &q.LeastElapsed, "most_elapsed": &q.MostElapsed}
 }
 
 // Values is the query as the API's parameters.
-func (q JobQuery) Values() url.Values {
-	v := q.Parameters().values()
-	if q.Lost {
-		v.Set("sort", "lost")
-	}
-	return v
-}
+func (q JobQuery) Values() url.Values { return q.Parameters().values() }
 
 func (p Parameters) values() url.Values {
 	v := url.Values{}
@@ -252,6 +254,10 @@ func (p Parameters) values() url.Values {
 		case *int:
 			if *f > 0 {
 				text = strconv.Itoa(*f)
+			}
+		case *time.Duration:
+			if *f > 0 {
+				text = strconv.FormatInt(int64(*f/time.Second), 10)
 			}
 		case *bool:
 			if *f {

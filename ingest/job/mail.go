@@ -159,6 +159,12 @@ type NodeOutbox struct {
 	OutboxState
 }
 
+// Node is when a node reported last, and what it said of its outbox at Said; zero: never.
+type Node struct {
+	NodeOutbox
+	Heard, Said time.Time
+}
+
 // LateAfter: a node's report is late if it comes this long after its job's end.
 const LateAfter = 10 * time.Minute
 

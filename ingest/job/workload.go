@@ -202,6 +202,7 @@ type WorkloadQuery struct {
 
 	Offset int  // skips so many
 	Detail bool // with their runs; the server then returns fewer at a time
+	Lost   bool // the ones that lost most first; the API has no parameter for it
 }
 
 // WorkloadSummary is a workload in a list.
@@ -212,6 +213,7 @@ type WorkloadSummary struct {
 	FewestCores int     `json:"fewest_cores"`
 	MostCores   int     `json:"most_cores"`
 	CoreHours   float64 `json:"core_hours"` // sum over runs of Cores x Elapsed
+	Lost        float64 `json:"-"`          // … of those of which it is known what they lost, what was not useful
 	Newest      Run     `json:"newest"`
 	Mute        *Mute   `json:"mute,omitempty"` // nil: not muted
 

@@ -139,15 +139,13 @@ func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *l
 }
 
 // listParameters are what getJobs understands.
-var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail", "stored"}
+var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "program", "rule", "name", "least_cores", "most_cores",
+	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "sort", "detail", "stored"}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
 	if e := readParameters(v, q.Parameters()); e != nil {
 		return q, e
-	}
-	if q.Lost = v.Has("sort"); q.Lost && v.Get("sort") != "lost" {
-		return q, badQuery("sort", v.Get("sort"), "lost")
 	}
 	if strings.Count(q.User, ",") >= mostNames {
 		return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
@@ -167,8 +165,13 @@ func readParameters(v url.Values, all job.Parameters) *refusal {
 		case *string:
 			*f = text
 		case *time.Time:
-			want = "a time like 2026-11-20T08:00:00Z"
-			*f, err = time.Parse(time.RFC3339, text)
+			want = "a time like 2026-11-20T08:00:00Z, or a day like 2026-11-20"
+			if *f, err = time.Parse(time.RFC3339, text); err != nil {
+				*f, err = time.ParseInLocation(time.DateOnly, text, time.Local)
+			}
+		case *time.Duration:
+			want = "a number of seconds, or a time like 90m or 2h"
+			*f, err = parseSpan(text)
 		case *int:
 			least := 0
 			if name == "limit" {
@@ -189,6 +192,18 @@ func readParameters(v url.Values, all job.Parameters) *refusal {
 		}
 	}
 	return nil
+}
+
+// parseSpan reads a number of seconds, or a time as Go writes it, in whole seconds.
+func parseSpan(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if _, number := strconv.ParseUint(text, 10, 63); number == nil {
+		d, err = time.ParseDuration(text + "s")
+	}
+	if err == nil && d < 0 {
+		err = strconv.ErrRange
+	}
+	return d.Truncate(time.Second), err
 }
 
 // longestDigest bounds the span of a digest, and with it what it costs.

@@ -50,7 +50,7 @@ func TestBadRequests(t *testing.T) {
 		{"bad detail", "GET", "/v1/jobs?detail=yes", nil, nil, 400, "is not 1"},
 		{"no selection of jobs", "GET", "/v1/jobs?job=7_[3-1]", nil, nil, 400, "is no range of an array's tasks"},
 		{"a step in a list", "GET", "/v1/jobs?job=7.batch", nil, nil, 400, "a list shows whole jobs"},
-		{"unknown order", "GET", "/v1/jobs?sort=name", nil, nil, 400, "is not lost"},
+		{"unknown order", "GET", "/v1/jobs?sort=name", nil, nil, 400, "is not one of alloccpus, comme"},
 		{"unknown filter", "GET", "/v1/jobs?nodelist=n1", nil, nil, 400, "is no parameter"},
 		{"unknown parameter of a job", "GET", "/v1/jobs/7?sort=lost", nil, nil, 400, "\"hint\":\"known are attempt, stored\""},
 		{"stored job", "GET", "/v1/jobs/7?stored=yes", nil, nil, 400, "is not 1"},

@@ -173,6 +173,7 @@ func FuzzQuery(f *testing.F) {
 		"job=7_[1-3],8&user=0,1000&state=FAILED&limit=20&offset=40&sort=lost&detail=1",
 		"start=2026-11-20T08:00:00Z&end=2026-11-20T08:00:00%2B14:00&account=a%26b",
 		"user=0&since=2026-11-20T08:00:00.5-01:00&muted=1&limit=2",
+		"program=a,b&rule=low&name=%25%27&least_cores=2&most_cores=9&least_elapsed=90m&most_elapsed=7200&sort=-pe&start=2026-11-20",
 		"limit=1&limit=2", "detail=yes", "%zz", "a=1;b=2", "limit=9223372036854775808", "start=0001-01-01T00:00:00Z",
 	} {
 		f.Add(text)

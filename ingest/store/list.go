@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -76,6 +77,10 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 	if err != nil {
 		return nil, 0, err
 	}
+	order, err := orderOf(q.Sort)
+	if err != nil {
+		return nil, 0, err
+	}
 	limit = defaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
@@ -83,7 +88,7 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 	if q.Detail {
 		limit = min(limit, MaxDetail)
 	}
-	for _, ended := range whichEnded(q) {
+	for _, ended := range whichEnded(q, order) {
 		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
 		c.add(ended.where, ended.args...)
 		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ended.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
@@ -120,6 +125,24 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 			*last = "(" + *last + " OR r.oom_steps <> '')"
 		}
 	}
+	if q.Name != "" {
+		c.add("replace(lower(r.name), lower(?), '') <> lower(r.name)", q.Name)
+	}
+	if q.Rule != "" {
+		c.flagged(strings.Split(q.Rule, ","))
+	}
+	if q.Program != "" {
+		c.ran(strings.Split(q.Program, ","))
+	}
+	for _, b := range []struct {
+		than  string
+		bound int64
+	}{{"r.alloc_cpus >= ?", int64(q.LeastCores)}, {"r.alloc_cpus <= ?", int64(q.MostCores)},
+		{elapsedSeconds + " >= ?", int64(q.LeastElapsed.Seconds())}, {elapsedSeconds + " <= ?", int64(q.MostElapsed.Seconds())}} {
+		if b.bound > 0 {
+			c.add(b.than, b.bound)
+		}
+	}
 	if q.Jobs != "" {
 		sets, err := job.ParseJobSets(q.Jobs)
 		if err != nil {
@@ -134,25 +157,74 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 	return c, from, nil
 }
 
+// flagged requires that one of the rules flags the attempt. No flags have three commas together, so an empty
+// name is no rule's.
+func (c *conditions) flagged(rules []string) {
+	const all = "',' || " + presentFlags + " || ','"
+	var either conditions
+	for _, name := range rules {
+		either.add("replace("+all+", ?, '') <> "+all, ","+cmp.Or(name, ",")+",")
+	}
+	c.add(anyOf(either.where), either.args...)
+}
+
+// ran requires that the attempt has an execution of one of the programs, by their files' names.
+func (c *conditions) ran(programs []string) {
+	var either conditions
+	for _, name := range programs {
+		either.add("(e.executable = ? OR substr(e.executable, length(e.executable) - ?) = ?)", name, len([]rune(name)), "/"+name)
+	}
+	c.add("EXISTS (SELECT 1 FROM executions e WHERE e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt AND "+anyOf(either.where)+")", either.args...)
+}
+
+const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
+
+// orders are what a list can be sorted by, under the names of jobeff's fields. Attempts of which it is not
+// known come last; lost is that of job.Job.LostCoreHours.
+var orders = map[string]string{
+	"lost":      "CASE WHEN " + isJudged + " AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END",
+	"corehours": "NULLIF(" + usedSeconds + ", 0)", "elapsed": elapsedSeconds, "start": "r.start_us",
+	"alloccpus": "NULLIF(r.alloc_cpus, 0)", "nnodes": "NULLIF(r.nodes, 0)", "ranks": "r.ranks",
+	"pe": "r.parallel_efficiency", "lb": "r.load_balance", "comme": "r.communication_efficiency",
+}
+
+// orderOf is the order of a list.
+func orderOf(by string) (string, error) {
+	name, least := strings.CutPrefix(by, "-")
+	key, known := orders[name]
+	switch {
+	case by == "" || by == "start":
+		return newestFirst, nil
+	case !known:
+		return "", &SelectionError{fmt.Errorf("sort=%.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(slices.Sorted(maps.Keys(orders)), ", "))}
+	case least:
+		return key + " NULLS LAST, " + newestFirst, nil
+	}
+	return key + " DESC NULLS LAST, " + newestFirst, nil
+}
+
+// keysFirst makes a query sort keys alone, and read only the rows that it lists. No index has the
+// jobs by loss or size, and PostgreSQL would unpack all columns of each row that it sorts.
+func keysFirst(query, by string) string {
+	return " FROM attempts r WHERE (r.cluster, r.job_id, r.attempt) IN (SELECT r.cluster, r.job_id, r.attempt" + query + ") ORDER BY " + by
+}
+
 // whichEnded selects the jobs that ended after the query's start. The first selection that
 // fills the list is the list.
 //
 // The newest jobs of all began after that start, too, and an index has them in order. Only
 // where they do not fill the list, all that ended since are read and sorted, to find those
 // that began earlier and those of which no start is known.
-func whichEnded(q job.JobQuery) []selection {
+func whichEnded(q job.JobQuery, order string) []selection {
 	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
-	all := selection{"1 = 1", nil, newestFirst}
+	all := selection{"1 = 1", nil, order}
 	if !q.Start.IsZero() {
 		start := q.Start.UnixMicro()
 		all.where, all.args = "(r.end_us IS NULL OR r.end_us >= ?)", []any{start}
 		// + 0 keeps SQLite from the index on the end, which has the span in another order
 		newest.where, newest.args = "r.start_us >= ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", []any{start, start}
 	}
-	if q.Lost {
-		all.order = lostFirst
-	}
-	if q.Lost || q.Jobs != "" {
+	if order != newestFirst || q.Jobs != "" {
 		return []selection{all}
 	}
 	return []selection{newest, all}

@@ -204,7 +204,7 @@ func TestLostFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := merged(t, s).Jobs(ctx, alice, job.JobQuery{Lost: true}, nil)
+	list, err := merged(t, s).Jobs(ctx, alice, job.JobQuery{Sort: "lost"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,10 +145,6 @@ type selection struct {
 // jobs for a small limit, since the index on the start has only the first of these terms.
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
-// lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN ` + isJudged + ` AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
-	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
-
 // confirmedFirst orders attempts that nobody but a node tells of behind all others.
 const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
 
@@ -265,9 +261,8 @@ func (s *Store) attempts(ctx context.Context, v Viewer, sel selection, limit int
 	return s.readAttempts(ctx, v, attemptsOfClusters, ofClusters+" AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
 }
 
-// readAttempts is the only place that reads attempts for people: it leaves out what the
-// viewer may not see. limits are the arguments in order.
-func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
+// shownTo adds to a condition on attempts what the viewer may see. All that reads attempts for people asks it.
+func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any) {
 	where, args = where+" AND "+isShown, append(slices.Clone(args), s.shownSince(time.Now()))
 	if mine, seen := v.sees(); mine != "" {
 		if from == attemptsOfClusters { // keys select fewer rows than the index on users would
@@ -275,9 +270,15 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 		}
 		where, args = where+" AND "+mine, append(args, seen...)
 	}
+	return where, args
+}
+
+// readAttempts reads the attempts of a query that the viewer may see. limits are the arguments in order.
+func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
+	where, args = s.shownTo(v, from, where, args)
 	query := " FROM " + from + " WHERE " + where + " ORDER BY " + order
-	if strings.HasPrefix(order, lostFirst) {
-		query = keysFirst(query)
+	if by, _, _ := strings.Cut(order, " LIMIT"); strings.HasSuffix(by, ", "+newestFirst) {
+		query = keysFirst(query, by)
 	}
 	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "")+query, append(args, limits...)...)
 	if err != nil {
@@ -297,12 +298,6 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 		all = append(all, r)
 	}
 	return all, rows.Err()
-}
-
-// keysFirst makes a query sort keys alone, and read only the rows that it lists. No index has the
-// jobs by loss, and PostgreSQL would unpack all columns of each row that it sorts.
-func keysFirst(query string) string {
-	return " FROM attempts r WHERE (r.cluster, r.job_id, r.attempt) IN (SELECT r.cluster, r.job_id, r.attempt" + query + ") ORDER BY " + lostFirst
 }
 
 // isShown leaves out attempts that wait for Slurm's word: those that came less than patience

@@ -53,7 +53,7 @@ func (id workloadID) args() []any { return []any{id.cluster, id.uid, id.key} }
 
 // Workload reads the runs of one workload, oldest first. Its key, its name or the beginning
 // of either names it. By a name, a viewer finds their own; root and operators find anybody's,
-// or that of uid if it is not nil.
+// or that of uid if it is not nil. By its whole key, a coordinator finds those of which they see a run.
 func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	key, err := s.workloadKey(ctx, v, keyOrName, uid)
 	if err != nil {
@@ -154,11 +154,14 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 	if uid != nil {
 		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
 	}
-	for _, n := range namings {
-		query := fmt.Sprintf(n.query, scope)
+	for i, n := range namings {
+		query, args := fmt.Sprintf(n.query, scope), append(n.args(name), scopeArgs...)
+		if i == 0 && !v.All { // it is of whom it is, and workload reads no run that the viewer may not see
+			query, args = fmt.Sprintf(n.query, ""), n.args(name)
+		}
 		some := &AmbiguousError{Name: name}
 		found := map[string]bool{}
-		err := s.eachRow(ctx, query, append(n.args(name), scopeArgs...), func(rows *sql.Rows) error {
+		err := s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
 			var called string
 			err := rows.Scan(&key, &called)
 			found[key] = true
@@ -344,16 +347,16 @@ func (r *workloadRun) finish() error {
 }
 
 // EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail
-// the runs of one are in memory at a time. Viewers see their own; root and operators see all, or
-// only those of uid if it is not nil. more is that of EachJob, and do may return ErrEnough.
+// the runs of one are in memory at a time. uid, if it is not nil, limits the list to that user's.
+// Of a workload, viewers see the runs that they may see. more is that of EachJob, and do may return ErrEnough.
 func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (more bool, err error) {
-	if !v.All && uid != nil && *uid != v.UID {
-		return false, nil
-	}
-	if !v.All {
+	if others := v.All || len(v.Accounts) > 0; !others {
+		if uid != nil && *uid != v.UID {
+			return false, nil
+		}
 		uid = &v.UID
 	}
-	all, limit, err := s.workloadsOf(ctx, q, uid)
+	all, limit, err := s.workloadsOf(ctx, v, q, uid)
 	if err != nil {
 		return false, wrapWorkload(err)
 	}
@@ -373,7 +376,7 @@ func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery,
 }
 
 // workloadsOf reads the sums of a query's workloads, of one more than its limit.
-func (s *Store) workloadsOf(ctx context.Context, q job.WorkloadQuery, uid *uint32) (all []job.WorkloadSummary, limit int, err error) {
+func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (all []job.WorkloadSummary, limit int, err error) {
 	limit = defaultWorkloads
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxWorkloads)
@@ -381,11 +384,11 @@ func (s *Store) workloadsOf(ctx context.Context, q job.WorkloadQuery, uid *uint3
 	if q.Detail {
 		limit = min(limit, maxDetailed)
 	}
-	for _, list := range listWorkloads(q, uid, time.Now()) {
+	for _, list := range listWorkloads(v, q, uid, time.Now()) {
 		all = nil
 		err = s.eachRow(ctx, list.where, append(list.args, limit+1, q.Offset), func(rows *sql.Rows) error {
 			var one job.WorkloadSummary
-			err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
+			err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &one.Lost)
 			all = append(all, one)
 			return err
 		})
@@ -402,7 +405,7 @@ const newestOfAll = 20_000
 // listWorkloads are the queries of a list; their last arguments are the limit and the offset. The
 // first that fills the list is the list. Among the newest runs of all users there are mostly
 // enough workloads, and only theirs are then added up. One user's are added up at once.
-func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (queries []selection) {
+func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time) (queries []selection) {
 	var c conditions
 	c.add("w.start_us >= ?", max(q.Since.UnixMicro(), 0))
 	if uid != nil {
@@ -412,15 +415,24 @@ func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (queries []s
 		c.add(`EXISTS (SELECT 1 FROM mutes m
 			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`, now.UnixMicro())
 	}
+	if mine, seen := v.sees(); mine != "" && (uid == nil || *uid != v.UID) {
+		c.add("EXISTS (SELECT 1 FROM attempts r WHERE r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt AND "+mine+")", seen...)
+	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
-	sums := "SELECT w.workload_key, count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600" + where
-	const group, page = " GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key", " LIMIT ? OFFSET ?"
-	if uid == nil {
+	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600,
+		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0)` + where
+	group, page, order := " GROUP BY w.workload_key", " LIMIT ? OFFSET ?", " ORDER BY max(w.start_us) DESC, 1"
+	if q.Lost {
+		order = " ORDER BY 6 DESC, 1"
+	} else if uid == nil {
 		newest := fmt.Sprintf(` AND w.workload_key IN (SELECT n.workload_key FROM (SELECT w.workload_key, w.start_us%s ORDER BY w.start_us DESC LIMIT %d) n
 			GROUP BY n.workload_key ORDER BY max(n.start_us) DESC, n.workload_key`+page+")", where, newestOfAll)
-		queries = append(queries, selection{where: sums + newest + group, args: slices.Concat(c.args, c.args)})
+		queries = append(queries, selection{where: sums + newest + group + order, args: slices.Concat(c.args, c.args)})
 	}
-	return append(queries, selection{where: sums + group + page, args: c.args})
+	if uid == nil { // || keeps SQLite from reading all runs that ever were, in the order of their workloads
+		group += " || ''"
+	}
+	return append(queries, selection{where: sums + group + order + page, args: c.args})
 }
 
 // summarize reads the newest run of a workload, or with detail all runs, and whether it is
