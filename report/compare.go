@@ -244,7 +244,16 @@ func compareFacts(c *compare.Comparison) block.Facts {
 func compareParts(c *compare.Comparison) []block.Part {
 	return []block.Part{timeParts(c), changedPart(c),
 		grownPart(c, "MPI calls that changed most, mean time per rank", "call", c.Calls),
-		grownPart(c, "Sections that changed most, mean time per rank without inner sections", "section", c.Sections)}
+		grownPart(c, "Sections that changed most, mean time per rank without inner sections", "section", c.Sections), placesGrown(c)}
+}
+
+// placesGrown are the places that changed most, with the command that names them.
+func placesGrown(c *compare.Comparison) block.Part {
+	part := grownPart(c, "Places in the code that changed most, mean time per rank", "place", c.Places)
+	if len(c.Places) > 0 && !c.Named {
+		part.Notes = []string{fmt.Sprintf("`jobeff compare %s %s` names functions, files and lines, where the program lies", c.Before.Job.DisplayID, c.After.Job.DisplayID)}
+	}
+	return part
 }
 
 // leastShown is the shortest time, s, that is not written as none.

@@ -109,6 +109,22 @@ func TestCompareViews(t *testing.T) {
 	}
 }
 
+// Places are named where somebody looked; else the command that does.
+func TestPlacesThatChanged(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		c := comparisons(t)["mpi"]
+		c.Named, c.Places = named, []compare.Grown{{Name: "MPI_Barrier at solver+0x12", Before: 1, After: 9}}
+		var out bytes.Buffer
+		if err := Compare(&out, c, text.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(said, "MPI_Barrier at solver+0x12 1.0 s 9.0 s +8.0 s") || strings.Contains(said, "`jobeff compare 11 12` names functions") == named {
+			t.Errorf("looked %v:\n%s", named, out.String())
+		}
+	}
+}
+
 // compareHTML is a comparison's page.
 func compareHTML(t *testing.T, name string) []byte {
 	t.Helper()

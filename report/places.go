@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func spotsOf(e *job.Execution) (all []spot) {
 	index := map[[2]string]int{}
 	for i := range e.Places.List {
 		p := &e.Places.List[i]
-		key := [2]string{p.Function, frameText(e.Places, p, 0)}
+		key := [2]string{p.Function, e.Places.FrameText(p, 0)}
 		at, is := index[key]
 		if !is {
 			at = len(all)
@@ -116,7 +115,7 @@ func (s *spot) estimate(all time.Duration) {
 	s.share = min(s.time.Seconds()/all.Seconds(), 1)
 	s.low, s.high = s.share, s.share
 	if s.samples > 0 {
-		half := 1.96 * s.sampled.Seconds() / math.Sqrt(float64(s.samples)) / all.Seconds()
+		half := job.SampledWithin(s.sampled, s.samples).Seconds() / all.Seconds()
 		s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
 	}
 }
@@ -127,22 +126,6 @@ func (s *spot) text() string {
 		return figure.Percent(s.share)
 	}
 	return figure.Estimate(s.share, s.low, s.high, figure.Percent)
-}
-
-// frameText names a frame: "solver.f90:212 in exchange_halo", or the module and the address in it.
-func frameText(in *job.Places, p *job.Place, i int) string {
-	if i >= len(p.Frames) {
-		return "a place that is not known"
-	}
-	f := p.Frames[i]
-	where := fmt.Sprintf("%s+%#x", cmp.Or(path.Base(in.Modules[f.Module].Path), "?"), f.Offset)
-	if f.Line > 0 {
-		where = fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
-	}
-	if f.Symbol != "" {
-		where += " in " + f.Symbol
-	}
-	return where
 }
 
 // placesNotes say how much of the time the places are, and why names are missing.
@@ -180,9 +163,9 @@ func placesItems(e *job.Execution, function string) (items []string) {
 		}
 		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples}
 		s.estimate(all)
-		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), frameText(e.Places, p, 0))
+		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), e.Places.FrameText(p, 0))
 		for k := 1; e.Places.Looked && k < len(p.Frames); k++ {
-			item += ", called from " + frameText(e.Places, p, k)
+			item += ", called from " + e.Places.FrameText(p, k)
 		}
 		about := ""
 		if p.Samples > 0 {

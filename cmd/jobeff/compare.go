@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
+	"jobeff/cmd/source"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/policy/compare"
@@ -21,7 +22,8 @@ const compareHelp = `jobeff compare says why a run took longer than another one 
 difference is taken apart: time outside the MPI program, useful computing, load
 balance, files, communication, and OpenMP's. The parts add up to it. Each is held
 against what such runs usually differ by. Below stands what changed: the build, the
-MPI library, the nodes and more, and the calls and sections that took longer.
+MPI library, the nodes and more, and the calls, sections and places in the code
+that took longer.
 
 With two jobs, the first is the earlier one. With one, it is compared with the run
 in the middle of its workload's earlier ones on as many cores. Where this build has
@@ -90,15 +92,23 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	return report.Compare(p.stdout, compared, p.options())
 }
 
+// compareJobs finds the names of places before it compares them.
 func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool) (*compare.Comparison, error) {
-	after, err := c.Job(ctx, ids[len(ids)-1])
+	named := func(id string) (*job.JobAndWorkload, error) {
+		found, err := c.Job(ctx, id)
+		if err == nil {
+			source.Find(ctx, found.Job, false)
+		}
+		return found, err
+	}
+	after, err := named(ids[len(ids)-1])
 	if err != nil {
 		return nil, err
 	}
 	if len(ids) == 1 {
-		return compare.WithMedian(after, force, func(r *job.Run) (*job.JobAndWorkload, error) { return c.Job(ctx, r.DisplayID) })
+		return compare.WithMedian(after, force, func(r *job.Run) (*job.JobAndWorkload, error) { return named(r.DisplayID) })
 	}
-	before, err := c.Job(ctx, ids[0])
+	before, err := named(ids[0])
 	if err != nil {
 		return nil, err
 	}

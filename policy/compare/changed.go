@@ -20,7 +20,7 @@ type Change struct{ What, Before, After string }
 // WaitedForCPU is the Change of ranks that lacked CPUs.
 const WaitedForCPU = "Waited for a CPU"
 
-// Grown is a call, a section, a node or ranks that took another time. Times are s.
+// Grown is a call, a section, a place, a node or ranks that took another time. Times are s.
 type Grown struct {
 	Name          string
 	Was           string // where it was before, if elsewhere; ""
@@ -36,7 +36,7 @@ const (
 	muchLonger = 1.05
 	// mostNamed is how many are named; of more the work is distributed otherwise.
 	mostNamed = 3
-	// leastGrown is the part of the time from which on a call or a section is worth a line.
+	// leastGrown is the part of the time from which on a call, a section or a place is worth a line.
 	leastGrown = 0.005
 	// mostGrown is how many lines these have.
 	mostGrown = 5
@@ -140,11 +140,15 @@ func outlying(all []Grown) (out []Grown) {
 	return out
 }
 
-// grow fills in the calls and sections whose mean time per rank changed most.
+// grow fills in the calls, sections and places whose mean time per rank changed most.
 func (c *Comparison) grow() {
-	c.Calls = c.most(callsOf(&c.Before), callsOf(&c.After))
+	c.Calls = c.most(callsOf(&c.Before), callsOf(&c.After), mostGrown)
 	if before, after := sectionsOf(&c.Before), sectionsOf(&c.After); before != nil && after != nil {
-		c.Sections = c.most(before, after)
+		c.Sections = c.most(before, after, mostGrown)
+	}
+	if before, after := c.Before.main.Places, c.After.main.Places; before != nil && after != nil {
+		c.Named = before.Looked && after.Looked
+		c.growPlaces(before, after)
 	}
 }
 
@@ -169,8 +173,8 @@ func sectionsOf(s *Side) map[string]float64 {
 	return all
 }
 
-// most are those that changed most, the largest change first.
-func (c *Comparison) most(before, after map[string]float64) (all []Grown) {
+// most are the n that changed most, the largest change first.
+func (c *Comparison) most(before, after map[string]float64, n int) (all []Grown) {
 	for name, s := range after {
 		all = append(all, Grown{Name: name, Before: before[name], After: s})
 	}
@@ -183,7 +187,7 @@ func (c *Comparison) most(before, after map[string]float64) (all []Grown) {
 	slices.SortFunc(all, func(a, b Grown) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.After-b.Before), math.Abs(a.After-a.Before)), cmp.Compare(a.Name, b.Name))
 	})
-	return all[:min(len(all), mostGrown)]
+	return all[:min(len(all), n)]
 }
 
 // changes lists what the two runs do not have in common, as far as both tell it.

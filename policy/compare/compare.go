@@ -6,7 +6,7 @@
 //  1. New refuses jobs of which nothing can be said, and different work, with the reason
 //  2. factors.go takes the time apart: the parts add up to the difference (METRICS 9)
 //  3. usual.go holds each part against the spread of the workload's other runs
-//  4. changed.go lists what changed, and the calls and sections that grew
+//  4. changed.go lists what changed, and the calls, sections and places that grew
 package compare
 
 import (
@@ -36,6 +36,8 @@ type Comparison struct {
 	Changed       []Change
 	Calls         []Grown // that changed most, mean time per rank
 	Sections      []Grown // likewise, without the sections inside them
+	Places        []Grown // likewise, of places in the code
+	Named         bool    // somebody looked for the places' names
 	Doubts        []string
 	mean          float64 // logarithmic, of both elapsed times
 }
@@ -125,8 +127,8 @@ func (c *Comparison) of(before, after *job.JobAndWorkload, force bool) (*Compari
 	c.hold(before.Workload, after.Workload)
 	c.outliers()
 	c.Changed = changes(&c.Before, &c.After)
-	c.grow()
 	c.doubt()
+	c.grow()
 	return c, nil
 }
 

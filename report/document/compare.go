@@ -24,6 +24,7 @@ type Comparison struct {
 	Changed   []Changed      `json:"changed"`
 	Calls     []CompareGrown `json:"calls"` // that changed most, mean time per rank
 	Sections  []CompareGrown `json:"sections"`
+	Places    []CompareGrown `json:"places"` // in the code, likewise
 	Doubts    []string       `json:"doubts"`
 }
 
@@ -67,7 +68,7 @@ type CompareGrown struct {
 func WriteComparison(w io.Writer, c *compare.Comparison) error {
 	d := Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Rebuilt: c.Rebuilt, Different: c.Different, Longer: c.Longer(),
 		UsualRuns: c.Usual.Runs, Nothing: c.Nothing(), Parts: []ComparePart{}, ByNode: compareGrown(c.Nodes), ByRank: compareGrown(c.Ranks), Changed: []Changed{},
-		Calls: compareGrown(c.Calls), Sections: compareGrown(c.Sections), Doubts: append([]string{}, c.Doubts...)}
+		Calls: compareGrown(c.Calls), Sections: compareGrown(c.Sections), Places: compareGrown(c.Places), Doubts: append([]string{}, c.Doubts...)}
 	if c.Usual.Known() {
 		d.Usual = &c.Usual.Time
 	}
