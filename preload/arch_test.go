@@ -1,6 +1,8 @@
 package preload
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/cmd/source"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 	"jobeff/ingest/replay"
 	"jobeff/preload/record"
 )
@@ -53,15 +58,39 @@ func checkFake(t *testing.T, r ran, file string, clock record.Clock) {
 func TestAArch64(t *testing.T) {
 	const cc = "aarch64-linux-gnu-gcc"
 	mpi := compile(t, cc, "fakempi.c", "-shared", "-fPIC")
-	app := compile(t, cc, "fakeapp.c", mpi)
+	app := compile(t, cc, "fakeapp.c", "-g", mpi)
 	file := filepath.Join(t.TempDir(), "record")
 	r := mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
 		"-E", "JOBEFF_RECORD="+file, app))
 	checkFake(t, r, file, record.ClockCNTVCT)
+	report, err := node.FoldFile(file, node.ThisMachine())
+	must(t, err)
+	source.Find(context.Background(), &job.Job{Executions: report.Executions}, true)
+	barriers, want := uint64(0), fmt.Sprintf("fakeapp.c:%d main", here(t, "fakeapp.c", "barrier"))
+	for _, p := range report.Executions[0].Places.List {
+		if p.Function == "MPI_Barrier" && len(p.Frames) > 0 && frameOf(p.Frames[0]) == want { // the compiler may unroll its loop
+			barriers += p.Calls
+		}
+	}
+	if barriers != 5 {
+		t.Errorf("%d calls of MPI_Barrier at %s: %+v", barriers, want, report.Executions[0].Places)
+	}
 	file = filepath.Join(t.TempDir(), "windows")
 	mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
 		"-E", "JOBEFF_WINDOWS=1", "-E", "JOBEFF_RECORD="+file, app))
 	checkFakeWindows(t, file)
+}
+
+// The place of each call is right on aarch64, too (TestAddresses).
+func TestAddressesOnAArch64(t *testing.T) {
+	const cc = "aarch64-linux-gnu-gcc"
+	program := compile(t, cc, "addresses.c", compile(t, cc, "addresses.c", "-shared", "-fPIC", "-DFAKE_MPI"), "-ldl")
+	file := newRecord(t)
+	r := mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
+		"-E", "JOBEFF_RECORD="+file, program, file))
+	if !strings.HasSuffix(r.stdout, " checked, 0 wrong\n") || strings.HasPrefix(r.stdout, "0 ") {
+		t.Errorf("%s", r.stdout)
+	}
 }
 
 // checkFakeWindows checks what fakeapp.c logs: each of its collectives is left as a border.

@@ -43,7 +43,7 @@ func placesOf(t *testing.T, f family, env func(file string) []string, program st
 	t.Helper()
 	file := newRecord(t)
 	r := mpirun(t, f, env(file), 2, program, args...)
-	if !slices.Contains(args, "kill") {
+	if !slices.Contains(args, "kill") && !slices.Contains(args, "hang") {
 		mustRun(t, r)
 	}
 	report, err := node.FoldFile(file, node.ThisMachine())
@@ -120,6 +120,14 @@ func TestPlaces(t *testing.T) {
 		})
 		t.Run("killed", func(t *testing.T) {
 			check(t, placed(t, f, compile(t, f.cc, "places.c", "-g", "-O2", "-ldl"), "kill"), 1, own...)
+		})
+		t.Run("killed in a call", func(t *testing.T) {
+			e := placesOf(t, f, byHand, compile(t, f.cc, "places.c", "-g", "-O2", "-ldl"), "hang")
+			want := fmt.Sprintf("places.c:%d hang", here(t, "places.c", "hang"))
+			at := slices.IndexFunc(e.Places.List, func(p job.Place) bool { return p.Function == "MPI_Recv" })
+			if at < 0 || e.Places.List[at].Ranks != 2 || e.Places.List[at].Calls != 2 || frameOf(e.Places.List[at].Frames[0]) != want {
+				t.Errorf("MPI_Recv at %+v, want two ranks at %s", e.Places.List, want)
+			}
 		})
 		t.Run("separate debug file", func(t *testing.T) {
 			check(t, placed(t, f, separated(t, compile(t, f.cc, "places.c", "-g", "-O2", "-Wl,--build-id", "-ldl"))), 1, own...)

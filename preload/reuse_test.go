@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"jobeff/preload/record"
 )
 
@@ -88,4 +90,33 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 		t.Errorf("%d finished, %d were killed, lost %d for slots and %d for memory", len(finished), killed, head.LostFull, head.LostMemory)
 	}
 	t.Logf("%d processes, %d killed, in %d slots", len(seen), killed, head.Used)
+}
+
+// A slot of which nearly all is in use is packed like any other, and nothing of it is lost.
+func TestFullSlotIsPacked(t *testing.T) {
+	const others = 70 // packing begins at 64 claimed slots
+	program := compile(t, "gcc", "addresses.c", "-fno-omit-frame-pointer", compile(t, "gcc", "addresses.c", "-shared", "-fPIC", "-DFAKE_MPI", "-DVIRTUAL"), "-ldl")
+	file := newRecord(t)
+	env := []string{"LD_PRELOAD=" + clocked, "JOBEFF_RECORD=" + file}
+	mustRun(t, run(t, append(env, "JOBEFF_WORKLOAD=full"), program, file))
+	full := readSlots(t, file)[0]
+	if len(full.Places.List) < 80 || len(full.Timeline.Edges) < 32 || len(full.Funcs) < 250 {
+		t.Errorf("it has %d places, %d edges and %d functions", len(full.Places.List), len(full.Timeline.Edges), len(full.Funcs))
+	}
+	for range others {
+		mustRun(t, run(t, env, program, file, "0"))
+	}
+	var packed []record.Slot
+	for _, s := range readSlots(t, file) {
+		if s.Workload == "full" {
+			packed = append(packed, s)
+		}
+	}
+	if len(packed) != 1 || packed[0].Index <= others { // behind the file's own
+		t.Fatalf("it is there %d times, and not packed", len(packed))
+	}
+	packed[0].Index = full.Index
+	if diff := cmp.Diff(full, packed[0]); diff != "" {
+		t.Errorf("before (-) and packed (+):\n%s", diff)
+	}
 }

@@ -228,10 +228,16 @@ func TestFoldNamesEndings(t *testing.T) {
 func TestFoldCountsTheOpenCall(t *testing.T) {
 	s := killed(0, 1, 4, 20)
 	s.OpenCall, s.Open = 9, at(20.5).Ticks
+	s.Timeline = &record.Timeline{First: job.BucketOf(int64(s.ClaimedAt.Real), 0)} // without it there are no places
+	s.Places = &record.Places{Modules: []record.Module{{Program: true, BuildID: "ab"}}, Open: &record.Frame{Offset: 0x77}}
 	facts := &attemptFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
 	e := foldSlots(t, testMachine(100), facts, s).executions[0]
 	want := []job.Call{{Name: "MPI_Send", Count: 2, Time: 4e9, Sent: 100, Largest: 60}, {Name: "MPI_Recv", Time: 1.5e9}}
 	if d := cmp.Diff(want, e.Calls); d != "" {
+		t.Error(d)
+	}
+	place := job.Place{Function: "MPI_Recv", Calls: 1, Time: 1.5e9, Ranks: 1, Most: 1.5e9, Least: 1.5e9, Longest: 1.5e9, Frames: []job.Frame{{Offset: 0x77}}}
+	if d := cmp.Diff([]job.Place{place}, e.Places.List); d != "" {
 		t.Error(d)
 	}
 	if e.Classes[0].Time != 4e9 || e.Classes[1].Name != "receive" || e.Classes[1].Time != 1.5e9 {

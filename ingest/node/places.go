@@ -58,6 +58,11 @@ func (p *process) placesIn(s *record.Slot) *job.Places {
 		}
 		out.List = append(out.List, one)
 	}
+	if s == p.slot && s.Places.Open != nil && s.OpenCall >= 0 && s.FiniEnter == 0 && record.FuncClass(s.OpenCall) != record.ClassIO {
+		open := p.openTime() // of the call that it never left
+		out.List = append(out.List, job.Place{Function: record.FuncName(s.OpenCall), Calls: 1, Time: open, Longest: open,
+			Frames: []job.Frame{{Module: s.Places.Open.Module, Offset: s.Places.Open.Offset}}})
+	}
 	return out
 }
 

@@ -96,13 +96,15 @@ JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_
 		count_size(slot->hist_p2p, moved.sent);
 }
 
-/* Opens an outermost call. */
+/* Opens an outermost call. Where it returns to is that of the wrapper, of which this is a part: a
+ * process that is killed in the call tells its place by it. */
 JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index, uint64_t now)
 {
 	me->ready = NULL;
 	slot->open_ticks = now;
 	JE_IN_ORDER();
-	slot->open_call = index % JE_STRIDE + 1;
+	slot->open_call = (uint64_t)(uintptr_t)__builtin_return_address(0) << JE_OPEN_ADDRESS |
+			  (index % JE_STRIDE + 1);
 }
 
 /* Counts the outermost call that has just returned. `seq` has one writer, so it is written without

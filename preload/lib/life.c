@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "counters.h"
 #include "cpu.h"
+#include "places.h"
 #include "spell.h"
 #include "ticks.h"
 #include "timeline.h"
@@ -122,7 +123,7 @@ static bool begins(struct je_thread *me, uint32_t index)
 	return on;
 }
 
-static int init(uint32_t index, mpi_fn next, const intptr_t *a)
+static int init(uint32_t index, mpi_fn next, const void *caller, const intptr_t *a)
 {
 	struct je_thread *me = &je_me;
 
@@ -134,6 +135,7 @@ static int init(uint32_t index, mpi_fn next, const intptr_t *a)
 	if (!begins(me, index))
 		return next(a[0], a[1], a[2], a[3]);
 	je_process.by_init = true;
+	je_place_begin(je_process.slot, caller);
 
 	int result = next(a[0], a[1], a[2], a[3]);
 	int saved = errno;
@@ -146,9 +148,10 @@ static int init(uint32_t index, mpi_fn next, const intptr_t *a)
 static __attribute__((noinline)) int life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	uint32_t index = je_me.index;
-	mpi_fn next = first_of(index, __builtin_return_address(0));
+	void *caller = __builtin_return_address(0);
+	mpi_fn next = first_of(index, caller);
 
-	return init(index, next, (const intptr_t[]){ a0, a1, a2, a3 });
+	return init(index, next, caller, (const intptr_t[]){ a0, a1, a2, a3 });
 }
 
 static __attribute__((noinline)) int life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2,
@@ -175,6 +178,7 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	if (!begins(me, index))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
+	je_place_begin(je_process.slot, __builtin_return_address(0));
 
 	int result = next(a0, a1, a2, a3);
 	int saved = errno;

@@ -203,6 +203,17 @@ static void end_change(struct je_place_table *to)
 	to->changes++;
 }
 
+void je_place_begin(struct je_slot *slot, const void *caller)
+{
+	uint64_t address = ((uintptr_t)caller & address_bits) - 1;
+
+	if (known_module(&slot->places, address) != 0)
+		return;
+	begin_change(&slot->places);
+	find_module(slot, address);
+	end_change(&slot->places);
+}
+
 /* Whether a caller's address is code. */
 static bool is_code(struct je_thread *me, struct je_slot *slot, uint64_t address)
 {

@@ -13,6 +13,10 @@ JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t
 	return ticks >= me->lengthy || sum >= me->sample;
 }
 
+/* MPI begins: keeps whose code calls it, so that a call is known in which the process is killed
+ * before any place was noted. */
+void je_place_begin(struct je_slot *slot, const void *caller);
+
 /* `frame` is that of the function to which the stub jumped: the caller's frame pointer, and behind
  * it the address to which the stub returns. */
 void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,

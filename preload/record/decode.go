@@ -274,7 +274,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 		FiniEnter: k.ticks(c.fini_enter_ticks), FiniLeft: k.ticks(c.fini_leave_ticks),
 		Left: k.within(int64(c.left), 0, 1, 0) == 1,
 		Open: k.ticks(c.open_ticks), Last: k.ticks(c.last_ticks),
-		OpenCall: k.within(int64(c.open_call), 0, C.JE_FUNCS, 0) - 1,
+		OpenCall: k.within(int64(c.open_call&(1<<C.JE_OPEN_ADDRESS-1)), 0, C.JE_FUNCS, 0) - 1,
 		MPITicks: k.ticks(c.mpi_ticks), IOTicks: k.ticks(c.io_ticks),
 		Gone: k.ticks(c.gone_mono_ns), WithoutMPI: c.without_mpi == 1, Began: k.ticks(c.began_mono_ns),
 	}

@@ -16,6 +16,8 @@ type Places struct {
 	List    []Place
 	Modules []Module
 
+	Open *Frame // the call that is open; nil: none, or it is not known whose code it is
+
 	DroppedTicks uint64 // of places that had no room
 }
 
@@ -51,7 +53,7 @@ const (
 // decodePlaces leaves out those that their owner was changing when it died.
 func (s *slotBuffer) decodePlaces(k *checker) *Places {
 	c := &s.c.places
-	if c.changes&1 == 1 || c.every_ticks == 0 {
+	if c.changes&1 == 1 || c.every_ticks == 0 && c.modules == 0 {
 		return nil
 	}
 	every := k.ticks(c.every_ticks)
@@ -59,6 +61,7 @@ func (s *slotBuffer) decodePlaces(k *checker) *Places {
 	for i := range k.within(int64(c.modules), 0, C.JE_PLACE_MODULES, 0) {
 		out.Modules = append(out.Modules, s.decodeModule(&c.module[i], k))
 	}
+	out.Open = s.openFrame(len(out.Modules))
 	for i := range c.places {
 		p := &c.places[i]
 		if p.function == 0 {
@@ -86,6 +89,19 @@ func (s *slotBuffer) decodeModule(m *C.struct_je_place_module, k *checker) Modul
 		out.Path = Text(path)
 	}
 	return out
+}
+
+// openFrame finds the open call by where its modules were: only a call that has ended has looked its own up.
+func (s *slotBuffer) openFrame(modules int) *Frame {
+	returns := uint64(s.c.open_call) >> C.JE_OPEN_ADDRESS
+	for i := range modules {
+		m := &s.c.places.module[i]
+		at, from, to := returns-1, uint64(m.from), uint64(m.to)
+		if offset := at - uint64(m.bias); returns > 0 && at >= from && at < to && offset < mostAddress {
+			return &Frame{i, offset}
+		}
+	}
+	return nil
 }
 
 // decodeFrames ends at the first frame that is in no known module.

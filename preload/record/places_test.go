@@ -13,7 +13,7 @@ import (
 // somePlaces fill all of a table's kinds of entries.
 func somePlaces() *record.Places {
 	return &record.Places{
-		Every: 1000, DroppedTicks: 7,
+		Every: 1000, DroppedTicks: 7, Open: &record.Frame{Module: 1, Offset: 0x77},
 		Modules: []record.Module{{Program: true, BuildID: "0102"}, {Path: "/lib/a.so", BuildID: "ff"}, {Path: "/lib/b.so"}, {}},
 		List: []record.Place{
 			{Function: 5, Frames: []record.Frame{{0, 0x1000}, {1, 0x20}}, Calls: 3, Ticks: 90, Longest: 40},
@@ -25,7 +25,7 @@ func somePlaces() *record.Places {
 
 func readPlaces(t *testing.T, change func(file []byte), p *record.Places) *record.Slot {
 	t.Helper()
-	file := recordtest.File(record.Head{}, record.Slot{Kind: record.KindProcess, State: record.StateRunning, Rank: 0, Size: 1, OpenCall: -1, Places: p})
+	file := recordtest.File(record.Head{}, record.Slot{Kind: record.KindProcess, State: record.StateRunning, Rank: 0, Size: 1, OpenCall: 9, Places: p})
 	if change != nil {
 		change(file)
 	}
@@ -42,8 +42,8 @@ func readPlaces(t *testing.T, change func(file []byte), p *record.Places) *recor
 
 func TestPlaces(t *testing.T) {
 	s := readPlaces(t, nil, somePlaces())
-	if diff := cmp.Diff(somePlaces(), s.Places); diff != "" || s.Odd {
-		t.Errorf("odd %v (-want +got)\n%s", s.Odd, diff)
+	if diff := cmp.Diff(somePlaces(), s.Places); diff != "" || s.Odd || s.OpenCall != 9 {
+		t.Errorf("odd %v, open call %d (-want +got)\n%s", s.Odd, s.OpenCall, diff)
 	}
 }
 

@@ -143,6 +143,9 @@ struct je_head {
 	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
 };
 
+/* where the address begins in je_slot.open_call: JE_FUNCS is below 2^16, an address below 2^48 */
+#define JE_OPEN_ADDRESS 16
+
 /* one per row of mpi_calls.def, index = its number */
 struct je_func {
 	uint64_t count; /* outermost calls between MPI_Init and MPI_Finalize */
@@ -212,7 +215,7 @@ struct je_place_table {
 	uint16_t modules;     /* that are in use */
 	uint16_t paths_bytes; /* likewise */
 	uint64_t long_ticks;
-	uint64_t every_ticks; /* 0: no place was noted */
+	uint64_t every_ticks; /* 0: no call was made */
 	uint64_t dropped_calls;
 	uint64_t dropped_ticks;
 	uint64_t dropped_samples;
@@ -271,8 +274,8 @@ struct je_slot {
 	/* what the thread does now; for a killed rank: what it was doing */
 	uint64_t open_ticks; /* when the open call began */
 	uint64_t last_ticks; /* when the last outermost call (or MPI_Init) returned */
-	uint32_t open_call;  /* number of the open outermost call + 1; 0: computing */
-	uint32_t reserved4;
+	uint64_t open_call;  /* number of the open outermost call + 1, and from bit
+			      * JE_OPEN_ADDRESS on where it returns to; 0: computing */
 
 	/* sums over the outermost calls between init_leave and fini_enter */
 	uint64_t calls;			    /* 0 since 0.2: the reader adds up funcs */

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 		return 0;
 	MPI_Init(&argc, &argv);
 	for (int i = 0; i < 5; i++)
-		MPI_Barrier(COMM);
+		MPI_Barrier(COMM); /* HERE barrier */
 	usleep(50000);
 	for (int i = 0; i < 1000; i++)
 		MPI_Allreduce(in, out, 25, INT, SUM, COMM);

@@ -1,6 +1,7 @@
 /* places.c [END | PLUGIN...]: rank 0 works, so that rank 1 waits at lines of this file that are
- * marked with HERE: 400 ms in MPI_Barrier, 100 ms in MPI_Allreduce. END is "kill". In place of the
- * barriers, a function of each PLUGIN is called, and the plugin is closed again.
+ * marked with HERE: 400 ms in MPI_Barrier, 100 ms in MPI_Allreduce. END is "kill", or "hang": then
+ * each rank is killed in a call, once it has computed for 300 ms in it. In place of the barriers, a
+ * function of each PLUGIN is called, and the plugin is closed again.
  *
  * -DLIBRARY: a library, or such a plugin, whose function waits. -DLINKED: the program that calls
  * it. */
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +61,16 @@ static int plugged(const char *path)
 	return result + dlclose(plugin);
 }
 
+/* CPU time, so that each rank is in the call by then. */
+static void hang(int rank)
+{
+	struct itimerval t = { .it_value = { .tv_usec = 300000 } };
+	int none;
+
+	setitimer(ITIMER_PROF, &t, NULL);
+	MPI_Recv(&none, 1, MPI_INT, rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* HERE hang */
+}
+
 int main(int argc, char **argv)
 {
 	int rank, one = 1, sum;
@@ -75,6 +87,8 @@ int main(int argc, char **argv)
 		work(rank, 10);
 		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /* HERE allreduce */
 	}
+	if (strcmp(end, "hang") == 0)
+		hang(rank);
 	if (strcmp(end, "kill") == 0)
 		kill(getpid(), SIGKILL);
 	end_mpi();

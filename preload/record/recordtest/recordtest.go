@@ -66,7 +66,7 @@ func slot(s *record.Slot) []byte {
 		clock: C.uint32_t(s.Clock), claimed_at: pair(s.ClaimedAt), finished_at: pair(s.FinishedAt),
 		init_enter_ticks: C.uint64_t(s.InitEnter), init_leave_ticks: C.uint64_t(s.InitLeft),
 		fini_enter_ticks: C.uint64_t(s.FiniEnter), fini_leave_ticks: C.uint64_t(s.FiniLeft),
-		open_ticks: C.uint64_t(s.Open), last_ticks: C.uint64_t(s.Last), open_call: C.uint32_t(s.OpenCall + 1),
+		open_ticks: C.uint64_t(s.Open), last_ticks: C.uint64_t(s.Last), open_call: C.uint64_t(s.OpenCall + 1),
 		mpi_ticks: C.uint64_t(s.MPITicks), io_ticks: C.uint64_t(s.IOTicks),
 		gone_mono_ns: C.uint64_t(s.Gone), began_mono_ns: C.uint64_t(s.Began), useful_instructions: C.uint64_t(s.Instructions), useful_cycles: C.uint64_t(s.Cycles),
 	}
@@ -87,6 +87,11 @@ func slot(s *record.Slot) []byte {
 	}
 	if s.Places != nil {
 		places(&c.places, s.Places)
+		if open := s.Places.Open; open != nil {
+			c.open_call |= C.uint64_t(open.Offset+1) << C.JE_OPEN_ADDRESS
+			m := &c.places.module[open.Module]
+			m.from, m.to = C.uint64_t(open.Offset), C.uint64_t(open.Offset+1)
+		}
 	}
 	for _, f := range s.Funcs {
 		c.funcs[f.Number] = fn(f)
