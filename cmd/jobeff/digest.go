@@ -18,7 +18,7 @@ const digestHelp = `jobeff digest sums up a week: core-hours used and lost by ac
 the ten biggest savings, what got slower or faster with a new executable or MPI library,
 what users saved after advice, and how well jobeff itself works. jobeffd mails the same
 digest to digest.to every week, see [digest] in jobeff.toml(5). It is for root and
-operators.`
+operators. Coordinators get that of their accounts.`
 
 // digestFlags are the flags of jobeff digest.
 type digestFlags struct {
@@ -73,7 +73,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	digest := notice.NewDigest(both.This, both.Before, f.accounts)
+	digest := notice.NewDigest(both)
 	if f.json {
 		return document.WriteDigest(p.stdout, digest)
 	}

@@ -18,6 +18,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
 	"jobeff/ingest/server"
+	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -127,11 +128,11 @@ func TestAlarm(t *testing.T) {
 	}
 	digest := func(accounts ...string) string {
 		from := situationsNow.Truncate(24 * time.Hour)
-		both, err := c.db.TwoWeeks(ctx, from, from.AddDate(0, 0, 7), accounts)
+		both, err := c.db.TwoWeeks(ctx, store.Viewer{All: true}, from, from.AddDate(0, 0, 7), accounts)
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both.This, both.Before, accounts), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
 		must(t, err)
 		return letter.Subject + strings.SplitN(letter.Text, "\n\n", 3)[1]
 	}

@@ -414,7 +414,7 @@ func (c *madeCluster) digest(from, to time.Time) string {
 	must(c.t, err)
 	templates, err := mail.Load("")
 	must(c.t, err)
-	letter, err := templates.Digest(notice.NewDigest(both.This, both.Before, nil), mail.Site{Zone: time.UTC})
+	letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
 	must(c.t, err)
 	return flat(letter.Text)
 }

@@ -171,6 +171,7 @@ const LateAfter = 10 * time.Minute
 // TwoWeeks are the facts of a span of time and of the span before it, as
 // GET /v1/digest?from=&to=&account=… answers them.
 type TwoWeeks struct {
-	This   *Facts `json:"this"`
-	Before *Facts `json:"before"` // without comparisons
+	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
+	This     *Facts   `json:"this"`
+	Before   *Facts   `json:"before"` // without comparisons
 }

@@ -209,16 +209,11 @@ func parseSpan(text string) (time.Duration, error) {
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers the figures of a digest: GET /v1/digest?from=&to=&account=. Only viewers
-// who may see every job get it.
+// getDigest answers the figures of a digest: GET /v1/digest?from=&to=&account=. Coordinators get
+// those of their accounts.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "from", "to", "account"+repeated)
 	if !ok {
-		return
-	}
-	if !by.Viewer.All {
-		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Message: "a digest is for root and operators",
-			Hint: "server.operators in jobeff.toml names them; your own jobs: jobeff"})
 		return
 	}
 	from, to, e := digestSpan(r.URL.Query())
@@ -226,7 +221,12 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	both, err := s.store.TwoWeeks(r.Context(), from, to, r.URL.Query()["account"])
+	both, err := s.store.TwoWeeks(r.Context(), by.Viewer, from, to, r.URL.Query()["account"])
+	if errors.Is(err, store.ErrNotFound) {
+		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Message: "a digest is for root and operators, and one of an account for its coordinators",
+			Hint: "server.operators in jobeff.toml names operators, and `sacctmgr show account withcoord` coordinators; your own jobs: jobeff"})
+		return
+	}
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
 		return

@@ -119,6 +119,36 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
+// TestDigestOfCoordinator: they get that of their accounts, and of no others.
+func TestDigestOfCoordinator(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("requests as several users need root")
+	}
+	db := openStore(t)
+	if err := db.SetGrants(ctx, []store.Grant{{UID: daemon, Account: "chem"}, {UID: daemon, Account: "bio"}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenUnix(filepath.Join(shared(t), "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}}, l)
+	for _, c := range []struct {
+		uid    int
+		query  string
+		status int
+		text   string
+	}{
+		{daemon, "", 200, `{"accounts":["bio","chem"],`}, {daemon, "&account=chem", 200, `{"accounts":["chem"],`}, {daemon, "&account=chem&account=phys", 403, "one of an account for its coordinators"},
+		{daemon, "&account=", 403, "coordinators"}, {wwwData, "", 403, "coordinators"}, {wwwData, "&account=chem", 403, "coordinators"}, {games, "", 200, `{"this":`}, {games, "&account=phys", 200, `{"accounts":["phys"],`},
+	} {
+		got := request{Addr: "unix:" + l.Addr().String(), Method: "GET", Path: "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z" + c.query}.as(t, c.uid)
+		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
+			t.Errorf("%d asks for %q: %d %s", c.uid, c.query, got.Status, got.Text)
+		}
+	}
+}
+
 // TestReadAccessNowAndThen: Slurm's grants reach the database. They are asked for again after
 // ten intervals, also if that is too much to read. If sacctmgr fails, nobody loses a grant.
 func TestReadAccessNowAndThen(t *testing.T) {

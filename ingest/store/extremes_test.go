@@ -56,7 +56,7 @@ func TestExtremes(t *testing.T) {
 	}
 	silent := func(int64, int64) {}
 	for what, ask := range map[string]func() error{
-		"facts":  func() error { _, err := s.TwoWeeks(ctx, day.Add(-oneDay), day.Add(oneDay), nil); return err },
+		"facts":  func() error { _, err := s.TwoWeeks(ctx, root, day.Add(-oneDay), day.Add(oneDay), nil); return err },
 		"a day":  func() error { _, err := s.DayUntil(ctx, day.Add(oneDay)); return err },
 		"a list": func() error { _, err := s.Jobs(ctx, root, job.JobQuery{}, nil); return err },
 		"workloads": func() error {

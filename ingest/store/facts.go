@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,22 @@ func (p span) among(column string) (where string, args []any) {
 	return " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)", args
 }
 
+// viewer sees what the span is about, and nothing else.
+func (p span) viewer() Viewer {
+	if len(p.accounts) == 0 {
+		return Viewer{All: true}
+	}
+	return Viewer{UID: math.MaxUint32, Accounts: p.accounts} // no user's
+}
+
+// runs is the SQL condition on the accounts of runs w, and what must be joined for it.
+func (p span) runs() (join, where string, args []any) {
+	if where, args = p.among("r.account"); where != "" {
+		join = joinJob
+	}
+	return join, where, args
+}
+
 // ended is the FROM clause for jobs that ended in the span, with what they count.
 func (p span) ended() (from string, args []any) {
 	where, more := p.among("r.account")
@@ -82,8 +99,19 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 	return f, nil
 }
 
-// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before.
-func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all accounts, or
+// of those named. A coordinator gets no others than theirs, and all of these if they name none; else it is
+// ErrNotFound.
+func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
+	if !v.All {
+		theirs := slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
+		if len(accounts) == 0 {
+			accounts = theirs
+		}
+		if len(theirs) == 0 || slices.ContainsFunc(accounts, func(a string) bool { return !slices.Contains(theirs, a) }) {
+			return nil, ErrNotFound
+		}
+	}
 	this, err := s.facts(ctx, from, to, accounts)
 	if err != nil {
 		return nil, err
@@ -95,7 +123,7 @@ func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []str
 	if err != nil {
 		return nil, err
 	}
-	return &job.TwoWeeks{This: this, Before: before}, s.comparisons(ctx, this, accounts)
+	return &job.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
 func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]job.NamedHours) error {
@@ -146,8 +174,8 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 	return nil
 }
 
-// health tells how well jobeff itself did. Nodes and mails are counted for all accounts
-// together.
+// health tells how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
+// leaves them out.
 func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	from, args := p.ended()
 	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+job.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
@@ -165,6 +193,7 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	if err != nil {
 		return err
 	}
+	where, accounts := p.among("r.account")
 	for _, q := range []struct {
 		text string
 		args []any
@@ -174,13 +203,18 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0),
 			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + job.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
 		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
-			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`,
-			append([]any{job.LateAfter.Microseconds()}, p.times()...), []any{&h.Reports, &h.Late}},
-		{`SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?`, []any{p.to.UnixMicro()}, []any{&h.Unsent}},
+			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL` + where,
+			append(append([]any{job.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
 	} {
 		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {
 			return err
 		}
+	}
+	if len(p.accounts) > 0 {
+		return nil
+	}
+	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?", p.to.UnixMicro()).Scan(&h.Unsent); err != nil {
+		return err
 	}
 	boxes, err := s.Outboxes(ctx, p.from, p.to.Add(p.to.Sub(p.from))) // a week's digest is read in the next
 	if err != nil {
@@ -234,10 +268,11 @@ const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.el
 		AND (w.threads = 1 OR EXISTS (SELECT 1 FROM executions e WHERE e.cluster = w.cluster AND e.job_id = w.job_id AND e.attempt = w.attempt
 			AND e.execution = w.execution AND e.thread_span_s IS NOT NULL))`
 
-// heavyJob finds the job of a workload and core count that lost most.
+// heavyJob finds the job of a workload and core count that lost most; the accounts and heaviestFirst follow it.
 const heavyJob = `SELECT r.cluster, r.job_id, r.attempt FROM workload_runs w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt
-		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?
-		ORDER BY ` + lostTime + ` DESC NULLS LAST, r.job_id LIMIT 1`
+		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?`
+
+const heaviestFirst = ` ORDER BY ` + lostTime + ` DESC NULLS LAST, r.job_id LIMIT 1`
 
 // longestJob bounds how long before the span a job may have started. It lets the query use
 // the index on the start.
@@ -267,7 +302,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
 	known := map[string]*job.Workload{}
 	for _, l := range loads[:min(len(loads), mostHeavy)] {
 		if known[l.key] == nil {
-			if known[l.key], err = s.workload(ctx, Viewer{All: true}, l.key, heavyKept); err != nil {
+			if known[l.key], err = s.workload(ctx, p.viewer(), l.key, heavyKept); err != nil {
 				return err
 			}
 		}
@@ -285,12 +320,13 @@ func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
 // heaviestJob reads the job that lost most, with its executions.
 func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*job.Job, error) {
 	var k attemptKey
-	err := s.read.QueryRowContext(ctx, heavyJob, key, cores, p.from.Add(-longestJob).UnixMicro(), p.from.UnixMicro(), p.to.UnixMicro()).
-		Scan(&k.cluster, &k.jobID, &k.attempt)
+	where, accounts := p.among("r.account")
+	args := append([]any{key, cores, p.from.Add(-longestJob).UnixMicro(), p.from.UnixMicro(), p.to.UnixMicro()}, accounts...)
+	err := s.read.QueryRowContext(ctx, heavyJob+where+heaviestFirst, args...).Scan(&k.cluster, &k.jobID, &k.attempt)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.attempts(ctx, Viewer{All: true}, selection{"r.cluster = ? AND r.job_id = ? AND r.attempt = ?", k.args(), "r.attempt"}, 1)
+	rows, err := s.attempts(ctx, p.viewer(), selection{"r.cluster = ? AND r.job_id = ? AND r.attempt = ?", k.args(), "r.attempt"}, 1)
 	if err != nil || len(rows) == 0 {
 		return nil, errors.Join(err, sql.ErrNoRows)
 	}
@@ -302,8 +338,8 @@ const ofExecution = ` JOIN executions e USING (cluster, job_id, attempt, executi
 
 // changedLineages finds lineages that ran in the span, and up to its end with several
 // executables or MPI libraries. The heaviest comes first.
-const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + `
-		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.build_id <> '' AND w.ended = 1
+const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + `%s
+		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.build_id <> '' AND w.ended = 1%s
 		GROUP BY w.lineage HAVING (count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1) AND max(w.start_us) >= ?
 		ORDER BY sum(w.cores * w.elapsed_s) DESC, w.lineage LIMIT ?`
 
@@ -316,7 +352,8 @@ var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVE
 func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
 	var all []string
-	err := s.eachRow(ctx, changedLineages, []any{since, p.to.UnixMicro(), p.from.UnixMicro(), mostLineages}, func(rows *sql.Rows) error {
+	join, where, args := p.runs()
+	err := s.eachRow(ctx, fmt.Sprintf(changedLineages, join, where), append(append([]any{since, p.to.UnixMicro()}, args...), p.from.UnixMicro(), mostLineages), func(rows *sql.Rows) error {
 		var one string
 		err := rows.Scan(&one)
 		all = append(all, one)
@@ -325,7 +362,6 @@ func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 	if err != nil {
 		return err
 	}
-	where, args := p.among("r.account")
 	for _, one := range all {
 		runs, err := s.manyRuns(ctx, runsOfLineage+where+" ORDER BY w.start_us DESC LIMIT ?",
 			append(append([]any{one, since, p.to.UnixMicro(), lineageLooked, lineageRuns / 2}, args...), lineageRuns))
@@ -340,7 +376,7 @@ func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 }
 
 // busySeries finds the workloads and core counts with the most core-hours in the span.
-const busySeries = `SELECT w.workload_key, w.cores FROM workload_runs w WHERE w.start_us >= ? AND w.start_us < ? AND w.ended = 1
+const busySeries = `SELECT w.workload_key, w.cores FROM workload_runs w%s WHERE w.start_us >= ? AND w.start_us < ? AND w.ended = 1%s
 		GROUP BY w.workload_key, w.cores ORDER BY sum(w.used_core_hours) DESC, w.workload_key, w.cores LIMIT ?`
 
 // runsOfSeries selects the runs of one of them up to a time, with their MPI libraries.
@@ -349,7 +385,8 @@ var runsOfSeries = selectRun + `(SELECT e.mpi FROM executions e WHERE e.cluster 
 
 func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 	var keys [][]any
-	err := s.eachRow(ctx, busySeries, []any{p.from.UnixMicro(), p.to.UnixMicro(), mostSeries}, func(rows *sql.Rows) error {
+	join, where, args := p.runs()
+	err := s.eachRow(ctx, fmt.Sprintf(busySeries, join, where), append(append(p.times(), args...), mostSeries), func(rows *sql.Rows) error {
 		var key string
 		var cores int
 		err := rows.Scan(&key, &cores)
@@ -359,7 +396,6 @@ func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 	if err != nil {
 		return err
 	}
-	where, args := p.among("r.account")
 	for _, one := range keys {
 		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), seriesRuns))
 		if err != nil {
@@ -381,10 +417,11 @@ func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []
 	return runs, err
 }
 
-// runsBetween reads the newest runs of a workload that started in a span, oldest first.
-func (s *Store) runsBetween(ctx context.Context, key string, from, to time.Time, most int) ([]job.Run, error) {
-	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? AND w.start_us < ? ORDER BY w.start_us DESC LIMIT ?",
-		[]any{key, from.UnixMicro(), to.UnixMicro(), most})
+// runsBetween reads the newest runs of a workload, of the accounts, that started in the span, oldest first.
+func (s *Store) runsBetween(ctx context.Context, key string, p span, most int) ([]job.Run, error) {
+	where, accounts := p.among("r.account")
+	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? AND w.start_us < ?"+where+" ORDER BY w.start_us DESC LIMIT ?",
+		append(append(append([]any{key}, p.times()...), accounts...), most))
 	if err != nil {
 		return nil, fmt.Errorf("store: runs of a workload: %w", unavailable(err))
 	}
@@ -403,18 +440,21 @@ func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
 			continue
 		}
 		seen[t.Workload] = true
-		before, err := s.runsBetween(ctx, t.Workload, t.At.Add(-lineageBefore), t.At, lineageRuns)
+		before, err := s.runsBetween(ctx, t.Workload, span{t.At.Add(-lineageBefore), t.At, p.accounts}, lineageRuns)
 		if err != nil {
 			return err
 		}
-		since, err := s.runsBetween(ctx, t.Workload, t.At, p.to, mostFollowed)
+		since, err := s.runsBetween(ctx, t.Workload, span{t.At, p.to, p.accounts}, mostFollowed)
 		if err != nil {
 			return err
 		}
 		t.Runs, t.Cut = append(before, since...), len(since) == mostFollowed
-		if len(p.accounts) == 0 || slices.ContainsFunc(t.Runs, func(r job.Run) bool { return slices.Contains(p.accounts, r.Account) }) {
-			f.Told = append(f.Told, t)
+		if len(p.accounts) > 0 { // the notice was of all that the user ran
+			if t.Job, t.Jobs, t.Lost = "", 0, 0; !slices.ContainsFunc(before, func(r job.Run) bool { return r.Cores() == t.Cores }) {
+				continue
+			}
 		}
+		f.Told = append(f.Told, t)
 	}
 	return nil
 }

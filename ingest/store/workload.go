@@ -203,7 +203,10 @@ var readRun = slices.Concat(workloadTable.columns, jobOfRun, mpiOfRun)
 var selectRun = "SELECT " + names(workloadTable.columns, "w.") + ", " + names(jobOfRun, "r.") + ", "
 
 // withJob joins the runs with their attempts.
-const withJob = ` w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt`
+const (
+	withJob = " w" + joinJob
+	joinJob = " JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt"
+)
 
 // workloadRunRows selects runs; the rest of the query follows it.
 var workloadRunRows = selectRun + `'' FROM workload_runs` + withJob

@@ -64,8 +64,9 @@ type Saving struct {
 }
 
 // NewDigest makes a digest of the facts of a week and of the one before.
-func NewDigest(this, before *job.Facts, accounts []string) *Digest {
-	d := &Digest{From: this.From, To: this.To, Accounts: accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms}
+func NewDigest(both *job.TwoWeeks) *Digest {
+	this, before := both.This, both.Before
+	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
 	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)

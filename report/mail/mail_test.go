@@ -157,7 +157,7 @@ func TestEmptyWeek(t *testing.T) {
 	}
 	from := time.Date(2026, 12, 28, 0, 0, 0, 0, time.UTC)
 	week := &job.Facts{From: from, To: from.AddDate(0, 0, 7)}
-	l, err := ts.Digest(notice.NewDigest(week, &job.Facts{}, nil), Site{Zone: time.UTC, Help: "us"})
+	l, err := ts.Digest(notice.NewDigest(&job.TwoWeeks{This: week, Before: &job.Facts{}}), Site{Zone: time.UTC, Help: "us"})
 	if err != nil || !strings.Contains(l.Text, "No job ended in this week.") || !strings.Contains(l.Subject, "28 December 2026 to 3 January 2027") {
 		t.Errorf("%v, %q\n%s", err, l.Subject, l.Text)
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"jobeff/ingest/store"
 )
 
 // certificate makes one for localhost that signs itself.
@@ -139,7 +141,7 @@ func TestSendmailRefuses(t *testing.T) {
 				t.Errorf("exit code %d: %s %d times", code, file, len(text))
 			}
 		}
-		if f, err := db.TwoWeeks(ctx, tuesday, c.at, nil); err != nil || f.This.Health.Unsent != 1 {
+		if f, err := db.TwoWeeks(ctx, store.Viewer{All: true}, tuesday, c.at, nil); err != nil || f.This.Health.Unsent != 1 {
 			t.Errorf("exit code %d: %+v, %v", code, f, err)
 		}
 	}

@@ -171,11 +171,11 @@ type issue struct {
 // digest decides on a digest. Each address gets a mail of its own, so that a bad address harms
 // no other.
 func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audience) error {
-	both, err := n.store.TwoWeeks(ctx, is.from, is.end, to.accounts)
+	both, err := n.store.TwoWeeks(ctx, store.Viewer{All: true}, is.from, is.end, to.accounts)
 	if err != nil {
 		return err
 	}
-	letter, err := n.templates.Digest(notice.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(is.at)))
+	letter, err := n.templates.Digest(notice.NewDigest(both), n.site(now.Sub(is.at)))
 	if err != nil {
 		return err
 	}

@@ -334,7 +334,7 @@ func TestRefused(t *testing.T) {
 	if keys, err := db.DueMails(ctx, c.at.AddDate(1, 0, 0), false, 10); err != nil || len(keys) != 0 {
 		t.Errorf("still waiting: %v, %v", keys, err)
 	}
-	f, err := db.TwoWeeks(ctx, tuesday, c.at, nil)
+	f, err := db.TwoWeeks(ctx, store.Viewer{All: true}, tuesday, c.at, nil)
 	must(t, err)
 	if f.This.Health.Unsent != 1 {
 		t.Errorf("health: %+v", f.This.Health)
