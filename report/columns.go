@@ -21,20 +21,36 @@ import (
 	"jobeff/report/text"
 )
 
-// Column is a field that a list of jobs can show. It has sacct's name if sacct has the field.
+// Column is a field that a list of jobs can show. It has sacct's name if sacct has the field. It is a text,
+// or a number, by which a list can also be sorted.
 type Column struct {
-	Name  string
-	Doc   string // what it is, its unit and source
-	head  string // over the column, with the table's marks
-	value func(*job.Job) string
-	width int // that the user gave; 0: as wide as its values
-	left  bool
+	Name   string
+	Doc    string // what it is, its unit and source
+	head   string // over the column, with the table's marks
+	value  func(*job.Job) string
+	number func(*job.Job) *float64 // nil: not known
+	write  func(float64) string
+	alike  func(...float64) func(float64) string // in place of write: all numbers of the column in one unit
+	none   string                                // in place of "-", of a number that is not known
+	ofTasks
+	width int  // that the user gave; 0: as wide as its values
+	left  bool // aligned
 	deep  bool // it needs the job's executions, which a list is read without
 }
 
+// ofTasks is what a number of an array is: of those of its tasks that are in the list.
+type ofTasks int
+
+const (
+	ofMedian ofTasks = iota
+	ofSum
+	ofFirst
+	ofLast
+)
+
 // columns are all columns, in the order of --helpformat.
 var columns = []Column{
-	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *job.Job) string { return j.DisplayID }},
+	{Name: "JobID", head: "<=JobID", Doc: "123, 123_4, 123+1; 123 of an array, whose tasks are one line", value: func(j *job.Job) string { return j.DisplayID }},
 	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *job.Job) string { return fmt.Sprint(j.JobID) }},
 	{Name: "Run", Doc: "the attempt: 1, or more after a requeue", value: func(j *job.Job) string { return fmt.Sprint(j.Attempt) }},
 	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *job.Job) string { return j.Name }},
@@ -44,41 +60,41 @@ var columns = []Column{
 	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *job.Job) string { return j.Partition }},
 	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *job.Job) string { return j.QOS }},
 	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *job.Job) string { return j.Cluster }},
-	{Name: "State", head: "<!State", Doc: "how it ended, one word; hung: it runs, and nothing of it moves", value: stateWord},
+	{Name: "State", head: "<!State", Doc: "how it ended, one word; hung: it runs, and nothing of it moves; 5 CD, 1 F: of the tasks of an array", value: stateWord},
 	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *job.Job) string { return cmp.Or(j.ExitCode, "-") }},
-	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *job.Job) string { return moment(j.Submit) }},
-	{Name: "Start", Doc: "when it began", value: func(j *job.Job) string { return moment(j.Start) }},
-	{Name: "End", Doc: "when it ended", value: func(j *job.Job) string { return moment(j.End) }},
-	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *job.Job) string { return figure.Clock(j.Elapsed) }},
-	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *job.Job) string { return fmt.Sprint(int(j.Elapsed.Round(time.Second).Seconds())) }},
-	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", value: nodes},
+	{Name: "Submit", Doc: "when it was submitted, local time", number: moment(func(j *job.Job) time.Time { return j.Submit }), write: writtenTime, none: "Unknown", ofTasks: ofFirst},
+	{Name: "Start", Doc: "when it began", number: moment(func(j *job.Job) time.Time { return j.Start }), write: writtenTime, none: "Unknown", ofTasks: ofFirst},
+	{Name: "End", Doc: "when it ended", number: moment(func(j *job.Job) time.Time { return j.End }), write: writtenTime, none: "Unknown", ofTasks: ofLast},
+	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds; of a job that runs, so far", number: elapsed, write: clock},
+	{Name: "ElapsedRaw", Doc: "the same in seconds", number: elapsed, write: func(s float64) string { return fmt.Sprint(int(s)) }},
+	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", number: positive(nodes), write: wholeNumber},
 	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *job.Job) string { return fmt.Sprint(j.Reports) }},
-	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *job.Job) string { return counted0(j.CPUs) }},
+	{Name: "AllocCPUS", head: "Cores", Doc: "cores that it was given, hardware threads where Slurm counts these", number: positive(func(j *job.Job) int { return j.CPUs }), write: wholeNumber},
 	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
-	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(measure.RanksRan(j)) })},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Parallel) })},
-	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalance) })},
-	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceIn) })},
-	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceOut) })},
-	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Communication) })},
-	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.MPI.Parallel) })},
-	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", value: ofHybrid(func(j *job.Job) string { openmp, _, _ := j.Metrics.OpenMPQuotients(); return figure.Efficiency(openmp) })},
-	{Name: "SerE", deep: true, Doc: "serialisation efficiency, of the sampled windows", value: ofWindows(func(w *job.Windows) string { return figure.Efficiency(w.Serialisation.Value) })},
-	{Name: "TE", deep: true, Doc: "transfer efficiency, of the sampled windows", value: ofWindows(func(w *job.Windows) string { return figure.Efficiency(w.Transfer.Value) })},
-	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", value: ofHybrid(func(j *job.Job) string { return figure.Count(j.Metrics.Hybrid.Threads) })},
-	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
+	{Name: "Ranks", Doc: "ranks that ran", number: ofMetrics(func(j *job.Job) float64 { return float64(measure.RanksRan(j)) }), write: wholeNumber},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Parallel }), write: figure.Efficiency},
+	{Name: "LB", Doc: "load balance", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalance }), write: figure.Efficiency},
+	{Name: "LBIn", Doc: "load balance inside the nodes", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalanceIn }), write: figure.Efficiency},
+	{Name: "LBOut", Doc: "load balance between nodes", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalanceOut }), write: figure.Efficiency},
+	{Name: "CommE", Doc: "communication efficiency", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Communication }), write: figure.Efficiency},
+	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.MPI.Parallel }), write: figure.Efficiency},
+	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", number: ofHybrid(func(j *job.Job) float64 { openmp, _, _ := j.Metrics.OpenMPQuotients(); return openmp }), write: figure.Efficiency},
+	{Name: "SerE", deep: true, Doc: "serialisation efficiency, of the sampled windows", number: ofWindows(func(w *job.Windows) float64 { return w.Serialisation.Value }), write: figure.Efficiency},
+	{Name: "TE", deep: true, Doc: "transfer efficiency, of the sampled windows", number: ofWindows(func(w *job.Windows) float64 { return w.Transfer.Value }), write: figure.Efficiency},
+	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", number: ofHybrid(func(j *job.Job) float64 { return float64(j.Metrics.Hybrid.Threads) }), write: wholeNumber},
+	{Name: "Cover", Doc: "ranks recorded / ranks that ran", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Coverage }), write: figure.Efficiency},
 	{Name: "Threaded", Doc: "yes: its ranks had threads that were not measured, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
-	{Name: "Useful", Doc: "useful time, s, sum over ranks and their threads", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.RealUseful()) })},
-	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.MPITime) })},
-	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return hoursKnown(usedHours(j)) }},
-	{Name: "Lost", Doc: "core-hours used that were not useful time of its ranks", value: func(j *job.Job) string { return hoursKnown(j.LostCoreHours()) }},
-	{Name: "TotalCPU", Doc: "time that its cores were busy, as Slurm counts it; waiting in MPI counts too", value: ofUsage(func(j *job.Job) string { return figure.Clock(j.Usage.TotalCPU) })},
-	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *job.Job) string { return fraction(j.CPUEfficiency()) }},
-	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Memory) })},
-	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
-	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *job.Job) string { return fraction(j.MemoryEfficiency()) }},
-	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.LargestTask) })},
+	{Name: "Useful", Doc: "useful time, s, sum over ranks and their threads", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.RealUseful() }), write: figure.Number, ofTasks: ofSum},
+	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.MPITime }), write: figure.Number, ofTasks: ofSum},
+	{Name: "CoreHours", head: "Core-h", Doc: "core-hours used, AllocCPUS x Elapsed", number: policy.UsedCoreHours, write: figure.Hours, ofTasks: ofSum},
+	{Name: "Lost", Doc: "core-hours used that were not useful time of its ranks", number: (*job.Job).LostCoreHours, write: figure.Hours, ofTasks: ofSum},
+	{Name: "TotalCPU", Doc: "time that its cores were busy, as Slurm counts it; waiting in MPI counts too", number: ofUsage(func(j *job.Job) float64 { return j.Usage.TotalCPU.Seconds() }), write: clock, ofTasks: ofSum},
+	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", number: (*job.Job).CPUEfficiency, write: figure.Efficiency},
+	{Name: "Memory", Doc: "most memory that its steps held at once", number: ofBytes(func(u *job.Usage) int64 { return u.Memory }), alike: figure.BytesAlike},
+	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", number: ofBytes(func(u *job.Usage) int64 { return u.Allocated }), alike: figure.BytesAlike},
+	{Name: "MemEff", Doc: "Memory / AllocMem", number: (*job.Job).MemoryEfficiency, write: figure.Efficiency},
+	{Name: "MaxRSS", Doc: "most memory of one of its tasks", number: ofBytes(func(u *job.Usage) int64 { return u.LargestTask }), alike: figure.BytesAlike},
 	{Name: "Flags", head: "<Flags", Doc: "rules that flag it, judged when its figures or the rules changed; -: not judged yet", value: flags},
 	{Name: "Cause", deep: true, head: "<Cause", Doc: "code of what cost most of the lost time, or made its figures unreadable; -: none is known", value: func(j *job.Job) string { return cmp.Or(policy.CauseOf(j).Code, "-") }},
 	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(doubt.Text(j.NoData), "-") }},
@@ -87,10 +103,10 @@ var columns = []Column{
 // otherNames are other names that people use for fields.
 var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus": "alloccpus", "cores": "alloccpus", "coverage": "cover", "tres": "alloctres"}
 
-// The columns of a plain list, and of the worst jobs.
+// The columns of a plain list; those of a wide one have wideColumns behind them.
 const (
-	listColumns  = "jobid,jobname,user,state,elapsed,ranks,pe,lb,comme,cover,lost"
-	worstColumns = "jobid,jobname,state,elapsed,alloccpus,ranks,pe,corehours,lost"
+	listColumns = "jobid,jobname,user,state,elapsed,alloccpus,ranks,pe,cpueff,corehours,lost"
+	wideColumns = ",lb,comme,cover"
 )
 
 // ParseColumns reads "jobid,user%20,pe", a list of fields as sacct's --format takes it:
@@ -151,105 +167,143 @@ func Columns(w io.Writer) error {
 	return p.To(w)
 }
 
-// asked writes rows in the widths that the user gave. Other columns are as wide as their values,
-// even beyond the page.
+// asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
+// their values, even beyond the page.
 func asked(p *text.Page, columns []Column, t block.Table, noHeader bool) {
 	rows := t.Rows
 	if !noHeader {
-		heads := make([]string, len(columns))
-		for i, c := range columns {
-			heads[i] = block.Name(c.head)
-		}
-		rows = append([][]string{heads}, rows...)
+		rows = append([][]string{t.Names()}, rows...)
 	}
-	for _, row := range rows {
+	for k, row := range rows {
 		cells := make([]string, len(row))
 		for i, c := range columns {
 			align, n := pretty.AlignRight, c.width
 			if c.left || c.width == 0 && c.head[0] == '<' {
 				align = pretty.AlignLeft
 			}
-			if n == 0 {
+			if n == 0 || c.Name == "JobID" {
 				for _, r := range rows {
 					n = max(n, text.Width(r[i]))
 				}
 			}
 			cells[i] = align.Apply(pretty.Snip(row[i], n, p.Ellipsis()), n)
+			if t.IsRed(k-(len(rows)-len(t.Rows)), i) {
+				cells[i] = p.Bad.Sprint(cells[i])
+			}
 		}
 		p.Line(strings.Join(cells, "  "))
 	}
 }
 
-// ofMetrics is "-" for a job without figures.
-func ofMetrics(value func(*job.Job) string) func(*job.Job) string {
-	return func(j *job.Job) string {
+// text is the column of a job.
+func (c *Column) text(j *job.Job) string {
+	if c.number == nil {
+		return c.value(j)
+	}
+	return c.written(c.number(j))
+}
+
+// written writes a number of the column.
+func (c *Column) written(n *float64) string {
+	if n == nil {
+		return cmp.Or(c.none, "-")
+	}
+	return c.write(*n)
+}
+
+// ofMetrics is not known of a job without figures.
+func ofMetrics(value func(*job.Job) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
 		if j.Metrics == nil {
-			return "-"
+			return nil
 		}
-		return value(j)
+		return some(value(j))
 	}
 }
 
-// ofHybrid is "-" for a job whose ranks have one thread each, or threads that were not measured.
-func ofHybrid(value func(*job.Job) string) func(*job.Job) string {
-	return ofMetrics(func(j *job.Job) string {
-		if j.Metrics.Hybrid == nil {
-			return "-"
+// ofHybrid is not known of a job whose ranks have one thread each, or threads that were not measured.
+func ofHybrid(value func(*job.Job) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if j.Metrics == nil || j.Metrics.Hybrid == nil {
+			return nil
 		}
-		return value(j)
-	})
+		return some(value(j))
+	}
 }
 
-// ofWindows is "-" for a job whose windows were not sampled, or tell nothing.
-func ofWindows(value func(*job.Windows) string) func(*job.Job) string {
-	return ofMetrics(func(j *job.Job) string {
-		if w := windowsOf(j); w != nil && w.Determined() {
-			return value(w)
+// ofWindows is not known of a job whose windows were not sampled, or tell nothing.
+func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if j.Metrics == nil {
+			return nil
 		}
-		return "-"
-	})
+		if w := windowsOf(j); w != nil && w.Determined() {
+			return some(value(w))
+		}
+		return nil
+	}
 }
 
 // Deep says whether a column needs the jobs' executions.
 func Deep(all []Column) bool { return slices.ContainsFunc(all, func(c Column) bool { return c.deep }) }
 
-// ofUsage is "-" where Slurm has not said what the job used.
-func ofUsage(value func(*job.Job) string) func(*job.Job) string {
-	return func(j *job.Job) string {
+// ofUsage is not known where Slurm has not said what the job used.
+func ofUsage(value func(*job.Job) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
 		if j.Usage == nil {
-			return "-"
+			return nil
 		}
-		return value(j)
+		return some(value(j))
 	}
 }
 
-func usedHours(j *job.Job) *float64 {
-	if j.CPUs <= 0 || j.Elapsed <= 0 {
+func ofBytes(value func(*job.Usage) int64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if j.Usage == nil || value(j.Usage) <= 0 {
+			return nil
+		}
+		return some(float64(value(j.Usage)))
+	}
+}
+
+// positive is not known of 0.
+func positive(value func(*job.Job) int) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if n := value(j); n > 0 {
+			return some(float64(n))
+		}
 		return nil
 	}
-	used := float64(j.CPUs) * j.Elapsed.Hours()
-	return &used
 }
 
-func hoursKnown(h *float64) string {
-	if h == nil {
-		return "-"
+func some(v float64) *float64 { return &v }
+
+func wholeNumber(n float64) string { return figure.Count(int(n)) }
+
+func clock(s float64) string { return figure.Clock(time.Duration(s * float64(time.Second))) }
+
+// elapsed is in whole seconds; not known: of a job that runs, until Slurm has said it.
+func elapsed(j *job.Job) *float64 {
+	if j.Elapsed <= 0 && j.End.IsZero() {
+		return nil
 	}
-	return figure.Hours(*h)
+	return some(j.Elapsed.Round(time.Second).Seconds())
 }
 
-func fraction(f *float64) string {
-	if f == nil {
-		return "-"
+// moment is a time as a number, in seconds.
+func moment(of func(*job.Job) time.Time) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		t := of(j)
+		if t.IsZero() {
+			return nil
+		}
+		return some(float64(t.Unix()))
 	}
-	return figure.Efficiency(*f)
 }
 
-func bytesText(n int64) string {
-	if n <= 0 {
-		return "-"
-	}
-	return figure.Bytes(uint64(n))
+// writtenTime is a time as sacct writes it, in the local zone.
+func writtenTime(s float64) string {
+	return time.Unix(int64(s), 0).Local().Format("2006-01-02T15:04:05")
 }
 
 // stateWord is the first word of the job's state.
@@ -281,27 +335,9 @@ func yes(is bool) string {
 	return "no"
 }
 
-func counted0(n int) string {
-	if n == 0 {
-		return "-"
+func nodes(j *job.Job) int {
+	if j.Nodes == 0 && j.Metrics != nil {
+		return j.Metrics.Nodes
 	}
-	return figure.Count(n)
-}
-
-// moment is a time as sacct writes it, in the local zone.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "Unknown"
-	}
-	return t.Local().Format("2006-01-02T15:04:05")
-}
-
-func nodes(j *job.Job) string {
-	switch {
-	case j.Nodes > 0:
-		return figure.Count(j.Nodes)
-	case j.Metrics != nil:
-		return figure.Count(j.Metrics.Nodes)
-	}
-	return "-"
+	return j.Nodes
 }

@@ -36,8 +36,13 @@ func lineFacts(l *workload.Line, name string) (f block.Facts) {
 
 // lineText says what the line stands on, and what a job like its job does not hold with it.
 func lineText(l *workload.Line) string {
+	like, run := "job ", "run"
+	if l.Array {
+		like, run = "array ", "task"
+	}
+	like += l.Like.ID
 	said := fmt.Sprintf("would have fitted %s, with a reserve of %s on the most memory and of %s on the longest time.",
-		figure.Counted(l.Runs, "completed run"), figure.Percent(l.MemoryReserve), figure.Percent(l.TimeReserve))
+		figure.Counted(l.Runs, "completed "+run), figure.Percent(l.MemoryReserve), figure.Percent(l.TimeReserve))
 	var frees, lacks []string
 	memory, cores := l.Freed()
 	for _, part := range []struct {
@@ -57,10 +62,10 @@ func lineText(l *workload.Line) string {
 		frees = append(frees, fmt.Sprintf("%s of its time limit of %s", figure.Clock(was-l.Time), figure.Clock(was)))
 	}
 	if len(frees) > 0 {
-		said += fmt.Sprintf(" Job %s would have left %s to others.", l.Like.ID, figure.And(frees))
+		said += fmt.Sprintf(" %s would have left %s to others.", upperFirst(like), figure.And(frees))
 	}
 	if len(lacks) > 0 {
-		said += fmt.Sprintf(" It asks for %s more than job %s had.", figure.And(lacks), l.Like.ID)
+		said += fmt.Sprintf(" It asks for %s more than %s had.", figure.And(lacks), like)
 	}
 	return said
 }

@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/inert"
-	"jobeff/report/measure"
 	"jobeff/report/page"
 	"jobeff/report/text"
 )
@@ -22,83 +20,142 @@ type ListOptions struct {
 	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
-	Parsable2 bool   // values whole, with | between, as sacct -P
+	Parsable2 bool   // values whole, with | between, as sacct -P, and a line for each task
+	Tasks     bool   // a line for each task of an array; else for each array
+	Title     string // over the list, for people
 	Which     string // jobs were asked for: "of account chem ", "" for no choice
+	Sort      string // as CheckSort takes it; "": as the jobs are given
+	Most      int    // lines, the last ones or, of a sorted list, the first ones; 0: all
+	Skip      int    // so many of these first
+	Rest      string // the command that lists what Most leaves out; ""
 	More      bool   // the server left jobs out: say so under the list
 }
 
-// roomy is the page width from which the columns stand two blanks apart.
-const roomy = 100
+// The page widths from which the columns stand two blanks apart, and from which there are more.
+const (
+	roomy = 100
+	wide  = 112
+)
 
 // List writes a line for each job, in the given order.
 func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
+	lines := fold(jobs, opts.Tasks || opts.Parsable2)
+	sortLines(lines, opts.Sort)
+	lines = lines[min(opts.Skip, len(lines)):]
+	all := len(lines)
+	if opts.Most > 0 {
+		lines = lines[:min(opts.Most, all)]
+	}
+	if opts.Sort == "" {
+		slices.Reverse(lines)
+	}
 	chosen := opts.Columns
 	if chosen == nil {
-		chosen = shown(listColumns)
+		chosen = usual(p, lines, opts.Parsable2)
 	}
-	t := jobsTable(p, jobs, chosen)
+	t := linesTable(p, lines, chosen)
 	switch {
 	case opts.Parsable2:
 		parsable(p, t, opts.NoHeader)
-	case opts.Columns != nil:
-		asked(p, chosen, t, opts.NoHeader)
-	default:
-		peopleList(p, t, jobs, opts)
-	}
-	return p.To(w)
-}
-
-// Worst writes the jobs of the last days days, which are sorted by what they lost.
-func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts text.Options) error {
-	p := text.NewPage(opts)
-	if len(jobs) == 0 {
-		p.Line(noJobs)
-	} else {
-		p.Line(p.Title.Sprintf("Your jobs of the last %s, most core-hours lost first", figure.Counted(days, "day")))
-		t := jobsTable(p, jobs, shown(worstColumns))
-		legend := markPartial(t, jobs)
-		p.Table(t, "")
-		p.Line("")
-		if more {
-			p.Line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
+	case len(t.Rows) == 0:
+		if !opts.NoHeader {
+			p.Paragraph("", "", noJobsOf(opts.Which), nil)
 		}
-		p.Paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
-			"jobeff JOBID shows where a job's time went, jobeff explain JOBID what the rules say of it."+legend, nil)
+	default:
+		legend := mark(t, lines)
+		if opts.Title != "" && !opts.NoHeader {
+			p.Paragraph("", "", opts.Title, p.Title)
+		}
+		switch {
+		case opts.Columns != nil:
+			asked(p, chosen, t, opts.NoHeader)
+		case opts.NoHeader:
+			p.Rows(t)
+		default:
+			p.Table(t, "")
+		}
+		under(p, jobs, lines, all, chosen, legend, opts)
 	}
 	return p.To(w)
 }
 
-// jobsTable is a table of jobs.
-func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
-	t := block.Table{Rows: make([][]string, len(jobs))}
+// usual are the columns of a plain list. Where all jobs are of one user, people know whose.
+func usual(p *text.Page, lines []line, parsable2 bool) []Column {
+	all := listColumns
+	if parsable2 || p.Width >= wide {
+		all += wideColumns
+	}
+	chosen := shown(all)
+	if len(lines) > 0 && !parsable2 && !slices.ContainsFunc(lines, func(l line) bool { return l.User != lines[0].User }) {
+		chosen = slices.DeleteFunc(chosen, func(c Column) bool { return c.Name == "User" })
+	}
+	return chosen
+}
+
+// linesTable is a table of the lines of a list.
+func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
+	t := block.Table{Rows: make([][]string, len(lines))}
 	if p.Width < roomy {
 		t.Gap = " "
 	}
-	for _, c := range chosen {
+	for i := range chosen {
+		c := &chosen[i]
 		t.Heads = append(t.Heads, c.head)
+		if c.alike != nil {
+			var all []float64
+			for k := range lines {
+				if n, _ := lines[k].number(c); n != nil {
+					all = append(all, *n)
+				}
+			}
+			c.write = c.alike(all...)
+		}
 	}
-	for i := range jobs {
-		j := inert.Copy(&jobs[i], p.Unicode)
-		for _, c := range chosen {
-			t.Rows[i] = append(t.Rows[i], c.value(j))
+	for i := range lines {
+		for k := range chosen {
+			t.Rows[i] = append(t.Rows[i], p.Inert(lines[i].text(&chosen[k])))
+			if lines[i].isBad(&chosen[k]) {
+				t.Red(i, k)
+			}
 		}
 	}
 	return t
 }
 
-// markPartial puts a star after the efficiencies of jobs whose threads or GPUs were not measured.
-// It returns the legend of the star, "" without such jobs.
-func markPartial(t block.Table, jobs []job.Job) (legend string) {
-	for i := range jobs {
-		if jobs[i].Metrics == nil || !jobs[i].Threaded && jobs[i].GPUs == 0 {
-			continue
-		}
-		for k, head := range t.Heads {
-			if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) {
-				t.Rows[i][k] += "*"
-				legend = " *: of MPI on the host only; threads and GPUs are not measured."
+// jobsTable is a table of jobs, a line each.
+func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
+	lines := fold(jobs, true)
+	slices.Reverse(lines)
+	return linesTable(p, lines, chosen)
+}
+
+// marks stand after the efficiencies of jobs of which they do not tell all.
+var marks = []struct {
+	mark, legend string
+	is           func(*job.Job) bool
+}{
+	{"~", "~: so far, it runs.", (*job.Job).IsRunning},
+	{"!", "!: not all ranks were recorded.", func(j *job.Job) bool { return j.Metrics.Coverage < 1 }},
+	{"*", "*: of MPI on the host only; threads and GPUs are not measured.", func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 }},
+}
+
+// mark puts the marks into a table, and returns the legend of those that are there.
+func mark(t block.Table, lines []line) (legend string) {
+	for _, m := range marks {
+		is, seen := func(j job.Job) bool { return j.Metrics != nil && m.is(&j) }, false
+		for i := range lines {
+			if !slices.ContainsFunc(lines[i].counted(), is) {
+				continue
 			}
+			for k, head := range t.Heads {
+				if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) && t.Rows[i][k] != "-" && t.Rows[i][k] != differing {
+					t.Rows[i][k], seen = t.Rows[i][k]+m.mark, true
+				}
+			}
+		}
+		if seen {
+			legend += " " + m.legend
 		}
 	}
 	return legend
@@ -115,48 +172,44 @@ func noJobsOf(which string) string {
 	return "no jobs " + which + "that you may see in this time: is it written right? Else look further back with -S, as -S -30days"
 }
 
-// peopleList writes the list for people.
-func peopleList(p *text.Page, t block.Table, jobs []job.Job, opts ListOptions) {
-	legend := markPartial(t, jobs)
-	if len(t.Rows) == 0 {
-		if opts.NoHeader {
-			return
-		}
-		p.Paragraph("", "", noJobsOf(opts.Which), nil)
-		return
-	}
-	if opts.NoHeader {
-		p.Rows(t, "", t.Rows)
-	} else {
-		p.Table(t, "")
+// under writes what stands under a list of all lines for people.
+func under(p *text.Page, jobs []job.Job, lines []line, all int, chosen []Column, legend string, opts ListOptions) {
+	if left := all - len(lines); left > 0 && opts.Rest != "" {
+		p.Line(fmt.Sprintf("and %s more: %s lists them", figure.Count(left), opts.Rest))
+	} else if left > 0 {
+		p.Line(fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
 	}
 	if opts.More {
-		p.Line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
-	}
-	if !opts.NoHeader {
-		p.Line("")
-		if total := totalText(jobs); total != "" {
-			p.Paragraph("", "", total, nil)
+		how := "narrow -S and -E"
+		if opts.Tasks {
+			how += ", or raise --limit"
 		}
-		p.Paragraph("", "", "PE parallel efficiency = LB load balance x CommE communication efficiency; "+
-			"Cover: ranks recorded / ranks that ran; Lost: core-hours in which its cores did no computing for it; -: no data, jobeff JOBID says why."+legend, nil)
+		p.Line("there are older jobs that are not listed: " + how)
+	}
+	if opts.NoHeader {
+		return
+	}
+	if opts.Columns != nil {
+		legend = strings.TrimSpace(legend)
+	} else {
+		legend = "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
+			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why." + legend
+	}
+	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
+		legend = block.Joined(" ", legend, "An array is one line, with the medians of its tasks and the sums of core-hours; differ: its tasks ran several programs. "+
+			"jobeff ARRAY sums it up, --tasks lists them.")
+	}
+	for i, said := range block.Notes(totalText(jobs), legend) {
+		if i == 0 {
+			p.Line("")
+		}
+		p.Paragraph("", "", said, nil)
 	}
 }
 
-// totalText sums up the listed jobs. What was lost is a part of the core-hours of those whose
-// loss is known.
+// totalText sums up jobs. What was lost is a part of the core-hours of those whose loss is known.
 func totalText(jobs []job.Job) string {
-	var sum job.Hours
-	for i := range jobs {
-		used, lost := usedHours(&jobs[i]), jobs[i].LostCoreHours()
-		if used == nil {
-			continue
-		}
-		sum.Used += *used
-		if lost != nil {
-			sum.Judged, sum.Lost = sum.Judged+*used, sum.Lost+*lost
-		}
-	}
+	sum := policy.HoursOf(jobs)
 	if sum.Used == 0 {
 		return ""
 	}
@@ -167,39 +220,39 @@ func totalText(jobs []job.Job) string {
 	return fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
 }
 
-// sortKeys are what a list can be sorted by; nil stands for what is not known.
-var sortKeys = map[string]func(*job.Job) *float64{
-	"lost": (*job.Job).LostCoreHours, "corehours": usedHours, "cpueff": (*job.Job).CPUEfficiency, "memeff": (*job.Job).MemoryEfficiency,
-	"elapsed":   func(j *job.Job) *float64 { return some(j.Elapsed.Seconds()) },
-	"alloccpus": func(j *job.Job) *float64 { return some(float64(j.CPUs)) },
-	"nnodes":    func(j *job.Job) *float64 { return some(float64(j.Nodes)) },
-	"pe":        ofFigures(func(j *job.Job) float64 { return j.Metrics.Parallel }),
-	"lb":        ofFigures(func(j *job.Job) float64 { return j.Metrics.LoadBalance }),
-	"comme":     ofFigures(func(j *job.Job) float64 { return j.Metrics.Communication }),
-	"ranks":     ofFigures(func(j *job.Job) float64 { return float64(measure.RanksRan(j)) }),
-}
-
-func some(v float64) *float64 { return &v }
-
-func ofFigures(value func(*job.Job) float64) func(*job.Job) *float64 {
-	return func(j *job.Job) *float64 {
-		if j.Metrics == nil {
-			return nil
-		}
-		return some(value(j))
-	}
-}
-
-// Sort puts the jobs with the most of a field first, with "-" before the field those with the
-// least. Jobs of which it is not known come last.
-func Sort(jobs []job.Job, by string) error {
+// sortColumn is the number that a list is to be sorted by, and whether the least comes first; nil: it is none.
+func sortColumn(by string) (c *Column, least bool) {
 	name, least := strings.CutPrefix(strings.ToLower(by), "-")
-	key := sortKeys[cmp.Or(otherNames[name], name)]
-	if key == nil {
-		return fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(slices.Sorted(maps.Keys(sortKeys)), ", "))
+	if one, err := column(name); err == nil && one.number != nil {
+		c = &one
 	}
-	slices.SortStableFunc(jobs, func(a, b job.Job) int {
-		x, y := key(&a), key(&b)
+	return c, least
+}
+
+// CheckSort says whether a list can be sorted by a field: the most of it first, with "-" before it the least.
+func CheckSort(by string) error {
+	if c, _ := sortColumn(by); c != nil {
+		return nil
+	}
+	var all []string
+	for _, c := range columns {
+		if c.number != nil {
+			all = append(all, strings.ToLower(c.Name))
+		}
+	}
+	slices.Sort(all)
+	return fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
+}
+
+// sortLines sorts as CheckSort says. Lines of which the number is not known come last.
+func sortLines(lines []line, by string) {
+	c, least := sortColumn(by)
+	if c == nil {
+		return
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		x, _ := a.number(c)
+		y, _ := b.number(c)
 		switch {
 		case x == nil && y == nil:
 			return 0
@@ -212,17 +265,12 @@ func Sort(jobs []job.Job, by string) error {
 		}
 		return cmp.Compare(*y, *x)
 	})
-	return nil
 }
 
 // parsable writes the list for programs. A | inside a value would be a column.
 func parsable(p *text.Page, t block.Table, noHeader bool) {
 	if !noHeader {
-		heads := make([]string, len(t.Heads))
-		for i, h := range t.Heads {
-			heads[i] = block.Name(h)
-		}
-		p.Line(strings.Join(heads, "|"))
+		p.Line(strings.Join(t.Names(), "|"))
 	}
 	for _, row := range t.Rows {
 		for i := range row {

@@ -158,7 +158,7 @@ func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
-		if n := strings.Count(l, "|"); n != len(shown(listColumns))-1 {
+		if n := strings.Count(l, "|"); n != len(shown(listColumns+wideColumns))-1 {
 			t.Errorf("%d separators in %q", n, l)
 		}
 	}
@@ -198,7 +198,7 @@ func TestJSONViews(t *testing.T) {
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
 	made := document.Judge{}
-	if err := document.WriteServed(&out, map[string]any{"jobs": []any{made.Listed(fixtures()["bad"]), made.Listed(fixtures()["off"])}}); err != nil {
+	if err := document.WriteServed(&out, map[string]any{"jobs": []any{made.Listed(fixtures()["bad"], true), made.Listed(fixtures()["off"], true)}}); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }
@@ -315,8 +315,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%s stands for %s, which is no field", other, name)
 		}
 	}
-	shown(listColumns)
-	shown(worstColumns)
+	shown(listColumns + wideColumns)
 	for _, bad := range []string{"", "jobid,", "nosuch", "pe%", "pe%0", "pe%x", "pe%1001", "pe%-1001", "pe%20%3", "\x1b"} {
 		if _, err := ParseColumns(bad); err == nil {
 			t.Errorf("%q was taken", bad)
@@ -351,14 +350,5 @@ func TestEveryColumn(t *testing.T) {
 			}
 			golden(t, name+".txt", out.Bytes())
 		})
-	}
-}
-
-func TestWorst(t *testing.T) {
-	jobs := append(fixtureList(), *fixtures()["usage"])
-	eachView(t, "worst", func(w io.Writer, opts text.Options) error { return Worst(w, jobs, 7, true, opts) })
-	var out bytes.Buffer
-	if err := Worst(&out, nil, 7, false, text.Options{}); err != nil || !strings.Contains(out.String(), "-S -30days") {
-		t.Errorf("got %q, %v", out.String(), err)
 	}
 }

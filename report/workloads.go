@@ -39,7 +39,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	case len(t.Rows) == 0 && !opts.NoHeader:
 		p.Line("no workload ran in this time: look further back with -S, as -S -180days")
 	case opts.NoHeader:
-		p.Rows(t, "", t.Rows)
+		p.Rows(t)
 	default:
 		p.Table(t, "")
 		if opts.More {

@@ -60,6 +60,9 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if a.tasks != nil {
+		return report.Array(p.stdout, a.tasks, a.moreTasks, p.options())
+	}
 	source.Find(ctx, a.job, false)
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
@@ -80,9 +83,11 @@ func served(ctx context.Context, id string) (json.RawMessage, error) {
 // judgedJob is a job, the study of its workload and the verdicts of the site's rules. For a step,
 // which is no run of a workload, it has only the job.
 type judgedJob struct {
-	job      *job.Job
-	study    *workload.Study
-	verdicts []policy.Verdict
+	job       *job.Job
+	study     *workload.Study
+	verdicts  []policy.Verdict
+	tasks     []job.Job // of the array whose id was given; else nil
+	moreTasks bool
 }
 
 // judged asks for a job, its workload and the verdicts.
@@ -102,6 +107,7 @@ func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error
 	if a.job = found.Job; found.Step {
 		return a, nil
 	}
+	a.tasks, a.moreTasks = found.Tasks, found.MoreTasks
 	a.study = workload.NewStudy(found.Workload, found.Job, p.now(), curve.Settings{})
 	a.verdicts, err = document.ReadVerdicts(found.Verdicts)
 	return a, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type listFlags struct {
 	jobs                    string
 	start, end              string
 	format, sort            string
-	all                     bool
+	all, tasks              bool
 	noHeader, parsable2     bool
 	limit, offset           int
 }
@@ -54,10 +55,11 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
 	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
 	fs.StringVar(&l.sort, "sort", "", "most of `FIELD` first, as lost, pe, elapsed; -FIELD: least first")
+	fs.BoolVar(&l.tasks, "tasks", false, "a line for each task of an array, as with -P; else an array is one line")
 	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no column headings")
 	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values, separated by |, for scripts")
-	fs.IntVar(&l.limit, "limit", 0, "at most the `N` newest jobs")
-	fs.IntVar(&l.offset, "offset", 0, "skip the `N` newest jobs")
+	fs.IntVar(&l.limit, "limit", 0, "at most `N` lines, those of the newest jobs; of a sorted list the first ones")
+	fs.IntVar(&l.offset, "offset", 0, "skip so `MANY` of these lines")
 }
 
 // listFlagUsed tells whether an option of lists was given. One job without such an option
@@ -147,22 +149,15 @@ func withMe(users string) string {
 	return strings.Join(all, ",")
 }
 
-// shortStates are sacct's abbreviations.
-var shortStates = map[string]string{
-	"BF": "BOOT_FAIL", "CA": "CANCELLED", "CD": "COMPLETED", "DL": "DEADLINE", "F": "FAILED", "NF": "NODE_FAIL",
-	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED",
-	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
-}
-
 // fullStates are sacct's words for states or their abbreviations.
 func fullStates(list string) (string, error) {
 	if list == "" {
 		return "", nil
 	}
-	long := slices.Sorted(maps.Values(shortStates))
+	long := slices.Sorted(maps.Values(report.ShortStates))
 	all := strings.Split(strings.ToUpper(list), ",")
 	for i, s := range all {
-		all[i] = cmp.Or(shortStates[s], s)
+		all[i] = cmp.Or(report.ShortStates[s], s)
 		if !slices.Contains(long, all[i]) {
 			return "", cli.Usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
 		}
@@ -170,13 +165,23 @@ func fullStates(list string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
+// mostShown is how many lines a list has without --limit, worstShown how many that of jobeff alone has.
+const (
+	mostShown  = 1000
+	worstShown = 20
+)
+
+// mostFolded is how many jobs a list is made of whose arrays are one line each: as many as jobeffd answers at once.
+const mostFolded = 10_000
+
 // list shows the named or selected jobs, the newest last, as in sacct.
 func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, jobs string, asJSON bool) error {
 	q, err := l.query(p.now(), jobs, func(name string) bool { return cmd.Flags().Changed(name) })
 	if err != nil {
 		return err
 	}
-	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2, Sort: l.sort,
+		Tasks: l.tasks || strings.Contains(jobs, "_")}
 	if l.format != "" {
 		if asJSON {
 			return cli.Usagef("--format chooses columns, and --json has every field: leave one of them out")
@@ -185,66 +190,111 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 			return cli.Usage(err)
 		}
 	}
-	if err := report.Sort(nil, cmp.Or(l.sort, "lost")); err != nil {
-		return cli.Usage(err)
-	}
-	if l.sort != "" { // among all, not among the newest
-		q.Limit = 0
+	if l.sort != "" {
+		if err := report.CheckSort(l.sort); err != nil {
+			return cli.Usage(err)
+		}
 	}
 	q.Detail = report.Deep(opts.Columns)
-	none := fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
-	if asJSON {
-		documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
-		switch {
-		case err != nil:
-			return err
-		case jobs != "" && len(documents) == 0:
-			return none
-		}
-		slices.Reverse(documents)
-		return document.WriteServed(p.stdout, struct {
-			Jobs []json.RawMessage `json:"jobs"`
-			More bool              `json:"more"`
-		}{documents, more})
+	if asJSON && l.sort != "" {
+		return cli.Usagef("--sort orders lines, and the jobs of --json stand in the order of their start: leave one of them out")
 	}
-	found, more, err := ask(ctx, p.now(), q, l.parsable2 || l.format != "" || l.sort != "", listed)
+	if asJSON {
+		return p.documents(ctx, q, jobs)
+	}
+	if jobs == "" {
+		opts.Title = l.title(q)
+	}
+	return p.listed(ctx, q, l, jobs, opts)
+}
+
+// worst shows the caller's last jobs, most core-hours lost first.
+func (p *program) worst(ctx context.Context) error {
+	q := job.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays), Sort: "lost"}
+	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
+	return p.listed(ctx, q, l, "", report.ListOptions{Options: p.options(), Sort: l.sort, Title: l.title(q), Rest: "jobeff -S " + defaultStart})
+}
+
+// listed writes the jobs of a query for people, or those of --parsable2.
+func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs string, opts report.ListOptions) error {
+	all := l.parsable2 || l.format != "" || l.sort != ""
+	if fold := !opts.Tasks && !l.parsable2; fold || l.sort != "" { // the limit is one of lines, and of a sorted list
+		if opts.Most, opts.Skip = l.limit, l.offset; fold {
+			opts.Most = cmp.Or(l.limit, mostShown)
+		}
+		if q.Limit, q.Offset = 0, 0; fold {
+			q.Limit = mostFolded
+		}
+	}
+	found, more, err := ask(ctx, p.now(), q, all, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, bool, error) {
+		list, err := c.Jobs(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		return list.Jobs, list.More, nil
+	})
 	switch {
 	case err != nil:
 		return err
 	case jobs != "" && len(found) == 0:
-		return none
+		return noneOf(jobs)
 	}
 	slices.Reverse(found)
 	opts.More = more
-	if l.sort != "" {
-		if err := report.Sort(found, l.sort); err != nil {
-			return cli.Usage(err)
-		}
-		found = found[:min(len(found), cmp.Or(l.limit, len(found)))]
-	}
 	return report.List(p.stdout, found, opts)
 }
 
-// listed asks for a page of jobs.
-func listed(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, bool, error) {
-	list, err := c.Jobs(ctx, q)
-	if err != nil {
-		return nil, false, err
+// documents writes the JSON of the jobs of a query.
+func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) error {
+	documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
+	switch {
+	case err != nil:
+		return err
+	case jobs != "" && len(documents) == 0:
+		return noneOf(jobs)
 	}
-	return list.Jobs, list.More, nil
+	slices.Reverse(documents)
+	return document.WriteServed(p.stdout, struct {
+		Jobs []json.RawMessage `json:"jobs"`
+		More bool              `json:"more"`
+	}{documents, more})
 }
 
-// worstShown is how many jobs jobeff alone shows.
-const worstShown = 20
+func noneOf(jobs string) error {
+	return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
+}
 
-// worst shows the caller's last jobs, most core-hours lost first.
-func (p *program) worst(ctx context.Context) error {
-	start := p.now().AddDate(0, 0, -defaultDays)
-	found, more, err := ask(ctx, p.now(), job.JobQuery{User: myself(), Start: start, Limit: worstShown, Sort: "lost"}, false, listed)
-	if err != nil {
-		return err
+// title says over a list what it is of: whose jobs, since when, in which order.
+func (l *listFlags) title(q job.JobQuery) string {
+	whose := "Your jobs"
+	if l.user != "me" || q.User == "" {
+		whose = "Jobs"
+		if q.User == "" {
+			whose += " of all users that you may see"
+		}
 	}
-	return report.Worst(p.stdout, found, defaultDays, more, p.options())
+	if which := l.which(); which != "" {
+		whose += " " + strings.TrimSuffix(which, " ")
+	}
+	when := " since " + figure.Minute(q.Start)
+	if days, ok := strings.CutSuffix(strings.TrimPrefix(l.start, "-"), "days"); ok {
+		if n, err := strconv.Atoi(days); err == nil {
+			when = ", the last " + strings.TrimPrefix(figure.Counted(n, "day"), "1 ")
+		}
+	}
+	if !q.End.IsZero() {
+		when += ", begun before " + figure.Minute(q.End)
+	}
+	order := "the newest last"
+	switch by, least := strings.CutPrefix(l.sort, "-"); {
+	case l.sort == "lost":
+		order = "most core-hours lost first"
+	case least:
+		order = "least " + by + " first"
+	case by != "":
+		order = "most " + by + " first"
+	}
+	return whose + when + "; " + order
 }
 
 // ask asks the server for jobs. With all it fetches every page, for programs. Jobs that

@@ -49,8 +49,8 @@ func offerFields() (all []cobra.Completion) {
 }
 
 func offerStates() (all []cobra.Completion) {
-	for _, short := range slices.Sorted(maps.Keys(shortStates)) {
-		all = append(all, cobra.CompletionWithDesc(shortStates[short], short))
+	for _, short := range slices.Sorted(maps.Keys(report.ShortStates)) {
+		all = append(all, cobra.CompletionWithDesc(report.ShortStates[short], short))
 	}
 	return all
 }

@@ -46,6 +46,9 @@ func (p *program) report(ctx context.Context, id, file string) error {
 	if err != nil {
 		return err
 	}
+	if a.tasks != nil {
+		return p.save(file, func(w io.Writer) error { return report.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
+	}
 	source.Find(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, page.Links{}) })
 }

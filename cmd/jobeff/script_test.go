@@ -88,7 +88,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(stop)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "tasks": tasks, "as": as},
 	})
 }
 
@@ -107,8 +107,8 @@ func (f rulesFile) judge() document.Judge {
 	return document.Judge{Rules: rules}
 }
 
-func (f rulesFile) Job(found *job.JobAndWorkload) any { return f.judge().Job(found) }
-func (f rulesFile) Listed(j *job.Job) any             { return f.judge().Listed(j) }
+func (f rulesFile) Job(found *job.JobAndWorkload) any  { return f.judge().Job(found) }
+func (f rulesFile) Listed(j *job.Job, detail bool) any { return f.judge().Listed(j, detail) }
 func (f rulesFile) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
 	return f.judge().Verdicts(found)
 }
@@ -169,10 +169,10 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		State: "COMPLETED", ExitCode: "0:0", Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, NodeList: "n1"})
 }
 
-// tell adds what sacct would say of a job.
-func tell(ts *testscript.TestScript, line slurm.Job) {
+// tell adds what sacct would say of jobs.
+func tell(ts *testscript.TestScript, lines ...slurm.Job) {
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
+	_, err := db.(*store.Store).AddSlurm(context.Background(), lines)
 	ts.Check(err)
 	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
 }
@@ -207,17 +207,55 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 	tell(ts, line)
 }
 
+// tasks makes an array of which every third task runs another program than the others, and the second one
+// fails: tasks ARRAY UID TASKS. As in Slurm the last task has the array's number.
+func tasks(ts *testscript.TestScript, neg bool, args []string) {
+	var of [3]int
+	for i := range of {
+		var err error
+		of[i], err = strconv.Atoi(args[i])
+		ts.Check(err)
+	}
+	var lines []slurm.Job
+	for task := 1; task <= of[2]; task++ {
+		id, program, state, elapsed := of[0]+task%of[2], "/opt/solve", "COMPLETED", time.Duration(100+task)*time.Second
+		if task%3 == 0 {
+			program, elapsed = "/opt/prepare", elapsed/10
+		}
+		begin := time.Now().Add(-time.Hour).Truncate(time.Second)
+		values := []int{id, of[1], 0, 2, int(elapsed.Seconds()), int(elapsed.Seconds())}
+		r := runReport(func(i int) int { return values[i%len(values)] }, []string{strconv.Itoa(id), args[1], ""}, begin)
+		number := uint32(task)
+		r.ArrayJobID, r.ArrayTaskID, r.Executions[0].Executable, r.Executions[0].OMPThreads = uint32(of[0]), &number, program, 0
+		send(ts, r)
+		if task == 2 {
+			state = "FAILED"
+		}
+		lines = append(lines, slurm.Job{Cluster: "test", ID: fmt.Sprintf("%d_%d", of[0], task), RawID: uint32(id), ArrayJobID: uint32(of[0]), ArrayTaskID: &number, UID: uint32(of[1]), User: "u" + args[1],
+			State: state, ExitCode: "0:0", Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, NodeList: "n1", CPUs: 2, TRES: "cpu=2,mem=2G", Account: "chem", Partition: "main", Name: "sweep",
+			WithSteps: true, Usage: &job.Usage{TotalCPU: elapsed, Memory: 512 << 20, LargestTask: 256 << 20, Allocated: 2 << 30}})
+	}
+	tell(ts, lines...)
+}
+
 // sendRun posts the report of a job that ran on one node from begin on.
 func sendRun(ts *testscript.TestScript, n func(int) int, args []string, begin time.Time) {
+	send(ts, runReport(n, args, begin))
+}
+
+func runReport(n func(int) int, args []string, begin time.Time) *job.NodeReport {
 	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
-	r := job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: uint32(n(0)), Nonce: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
+	return &job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: uint32(n(0)), Nonce: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
 			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{job.EndingFinalized: ranks},
 			Classes: []job.Call{{Name: "collective", Count: uint64(1000 * ranks), Time: time.Duration(ranks)*elapsed - useful}},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: ranks, Useful: useful, UsefulMax: useful / time.Duration(ranks), MPI: time.Duration(ranks)*elapsed - useful,
 				ElapsedMax: elapsed, ElapsedSum: time.Duration(ranks) * elapsed, RankIDs: fmt.Sprintf("0-%d", ranks-1)}}}}}
-	body, err := json.Marshal(&r)
+}
+
+func send(ts *testscript.TestScript, r *job.NodeReport) {
+	body, err := json.Marshal(r)
 	ts.Check(err)
 	c := client.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
 	defer c.Close()

@@ -53,6 +53,9 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
 		Job: func(found *job.JobAndWorkload) ([]byte, error) {
+			if found.Tasks != nil {
+				return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, fromPage) })
+			}
 			study, verdicts := by.Judge(found)
 			return written(func(w io.Writer) error { return views.JobHTML(w, found.Job, study, verdicts, fromPage) })
 		},

@@ -269,6 +269,9 @@ type Job struct {
 	TimeLimit time.Duration `json:"time_limit_ns,omitzero"` // from sacct; 0: none, or not known; not in a list
 	// Array is what is known of its array's tasks; nil: it is none of an array, or in a list.
 	Array *Array `json:"array,omitempty"`
+	// Program is the path of the one that took most core time, of a task of an array in a list for jobeff's own
+	// commands; "": it left no record of one.
+	Program string `json:"program,omitempty"`
 
 	Start   time.Time     `json:"start,omitzero"`
 	End     time.Time     `json:"end,omitzero"`

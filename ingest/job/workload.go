@@ -235,6 +235,10 @@ type JobAndWorkload struct {
 	Step     bool            `json:"step,omitempty"`     // it is a step of a job: no run of a workload, and not judged
 	Workload *Workload       `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
 	Verdicts json.RawMessage `json:"verdicts,omitempty"` // a list of policy.Verdict
+	// Tasks are all attempts of an array's tasks, as in a list, where its id was asked for; else nil. MoreTasks:
+	// only the first of them.
+	Tasks     []Job `json:"tasks,omitempty"`
+	MoreTasks bool  `json:"more_tasks,omitempty"`
 }
 
 // runSections bounds Run.Sections; the shorter sections are added up.

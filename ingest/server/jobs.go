@@ -79,6 +79,11 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 		if err = s.store.AddAlike(r.Context(), v, found.Job); err != nil {
 			return nil, refuse(err)
 		}
+		if run == 0 {
+			if err = s.store.AddTasks(r.Context(), v, ref, found); err != nil {
+				return nil, refuse(err)
+			}
+		}
 	}
 	found.Job.Complete = found.Job.IsComplete(time.Now(), s.grace)
 	return found, nil
@@ -94,7 +99,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 		return refuse(err)
 	}
 	return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("job %s was not found", ref),
-		Hint: "jobeff shows your own jobs and those that Slurm lets you see, a few seconds after their end; `jobeff -S -90days` lists yours"}
+		Hint: "jobeff shows your own jobs and those that Slurm lets you see, once they have begun (`squeue` lists those that wait); `jobeff -S -90days` lists yours"}
 }
 
 // getJobs answers a list of jobs.
@@ -118,7 +123,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		if q.Stored {
 			return l.add(j)
 		}
-		return l.add(s.documents.Listed(j))
+		return l.add(s.documents.Listed(j, q.Detail))
 	})
 	q.Offset += len(l.items)
 	s.endList(w, r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)

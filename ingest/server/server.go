@@ -253,7 +253,7 @@ type Options struct {
 // flow, knows its form, and the rules by which a job is judged.
 type Documents interface {
 	Job(*job.JobAndWorkload) any                  // with verdicts
-	Listed(*job.Job) any                          // without
+	Listed(j *job.Job, detail bool) any           // without; detail: its executions were read
 	Verdicts(*job.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
 }
 

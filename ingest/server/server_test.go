@@ -108,7 +108,7 @@ func (r request) do() response {
 type plain struct{}
 
 func (plain) Job(found *job.JobAndWorkload) any            { return found }
-func (plain) Listed(j *job.Job) any                        { return j }
+func (plain) Listed(j *job.Job, _ bool) any                { return j }
 func (plain) Verdicts(*job.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
 
 // textOf is the JSON that a node would send.

@@ -44,6 +44,11 @@ func (s *Store) EachJob(ctx context.Context, v Viewer, q job.JobQuery, uids []ui
 	if err != nil {
 		return false, err
 	}
+	if q.Stored {
+		if err := s.addPrograms(ctx, rows); err != nil {
+			return false, fmt.Errorf("store: list: %w", unavailable(err))
+		}
+	}
 	for i, r := range rows[:min(limit, len(rows))] {
 		rows[i] = nil
 		if err := s.listedJob(ctx, q, r); err != nil {

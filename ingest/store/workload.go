@@ -20,11 +20,11 @@ var ErrNoWorkload = errors.New("store: no such workload")
 // AmbiguousError says that a name fits several workloads.
 type AmbiguousError struct {
 	Name string   // as given
-	Some []string // names with their keys; perhaps not all
+	Some []string // names with their keys, whose they are and in what they differ; perhaps not all
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
+	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, "; "))
 }
 
 // How many runs make a curve: the newest of each core count. From 50 runs the median time is
@@ -159,13 +159,13 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 		if i == 0 && !v.All { // it is of whom it is, and workload reads no run that the viewer may not see
 			query, args = fmt.Sprintf(n.query, ""), n.args(name)
 		}
-		some := &AmbiguousError{Name: name}
-		found := map[string]bool{}
+		var found []string
 		err := s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
 			var called string
 			err := rows.Scan(&key, &called)
-			found[key] = true
-			some.Some = append(some.Some, fmt.Sprintf("%s (%s)", called, key))
+			if !slices.Contains(found, key) {
+				found = append(found, key)
+			}
 			return err
 		})
 		switch {
@@ -174,10 +174,41 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 		case len(found) == 1:
 			return key, nil
 		case len(found) > 1:
-			return "", some
+			return "", s.ambiguous(ctx, v, name, found)
 		}
 	}
 	return "", ErrNoWorkload
+}
+
+// ambiguous says whose the workloads of these keys are, and what tells them apart.
+func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []string) error {
+	all := make([]job.WorkloadSummary, len(keys))
+	of := map[string]map[string]bool{"user": {}, "program": {}, "build": {}}
+	for i := range all {
+		all[i].Key = keys[i]
+		if err := s.summarize(ctx, v, &all[i], false); err != nil {
+			return err
+		}
+		of["user"][all[i].Newest.User], of["program"][all[i].Newest.Executable], of["build"][all[i].Newest.BuildID] = true, true, true
+	}
+	several := &AmbiguousError{Name: name}
+	for i := range all {
+		r := &all[i].Newest
+		told := fmt.Sprintf("%s (%s)", all[i].Name, all[i].Key)
+		if len(of["user"]) > 1 {
+			told += " of " + r.User
+		}
+		switch {
+		case len(of["program"]) > 1:
+			told += ", " + r.Executable
+		case len(of["build"]) > 1:
+			told += ", build " + r.BuildID[:min(8, len(r.BuildID))]
+		case len(of["user"]) == 1:
+			told += ", other arguments or input"
+		}
+		several.Some = append(several.Some, told+fmt.Sprintf(", last run job %s of %s", r.DisplayID, r.Start.UTC().Format(time.DateOnly)))
+	}
+	return several
 }
 
 // eachRow calls do for every row of a query.

@@ -23,6 +23,7 @@ type Line struct {
 	// What was added to the largest run, as fractions of it.
 	MemoryReserve, TimeReserve float64
 	Like                       job.Ran // the job that it is for
+	Array                      bool    // Like is an array, with the time of all its tasks
 }
 
 const (
@@ -59,12 +60,36 @@ func LineOf(all []job.Ran, like *job.Ran) *Line {
 			runs = append(runs, r)
 		}
 	}
-	if l.Why = l.ended(runs); l.Why == "" {
-		runs = slices.DeleteFunc(runs, func(r job.Ran) bool { return r.State != "COMPLETED" })
-		l.Why = l.fill(l.part(runs))
+	if l.Why = ended(runs[max(0, len(runs)-manyRuns):]); l.Why == "" {
+		l.Why = l.fill(l.part(slices.DeleteFunc(runs, notCompleted)))
 	}
 	return l
 }
+
+// LineOfArray is the line for an array like this one: it fits each of its tasks, also where these did
+// different work.
+func LineOfArray(id string, tasks []job.Ran) *Line {
+	tasks = slices.SortedStableFunc(slices.Values(tasks), func(a, b job.Ran) int { return a.Start.Compare(b.Start) })
+	done := slices.DeleteFunc(slices.Clone(tasks), notCompleted)
+	if len(done) == 0 {
+		return &Line{Why: "no task of it was completed"}
+	}
+	l := &Line{Like: done[len(done)-1], Array: true}
+	l.Nodes = l.Like.Nodes
+	if l.Why = ended(tasks); l.Why == "" && slices.ContainsFunc(done, func(r job.Ran) bool { return !l.sameShape(&r) }) {
+		l.Why = "its tasks had different numbers of nodes, CPUs or ranks"
+	}
+	if l.Why == "" {
+		l.Why = l.fill(done)
+	}
+	l.Like.ID, l.Like.Elapsed = id, 0
+	for _, r := range done {
+		l.Like.Elapsed += r.Elapsed
+	}
+	return l
+}
+
+func notCompleted(r job.Ran) bool { return r.State != "COMPLETED" }
 
 // sameShape says whether a job's memory and time tell of those of the line's job. One core is one core, of
 // however many.
@@ -78,9 +103,9 @@ func isOneCore(r *job.Ran) bool {
 	return r.Ranks <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
 }
 
-// ended says which of the newest jobs keep the others from telling what is enough.
-func (l *Line) ended(runs []job.Ran) string {
-	for _, r := range runs[max(0, len(runs)-manyRuns):] {
+// ended says which of the jobs keep the others from telling what is enough.
+func ended(runs []job.Ran) string {
+	for _, r := range runs {
 		switch {
 		case r.State == "OUT_OF_MEMORY":
 			return fmt.Sprintf("job %s ran out of memory: what it needed is not known", r.ID)

@@ -131,7 +131,7 @@ type Branch struct {
 
 // Table is rows under heads. A head that starts with "<" stands over texts, aligned left; the
 // others stand over numbers, aligned right. Where a terminal has too little room, the longest
-// column of texts is cut. Columns with "<!" are cut last.
+// column of texts is cut. Columns with "<!" are cut last, those with "<=" never.
 type Table struct {
 	Caption string // on a page; "" means its part's heading
 	Heads   []string
@@ -140,6 +140,26 @@ type Table struct {
 	// Bars are what a page draws beside the values of a column: a share from 0 to 1 for
 	// each row.
 	Bars map[int][]float64
+	red  map[[2]int]bool // see Red
+}
+
+// Red marks a cell as bad news: where there are colours, it is red.
+func (t *Table) Red(row, column int) {
+	if t.red == nil {
+		t.red = map[[2]int]bool{}
+	}
+	t.red[[2]int{row, column}] = true
+}
+
+// IsRed says whether a cell is marked so.
+func (t *Table) IsRed(row, column int) bool { return t.red[[2]int{row, column}] }
+
+// Names are the heads without their marks.
+func (t *Table) Names() (all []string) {
+	for _, h := range t.Heads {
+		all = append(all, Name(h))
+	}
+	return all
 }
 
 // Bar notes the share of the next row in column c.
@@ -151,7 +171,7 @@ func (t *Table) Bar(c int, share float64) {
 }
 
 // Name is a head without its marks.
-func Name(head string) string { return strings.TrimLeft(head, "<!") }
+func Name(head string) string { return strings.TrimLeft(head, "<!=") }
 
 // Notes are the texts that are not empty.
 func Notes(all ...string) []string {

@@ -65,6 +65,7 @@ type Job struct {
 	Cause      *string        `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string        `json:"cause_text"`
 	Line       *Line          `json:"line"`     // null in a list and for a step
+	Array      *Array         `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
 	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
 	Flags      []string       `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
@@ -282,11 +283,20 @@ func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdi
 // Job is the Job of a job with its verdicts.
 func (d Judge) Job(found *job.JobAndWorkload) any {
 	study, verdicts := d.Judge(found)
-	return whole(found.Job, study, verdicts)
+	one := whole(found.Job, study, verdicts)
+	one.Array = arrayOf(found)
+	return one
 }
 
-// Listed is the Job of a job in a list.
-func (d Judge) Listed(j *job.Job) any { return document(j) }
+// Listed is the Job of a job in a list, which is read without its steps, and without detail also without
+// its executions: null stands for what was not read.
+func (d Judge) Listed(j *job.Job, detail bool) any {
+	one := document(j)
+	if one.Steps = nil; !detail {
+		one.Endings, one.Executions, one.Calls, one.Classes, one.Sections = nil, nil, nil, nil, nil
+	}
+	return one
+}
 
 // Verdicts are those on a job, as ReadVerdicts reads them.
 func (d Judge) Verdicts(found *job.JobAndWorkload) ([]byte, error) {

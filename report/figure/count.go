@@ -30,20 +30,40 @@ func Cores(n float64) string {
 	return grouped(fixed(n, 0))
 }
 
+// prefixes are the binary ones.
+var prefixes = []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
+
 // Bytes writes a number of bytes with binary prefixes, one digit behind the point below
 // 100: "1.5 KiB", "256 GiB", "1,023 B".
 func Bytes(n uint64) string {
-	v, prefix := float64(n), ""
-	for _, next := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {
-		if math.Round(v) < 1024 {
-			break
+	v, i := float64(n), 0
+	for ; math.Round(v) >= 1024 && i < len(prefixes)-1; i++ {
+		v /= 1024
+	}
+	return bytesIn(v, i)
+}
+
+func bytesIn(v float64, prefix int) string {
+	if prefix == 0 || v >= 99.95 {
+		return grouped(fixed(v, 0)) + " " + prefixes[prefix] + "B"
+	}
+	return fixed(v, 1) + " " + prefixes[prefix] + "B"
+}
+
+// BytesAlike is how the sizes of a column are written: as Bytes does, but all with one prefix, that of
+// the least.
+func BytesAlike(all ...float64) func(float64) string {
+	least := math.Inf(1)
+	for _, v := range all {
+		if v > 0 {
+			least = min(least, v)
 		}
-		v, prefix = v/1024, next
 	}
-	if prefix == "" || v >= 99.95 {
-		return grouped(fixed(v, 0)) + " " + prefix + "B"
+	unit, i := 1.0, 0
+	for ; math.Round(least/unit) >= 1024 && i < len(prefixes)-1 && !math.IsInf(least, 1); i++ {
+		unit *= 1024
 	}
-	return fixed(v, 1) + " " + prefix + "B"
+	return func(v float64) string { return bytesIn(v/unit, i) }
 }
 
 // Bare takes the commas out of a figure, for a program that reads it.

@@ -57,6 +57,16 @@ type TreeLine struct {
 	Meaning string // the question that it answers
 }
 
+// Array is what the template of an array's page reads, likewise.
+type Array struct {
+	Frame
+	ID, Name string
+	Verdict  block.Headline
+	Advice   []block.Fact // the line that runs failed tasks again, and the one that would have fitted all
+	Facts    []block.Fact
+	Parts    []Part // how the figures of its tasks are spread, and the worst of them
+}
+
 // Workload is what the template of a workload's page reads: texts for people,
 // inert already.
 type Workload struct {

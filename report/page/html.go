@@ -77,7 +77,7 @@ func NewFrame(title string, links Links) Frame {
 // use: most calls of jobeff write none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
-	for _, name := range []string{"job", "jobs", "workload", "compare"} {
+	for _, name := range []string{"array", "job", "jobs", "workload", "compare"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/policy/workload"
 )
 
@@ -63,6 +64,24 @@ func Line(l *workload.Line, name string) string {
 		line += " --job-name=" + word
 	}
 	return line + " YOUR-SCRIPT"
+}
+
+// mostTasks is how long a list of an array's tasks may be, bytes.
+const mostTasks = 200
+
+// Tasks runs tasks of an array again; "" where there are too many to write down.
+func Tasks(tasks []job.Job) string {
+	var numbers []int
+	for i := range tasks {
+		if t := tasks[i].ArrayTaskID; t != nil {
+			numbers = append(numbers, int(*t))
+		}
+	}
+	list := job.FormatRanges(numbers)
+	if list == "" || len(list) > mostTasks {
+		return ""
+	}
+	return "sbatch --array=" + list + " YOUR-SCRIPT"
 }
 
 // quoted is a text as a shell takes it for one word that means itself; "" where it holds control characters,

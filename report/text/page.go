@@ -208,21 +208,23 @@ const shortestCut = 6
 
 // Table writes t with an indent.
 func (p *Page) Table(t block.Table, indent string) {
-	heads := make([]string, len(t.Heads))
-	for i, h := range t.Heads {
-		heads[i] = block.Name(h)
-	}
-	p.Rows(t, indent, append([][]string{heads}, t.Rows...))
+	p.rows(t, indent, t.Names())
 }
 
-// Rows writes rows in t's columns.
-func (p *Page) Rows(t block.Table, indent string, rows [][]string) {
-	gap := t.Gap
+// Rows writes t without its heads.
+func (p *Page) Rows(t block.Table) { p.rows(t, "", nil) }
+
+// rows writes a table, below its heads unless these are nil.
+func (p *Page) rows(t block.Table, indent string, heads []string) {
+	gap, rows, first := t.Gap, t.Rows, 0 // of the rows that are t's
 	if gap == "" {
 		gap = "  "
 	}
+	if heads != nil {
+		rows, first = append([][]string{heads}, rows...), 1
+	}
 	widths := fit(t.Heads, rows, p.Width-Width(indent)-len(gap)*(len(t.Heads)-1))
-	for _, row := range rows {
+	for k, row := range rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
 			align := text.AlignRight
@@ -230,6 +232,9 @@ func (p *Page) Rows(t block.Table, indent string, rows [][]string) {
 				align = text.AlignLeft
 			}
 			cells[i] = align.Apply(text.Snip(c, widths[i], p.Ellipsis()), widths[i])
+			if t.IsRed(k-first, i) {
+				cells[i] = p.Bad.Sprint(cells[i])
+			}
 		}
 		p.Line(indent + strings.Join(cells, gap))
 	}
@@ -264,7 +269,7 @@ func fit(heads []string, rows [][]string, n int) []int {
 func longest(heads []string, widths []int, firm bool) int {
 	at := -1
 	for i, h := range heads {
-		if h[0] != '<' || strings.HasPrefix(h, "<!") != firm || widths[i] <= shortestCut {
+		if h[0] != '<' || strings.HasPrefix(h, "<=") || strings.HasPrefix(h, "<!") != firm || widths[i] <= shortestCut {
 			continue
 		}
 		if at < 0 || widths[i] > widths[at] {

@@ -31,17 +31,43 @@ func Wrap(s string, n int, cut bool) []string {
 	return append(lines, line)
 }
 
+// commands are those of jobeff that texts name, with how many words behind each are its own.
+var commands = map[string]int{"compare": 2, "digest": 2, "explain": 1, "live": 1, "mute": 1, "report": 1, "unmute": 1, "where": 1, "workload": 1}
+
 // words splits a text where a line may break. "5 %" is one word: a terminal and a plain mail
-// have no blank that prevents a break.
+// have no blank that prevents a break. So is a command, which is there to be copied.
 func words(s string) (all []string) {
-	for _, word := range strings.Fields(s) {
+	fields := strings.Fields(s)
+	for i := 0; i < len(fields); i++ {
+		word := fields[i]
 		if n := len(all); n > 0 && strings.HasPrefix(word, "%") {
 			all[n-1] += " " + word
 			continue
 		}
+		if strings.TrimLeft(word, "(`") == "jobeff" {
+			own := command(fields[i+1:])
+			word = strings.Join(fields[i:i+1+own], " ")
+			i += own
+		}
 		all = append(all, word)
 	}
 	return all
+}
+
+// command is how many of the words behind jobeff are its own.
+func command(words []string) (n int) {
+	if len(words) == 0 {
+		return 0
+	}
+	if own, is := commands[words[0]]; is {
+		return min(1+own, len(words))
+	}
+	if words[0][0] < '0' || words[0][0] > '9' {
+		return 0
+	}
+	for n = 1; n < len(words) && strings.HasPrefix(words[n], "--"); n++ {
+	}
+	return n
 }
 
 // Width is how many columns s takes on a terminal.

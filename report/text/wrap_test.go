@@ -19,6 +19,8 @@ func TestWrap(t *testing.T) {
 		{"% 5", 80, true, []string{"% 5"}},
 		{"abcdefgh i", 3, true, []string{"abc", "def", "gh", "i"}},
 		{"see https://pop-coe.eu/node/69 now", 8, false, []string{"see", "https://pop-coe.eu/node/69", "now"}},
+		{"see jobeff workload melt now", 20, true, []string{"see", "jobeff workload melt", "now"}},
+		{"see (jobeff 8_3 --tasks) or jobeff", 21, true, []string{"see", "(jobeff 8_3 --tasks)", "or jobeff"}},
 		{"", 5, true, []string{""}},
 	} {
 		if got := Wrap(c.s, c.n, c.cut); !slices.Equal(got, c.want) {

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"jobeff/ingest/job"
+)
+
+// mostTasks is how many attempts of an array's tasks are summed up.
+const mostTasks = maxLimit
+
+const ofArrayOf = "r.cluster = ? AND r.array_job_id > 0 AND r.array_job_id = ?"
+
+// AddTasks adds to what was found of an array's id the array's tasks that the viewer may see, as a list has
+// them, those with the lowest numbers first. It adds none where there is one alone.
+func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *job.JobAndWorkload) error {
+	of := found.Job
+	if ref.ArrayTask != nil || ref.HetOffset != nil || ref.Step != "" || of.ArrayJobID == 0 || of.ArrayJobID != ref.ID {
+		return nil
+	}
+	rows, err := s.attempts(ctx, v, selection{ofArrayOf, []any{of.Cluster, ref.ID}, "r.array_task_id, r.start_us, r.attempt"}, mostTasks+1)
+	if err == nil {
+		found.MoreTasks = len(rows) > mostTasks
+		rows = rows[:min(mostTasks, len(rows))]
+		err = s.addPrograms(ctx, rows)
+	}
+	if err != nil {
+		return fmt.Errorf("store: tasks of %s: %w", ref, unavailable(err))
+	}
+	for _, r := range rows {
+		if r.job.UID != of.UID || r.job.Unconfirmed && !of.Unconfirmed { // a node could make up a task
+			continue
+		}
+		if err := s.listedJob(ctx, job.JobQuery{}, r); err != nil {
+			return fmt.Errorf("store: tasks of %s: %w", ref, unavailable(err))
+		}
+		found.Tasks = append(found.Tasks, r.job)
+	}
+	if len(found.Tasks) == 1 {
+		found.Tasks = nil
+	}
+	return nil
+}
+
+const programsOfArray = `SELECT x.job_id, x.attempt, x.executable, COALESCE(x.thread_span_s, x.ranks * x.elapsed_s, 0)
+	FROM attempts r JOIN executions x ON x.cluster = r.cluster AND x.job_id = r.job_id AND x.attempt = r.attempt WHERE ` + ofArrayOf
+
+// addPrograms fills in which program took most core time in each row of a task of an array.
+func (s *Store) addPrograms(ctx context.Context, rows []*attemptRow) error {
+	type array struct {
+		cluster string
+		id      uint32
+	}
+	all := map[array]map[attemptKey]*attemptRow{}
+	for _, r := range rows {
+		if of := (array{r.cluster, r.job.ArrayJobID}); of.id > 0 {
+			if all[of] == nil {
+				all[of] = map[attemptKey]*attemptRow{}
+			}
+			all[of][r.attemptKey] = r
+		}
+	}
+	most := map[attemptKey]float64{}
+	for of, tasks := range all {
+		err := s.eachRow(ctx, programsOfArray, []any{of.cluster, of.id}, func(row *sql.Rows) error {
+			k, program, took := attemptKey{cluster: of.cluster}, "", 0.0
+			err := row.Scan(&k.jobID, &k.attempt, &program, &took)
+			if r := tasks[k]; r != nil && (r.job.Program == "" || took > most[k]) {
+				r.job.Program, most[k] = program, took
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

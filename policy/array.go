@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/workload"
+)
+
+// Array is what the tasks of an array say together, each by its last attempt.
+type Array struct {
+	ID         string // 123
+	Tasks      int
+	States     []Counted      // most tasks first
+	Flags      []Counted      // rules that flag tasks, likewise
+	Parts      []ArrayPart    // one for each program that tasks ran which ended, likewise
+	Hours      job.Hours      // of all attempts
+	Worst      []job.Job      // at most three: those that lost most core-hours, or left most idle
+	Idle       bool           // of none is it known what it lost: Worst are by the CPU time that Slurm counted
+	Again      []job.Job      // those that ended and were not completed
+	Begun, End time.Time      // zero: not known; some run
+	Line       *workload.Line // that fits all of them
+}
+
+// Counted is how many tasks have something.
+type Counted struct {
+	Name  string
+	Tasks int
+}
+
+// ArrayPart is what tasks of one program that ended say together.
+type ArrayPart struct {
+	Program string // its path; "": they left no record of one
+	Tasks   int
+	// The figures are those of tasks that were completed; where there are none, of all.
+	Of        int
+	Completed bool
+	// Fractions, bytes and s.
+	Efficiency, CPU, Memory, Time Spread
+	Threaded                      bool // threads or GPUs of some were not measured
+}
+
+// Spread is how a figure differs from task to task.
+type Spread struct {
+	Tasks                     int // of which it is known; 0: of none
+	Least, Median, Mean, Most float64
+}
+
+// worstTasks is how many tasks are named.
+const worstTasks = 3
+
+// ArrayOf sums up the attempts of an array's tasks; nil for none.
+func ArrayOf(attempts []job.Job) *Array {
+	if len(attempts) == 0 {
+		return nil
+	}
+	a := &Array{Hours: HoursOf(attempts)}
+	a.ID = job.JobRef{ID: attempts[0].ArrayJobID}.String()
+	tasks := lastAttempts(attempts)
+	a.Tasks = len(tasks)
+	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]*job.Job{}, false
+	for i := range tasks {
+		j := &tasks[i]
+		states[StateWord(j)]++
+		for _, f := range j.Flags {
+			flags[f]++
+		}
+		if !j.End.IsZero() {
+			programs[j.Program] = append(programs[j.Program], j)
+		}
+		a.Begun, a.End, runs = job.FirstTime(a.Begun, j.Start), job.LastTime(a.End, j.End), runs || j.End.IsZero()
+		if !j.End.IsZero() && j.State != "" && StateWord(j) != completed {
+			a.Again = append(a.Again, *j)
+		}
+	}
+	if runs {
+		a.End = time.Time{}
+	}
+	a.States, a.Flags = countedOf(states), countedOf(flags)
+	for program, of := range programs {
+		a.Parts = append(a.Parts, partOf(program, of))
+	}
+	slices.SortFunc(a.Parts, func(x, y ArrayPart) int {
+		return cmp.Or(cmp.Compare(y.Tasks, x.Tasks), cmp.Compare(x.Program, y.Program))
+	})
+	a.worst(tasks)
+	a.Line = lineOfTasks(a.ID, tasks)
+	return a
+}
+
+const completed = "COMPLETED"
+
+// StateWord is a job's state in one word, "not known" where Slurm has not said it.
+func StateWord(j *job.Job) string {
+	word, _, _ := strings.Cut(j.State, " ")
+	return cmp.Or(word, "not known")
+}
+
+// lastAttempts are the last attempts of tasks, by their number.
+func lastAttempts(attempts []job.Job) (tasks []job.Job) {
+	at := map[uint32]int{}
+	for _, j := range attempts {
+		number := uint32(0)
+		if j.ArrayTaskID != nil {
+			number = *j.ArrayTaskID
+		}
+		if i, seen := at[number]; !seen {
+			at[number], tasks = len(tasks), append(tasks, j)
+		} else if j.Start.After(tasks[i].Start) {
+			tasks[i] = j
+		}
+	}
+	slices.SortStableFunc(tasks, func(a, b job.Job) int { return cmp.Compare(taskNumber(&a), taskNumber(&b)) })
+	return tasks
+}
+
+func taskNumber(j *job.Job) int64 {
+	if j.ArrayTaskID == nil {
+		return -1
+	}
+	return int64(*j.ArrayTaskID)
+}
+
+func countedOf(sums map[string]int) (all []Counted) {
+	for name, n := range sums {
+		all = append(all, Counted{name, n})
+	}
+	slices.SortFunc(all, func(a, b Counted) int { return cmp.Or(cmp.Compare(b.Tasks, a.Tasks), cmp.Compare(a.Name, b.Name)) })
+	return all
+}
+
+// partOf sums up the tasks of one program.
+func partOf(program string, tasks []*job.Job) ArrayPart {
+	p := ArrayPart{Program: program, Tasks: len(tasks)}
+	done := slices.DeleteFunc(slices.Clone(tasks), func(j *job.Job) bool { return StateWord(j) != completed })
+	if p.Completed = len(done) > 0; !p.Completed {
+		done = tasks
+	}
+	p.Of = len(done)
+	p.Threaded = slices.ContainsFunc(done, func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 })
+	p.Efficiency = spreadOf(done, func(j *job.Job) *float64 {
+		if j.Metrics == nil || !j.AsOf.IsZero() {
+			return nil
+		}
+		return &j.Metrics.Parallel
+	})
+	p.CPU = spreadOf(done, (*job.Job).CPUEfficiency)
+	p.Memory = spreadOf(done, func(j *job.Job) *float64 {
+		need := j.NeededMemory()
+		if need == nil || need.Needed() <= 0 {
+			return nil
+		}
+		bytes := float64(need.Needed())
+		return &bytes
+	})
+	p.Time = spreadOf(done, func(j *job.Job) *float64 {
+		s := j.Elapsed.Seconds()
+		return &s
+	})
+	return p
+}
+
+func spreadOf(tasks []*job.Job, value func(*job.Job) *float64) (s Spread) {
+	var all []float64
+	for _, j := range tasks {
+		if v := value(j); v != nil {
+			all, s.Mean = append(all, *v), s.Mean+*v
+		}
+	}
+	if s.Tasks = len(all); s.Tasks == 0 {
+		return s
+	}
+	slices.Sort(all)
+	s.Mean /= float64(s.Tasks)
+	s.Least, s.Most, s.Median = all[0], all[s.Tasks-1], Median(all)
+	return s
+}
+
+// Median is that of numbers that ascend.
+func Median(ascending []float64) float64 {
+	n := len(ascending)
+	return (ascending[(n-1)/2] + ascending[n/2]) / 2
+}
+
+// worst names the tasks that lost most.
+func (a *Array) worst(tasks []job.Job) {
+	by := (*job.Job).LostCoreHours
+	if a.Idle = a.Hours.Judged == 0; a.Idle {
+		by = IdleCoreHours
+	}
+	all := slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { lost := by(&j); return lost == nil || *lost <= 0 })
+	slices.SortStableFunc(all, func(x, y job.Job) int { return cmp.Compare(*by(&y), *by(&x)) })
+	a.Worst = all[:min(worstTasks, len(all))]
+}
+
+// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known.
+func IdleCoreHours(j *job.Job) *float64 {
+	if j.End.IsZero() || j.CPUEfficiency() == nil {
+		return nil
+	}
+	idle := max(0, float64(j.CPUs)*j.Elapsed.Hours()-j.Usage.TotalCPU.Hours())
+	return &idle
+}
+
+// UsedCoreHours are AllocCPUS x Elapsed; nil: not known.
+func UsedCoreHours(j *job.Job) *float64 {
+	if j.CPUs <= 0 || j.Elapsed <= 0 {
+		return nil
+	}
+	used := float64(j.CPUs) * j.Elapsed.Hours()
+	return &used
+}
+
+// HoursOf sums up the core-hours of jobs. What was lost is a part of those of which it is known.
+func HoursOf(jobs []job.Job) (sum job.Hours) {
+	for i := range jobs {
+		j := &jobs[i]
+		sum.Jobs++
+		if j.Metrics != nil {
+			sum.Measured++
+		}
+		used, lost := UsedCoreHours(j), j.LostCoreHours()
+		if used == nil {
+			continue
+		}
+		sum.Used += *used
+		if lost != nil {
+			sum.Judged, sum.Lost = sum.Judged+*used, sum.Lost+*lost
+		}
+	}
+	return sum
+}
+
+// lineOfTasks is the line that fits each task.
+func lineOfTasks(id string, tasks []job.Job) *workload.Line {
+	var all []job.Ran
+	for i := range tasks {
+		if !tasks[i].End.IsZero() {
+			all = append(all, job.RanOf(&tasks[i]))
+		}
+	}
+	return workload.LineOfArray(id, all)
+}

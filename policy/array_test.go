@@ -1,0 +1,87 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+)
+
+// task is a task of array 8 that took so many seconds and needed so many MiB.
+func task(number uint32, program, state string, seconds, mib int) job.Job {
+	start := began.Add(time.Duration(number) * time.Minute)
+	j := job.Job{Cluster: "test", JobID: 100 + number, Attempt: 1, ArrayJobID: 8, ArrayTaskID: &number, UID: 1000, Submit: began, Start: start, End: start.Add(time.Duration(seconds) * time.Second),
+		Elapsed: time.Duration(seconds) * time.Second, State: state, Nodes: 1, CPUs: 4, Program: program, DisplayID: fmt.Sprint("8_", number),
+		Usage:  &job.Usage{TotalCPU: 3 * time.Duration(seconds) * time.Second, Memory: int64(mib) << 20, LargestTask: int64(mib) << 20, Allocated: 4 << 30},
+		Cgroup: &job.Cgroup{Nodes: 1, High: int64(mib) << 20, NodeHigh: int64(mib) << 20, Peaks: 1, Caches: 1, Events: 1}}
+	return j
+}
+
+// TestArray: tasks of different programs are summed up apart, those that failed or run count in no
+// figure, and of a task that ran again the last attempt counts.
+func TestArray(t *testing.T) {
+	again := task(3, "/opt/a", "FAILED", 5, 100)
+	again.Start, again.End = again.Start.Add(-time.Hour), again.End.Add(-time.Hour)
+	running := task(6, "", "RUNNING", 50, 100)
+	running.End = time.Time{}
+	a := ArrayOf([]job.Job{task(2, "/opt/a", "COMPLETED", 300, 200), task(3, "/opt/a", "COMPLETED", 200, 400), again, task(1, "/opt/a", "COMPLETED", 100, 100),
+		task(4, "/opt/b", "COMPLETED", 1000, 900), task(5, "/opt/a", "CANCELLED by 1000", 7, 1), running})
+	if a.ID != "8" || a.Tasks != 6 || len(a.Parts) != 2 || !a.End.IsZero() || !a.Idle {
+		t.Fatalf("%+v", a)
+	}
+	if d := cmp.Diff([]Counted{{"COMPLETED", 4}, {"CANCELLED", 1}, {"RUNNING", 1}}, a.States); d != "" {
+		t.Error(d)
+	}
+	p := a.Parts[0]
+	if d := cmp.Diff(Spread{3, 100, 200, 200, 300}, p.Time); d != "" || p.Program != "/opt/a" || p.Tasks != 4 || p.Of != 3 || !p.Completed {
+		t.Errorf("%+v: %s", p, d)
+	}
+	mib := func(n float64) float64 { return n * (1 << 20) }
+	if d := cmp.Diff(Spread{3, mib(100), mib(200), mib(700) / 3, mib(400)}, p.Memory); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(Spread{3, 0.75, 0.75, 0.75, 0.75}, p.CPU); d != "" || p.Efficiency.Tasks != 0 {
+		t.Errorf("%+v: %s", p.Efficiency, d)
+	}
+	if len(a.Worst) != 3 || a.Worst[0].DisplayID != "8_4" || a.Worst[1].DisplayID != "8_2" || a.Worst[2].DisplayID != "8_3" {
+		t.Errorf("worst: %+v", a.Worst)
+	}
+	if len(a.Again) != 1 || a.Again[0].DisplayID != "8_5" {
+		t.Errorf("again: %+v", a.Again)
+	}
+	// a line is for all tasks, also for those that do other work
+	if l := a.Line; l.Why != "" || l.Memory < 900<<20 || l.Time < 1000*time.Second || l.Runs != 4 || l.Like.ID != "8" || l.Like.Elapsed != 1600 {
+		t.Errorf("line: %+v", l)
+	}
+	if ArrayOf(nil) != nil {
+		t.Error("an array of nothing")
+	}
+}
+
+// TestArrayLine: no line where the data do not carry one.
+func TestArrayLine(t *testing.T) {
+	for why, change := range map[string]func([]job.Job){
+		"job 8_2 ran out of memory: what it needed is not known":                 func(all []job.Job) { all[1].State = "OUT_OF_MEMORY" },
+		"job 8_1 reached its time limit: what it would have needed is not known": func(all []job.Job) { all[0].State = "TIMEOUT" },
+		"its tasks had different numbers of nodes, CPUs or ranks":                func(all []job.Job) { all[2].CPUs = 8 },
+		"how much memory it needed was not read on its nodes":                    func(all []job.Job) { all[2].Cgroup = nil },
+		"no task of it was completed": func(all []job.Job) {
+			for i := range all {
+				all[i].State = "FAILED"
+			}
+		},
+		"": func([]job.Job) {},
+	} {
+		var all []job.Job
+		for n := range uint32(100) {
+			all = append(all, task(n+1, "/opt/a", "COMPLETED", 100+int(n), 100))
+		}
+		change(all)
+		if a := ArrayOf(all); a.Line.Why != why {
+			t.Errorf("%q, want %q", a.Line.Why, why)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/page"
+	"jobeff/report/text"
+)
+
+// arrayTasks are tasks of an array: of two programs, of which one task failed, two ran out of what they were given, and one
+// runs.
+func arrayTasks() (all []job.Job) {
+	for n := range uint32(12) {
+		j := *fixtures()["good"]
+		j.JobID, j.ArrayJobID, j.ArrayTaskID, j.DisplayID, j.Name, j.Program = 900+n, 900, &n, fmt.Sprint("900_", n), "sweep", "/opt/solve"
+		j.Executions, j.Steps = nil, nil
+		m := *j.Metrics
+		m.Parallel -= 0.02 * float64(n)
+		j.Metrics = &m
+		j.Elapsed += time.Duration(n*n) * time.Second
+		j.Usage = &job.Usage{TotalCPU: 3 * j.Elapsed, Memory: int64(n+1) << 28, Allocated: 8 << 30}
+		switch n {
+		case 3, 6, 9:
+			j.Program, j.Elapsed = "/opt/prepare", j.Elapsed/10
+		case 4:
+			j.State = "FAILED"
+		case 7:
+			j.State = "OUT_OF_MEMORY"
+		case 8:
+			j.State = "TIMEOUT"
+		case 11:
+			j.State, j.End, j.AsOf, j.Program = "RUNNING", time.Time{}, began.Add(time.Minute), ""
+		}
+		all = append(all, j)
+	}
+	return all
+}
+
+func TestArrayViews(t *testing.T) {
+	eachView(t, "array", func(w io.Writer, opts text.Options) error { return Array(w, arrayTasks(), false, opts) })
+	var out bytes.Buffer
+	if err := ArrayHTML(&out, arrayTasks(), true, page.Links{Home: "../", Jobs: "../jobs/"}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "array.html", out.Bytes())
+	hostile := arrayTasks()
+	for i := range hostile {
+		hostile[i].Name, hostile[i].Program, hostile[i].State, hostile[i].User = fixtures()["hostile"].Name, fixtures()["hostile"].Name, fixtures()["hostile"].State, fixtures()["hostile"].User
+	}
+	eachView(t, "array-hostile", func(w io.Writer, opts text.Options) error { return Array(w, hostile, false, opts) })
+	out.Reset()
+	if err := ArrayHTML(&out, hostile, false, page.Links{}); err != nil || strings.Contains(out.String(), "<script") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// TestFoldedList: an array is a line, where its newest task is; a list of tasks has each.
+func TestFoldedList(t *testing.T) {
+	jobs := fixtureList()
+	for i, one := range arrayTasks() {
+		at := min(2*i+1, len(jobs)-1)
+		jobs = append(jobs[:at:at], append([]job.Job{one}, jobs[at:]...)...)
+	}
+	eachView(t, "list-array", func(w io.Writer, opts text.Options) error {
+		return List(w, jobs, ListOptions{Options: opts, Title: "Your jobs, the last 7 days; most core-hours lost first", Sort: "lost", Most: 8, Rest: "jobeff -S -7days"})
+	})
+	for options, want := range map[*ListOptions]int{{}: 11, {Tasks: true}: 22, {Parsable2: true}: 22, {Most: 3}: 3, {Most: 3, Skip: 9}: 2, {Skip: 50, Most: 2}: 0, {Sort: "-pe"}: 11} {
+		options.NoHeader = true
+		var out bytes.Buffer
+		if err := List(&out, jobs, *options); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Count(out.String(), "\n")
+		if left := max(0, 11-want-options.Skip); options.Most > 0 && left > 0 { // says that there are more
+			lines--
+		}
+		if lines != want {
+			t.Errorf("%+v: %d lines, want %d\n%s", options, lines, want, out.String())
+		}
+	}
+}
+
+// TestNeverCut: a list cuts names, and no job's id, whatever width is asked for.
+func TestNeverCut(t *testing.T) {
+	j := *fixtures()["good"]
+	j.DisplayID, j.Name, j.User = "1234567890_1234567", strings.Repeat("n", 200), strings.Repeat("u", 200)
+	for _, opts := range []ListOptions{{}, {Columns: shown("jobid%3,jobname%5")}, {Columns: shown("jobid%-3")}} {
+		var out bytes.Buffer
+		if err := List(&out, []job.Job{j}, opts); err != nil || !strings.Contains(out.String(), j.DisplayID) {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	}
+}
+
+// TestListColours: what is bad is red, the heads are not, and without colours there are none.
+func TestListColours(t *testing.T) {
+	var out bytes.Buffer
+	if err := List(&out, fixtureList(), ListOptions{Options: text.Options{Color: true}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\x1b[31mTIMEOUT", "\x1b[31m 0.62"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "4711 ") && strings.Contains(line, "\x1b") {
+			t.Errorf("a good job is red: %q", line)
+		}
+	}
+}
