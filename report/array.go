@@ -38,8 +38,10 @@ func Array(w io.Writer, attempts []job.Job, more bool, opts text.Options) error 
 func ArrayHTML(w io.Writer, attempts []job.Job, more bool, links page.Links) error {
 	v := viewArray(attempts, more, true)
 	p := &page.Array{Frame: page.NewFrame(block.Joined(" ", "Array", v.ID, v.name)+" – jobeff", links), ID: v.ID, Name: v.name, Verdict: v.headline,
-		Facts: v.facts[1:], Parts: page.Parts(v.parts...)}
-	p.Advice = append(v.again, lineFacts(v.Line, v.name).Inert(true)...)
+		Advice: v.again, Facts: v.facts[1:], Parts: page.Parts(v.parts...)}
+	if line := shell.Line(v.Line, v.name); line != "" {
+		p.Todo = []page.Action{{Text: inert.Text(lineText(v.Line), true), Line: inert.Text(line, true)}}
+	}
 	for _, part := range p.Parts {
 		for _, t := range part.Tables {
 			for i := range t.Rows {

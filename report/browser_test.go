@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -120,6 +121,7 @@ func browserPages(t *testing.T) map[string][]byte {
 		pages["workload-"+name] = workloadHTML(t, name)
 	}
 	pages["compare"] = compareHTML(t, "mpi")
+	pages["wrong"], pages["wrong-said"] = wrongHTML(t, ""), wrongHTML(t, nasty)
 	return pages
 }
 
@@ -143,6 +145,9 @@ var visible = map[string][]string{
 	"workload-weak":     {"weak"},
 	"workload-hostile":  {"<script>"},
 
+	"wrong":      {"Was this wrong?", "by the rule low-efficiency", "This was wrong"},
+	"wrong-said": {"It was said to be wrong on 2026-11-20", "In these words: "},
+
 	"compare": {"Job 12 against job 11", "Nearly all of it is communication efficiency", "Where the difference comes from", "MPI: Open MPI v4.1.4; now MPICH 4.0.2", "halo"},
 }
 
@@ -163,7 +168,7 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range pages {
-		for _, width := range []int64{400, 1280} {
+		for _, width := range []int64{400, 800, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
 					call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
@@ -188,6 +193,7 @@ func TestInBrowser(t *testing.T) {
 		}
 	}
 	t.Run("keyboard", func(t *testing.T) { checkKeyboard(ctx, t, server.URL+"/bad") })
+	t.Run("copy", func(t *testing.T) { checkCopy(ctx, t, server.URL+"/placed") })
 	t.Run("print", func(t *testing.T) { checkPrint(ctx, t, server.URL+"/bad") })
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -285,6 +291,28 @@ func checkKeyboard(ctx context.Context, t *testing.T, url string) {
 	}
 	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](focused)); err != nil || got != "scroll  seen solid" {
 		t.Errorf("after the head the focus is on %q, %v", got, err)
+	}
+}
+
+// checkCopy: on a telephone and on a desk, the first line to copy is seen without scrolling, and a click takes all of it.
+func checkCopy(ctx context.Context, t *testing.T, url string) {
+	const find = `(() => { const e = document.querySelector("pre.copy"), r = e.getBoundingClientRect(); return [r.left + 20, r.top + 15, r.bottom, innerHeight]; })()`
+	for _, width := range []int64{400, 1280} {
+		call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
+		if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+			t.Fatal(err)
+		}
+		at, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](find))
+		if err != nil || len(at) != 4 || at[2] > at[3] {
+			t.Fatalf("at %d px the line lies at %v, %v", width, at, err)
+		}
+		for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+			call(ctx, t, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
+		}
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string]("getSelection().toString()"))
+		if err != nil || !strings.HasPrefix(got, "sbatch --ntasks=") || !strings.HasSuffix(strings.TrimSpace(got), " YOUR-SCRIPT") {
+			t.Errorf("a click takes %q, %v", got, err)
+		}
 	}
 }
 

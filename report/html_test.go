@@ -60,7 +60,7 @@ func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+	if err := JobHTML(&b, &job.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -95,7 +95,8 @@ func placedHTML(t testing.TB) []byte {
 	t.Helper()
 	j, study := placed(t)
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, study, shippedVerdicts(t, j), siteLinks); err != nil {
+	runs := study.Workload.Runs
+	if err := JobHTML(&b, &job.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -103,7 +104,7 @@ func placedHTML(t testing.TB) []byte {
 
 // ownLink is what a page may link to: its own content, pages beside it by an id that
 // holds nothing else, and what a shipped rule names.
-var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*(/compare)?|\.\.?/|https://pop-coe\.eu/.*)$`)
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*(/compare(/[0-9_+]+)?)?|\.\.?/|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
 var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
@@ -112,6 +113,20 @@ func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WorkloadHTML(&b, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}), siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
+func wrongHTML(t testing.TB, words string) []byte {
+	t.Helper()
+	told := job.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
+	if words != "" {
+		told.WrongAt = began
+	}
+	var b bytes.Buffer
+	if err := WrongHTML(&b, &told, siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -144,7 +159,8 @@ func TestWorkloadPages(t *testing.T) {
 func TestPlacedPage(t *testing.T) {
 	shown := placedHTML(t)
 	checkPage(t, shown)
-	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores"} {
+	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores",
+		`<pre class="copy">sbatch --ntasks=`, `href="../jobs/9/compare"`, "The run before", "The run after"} {
 		if !bytes.Contains(shown, []byte(want)) {
 			t.Errorf("no %q", want)
 		}
@@ -243,7 +259,7 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, nil, verdicts, page.Links{}); err != nil {
+	if err := JobHTML(&b, &job.JobAndWorkload{Job: j}, nil, verdicts, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, b.Bytes())

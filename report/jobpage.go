@@ -23,11 +23,12 @@ import (
 
 // JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
 // the rules. Both are nil if they were not asked for.
-func JobHTML(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
-	return page.Write(w, "job", jobPage(j, study, verdicts, links))
+func JobHTML(w io.Writer, found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
+	return page.Write(w, "job", jobPage(found, study, verdicts, links))
 }
 
-func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
+func jobPage(found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
+	of := found.Job
 	j, best := inert.Copy(of, true), policy.Recommend(study, of)
 	steps := stepsPart(j)
 	p := &page.Job{
@@ -46,12 +47,11 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 		p.Advice = placeFacts(study, of, best, p.Verdict.Text).Inert(true)
 		p.Options = page.Parts(optionsPart(policy.Options(study, of)))
 		p.Curves = curveHTML(study)
-		if links.Workloads != "" {
-			p.Workload = links.Workloads + study.Workload.Key
-			p.Compare = block.Joined("/", links.Job(j.DisplayID), "compare")
-		}
 	}
-	p.Advice = append(p.Advice, lineFacts(policy.LineFor(study, of)).Inert(true)...)
+	if !found.Step {
+		p.Todo = todo(of, study, verdicts)
+		p.Beside = besideLinks(found, study, links)
+	}
 	if j.Metrics != nil {
 		fillFigures(p, j)
 	}

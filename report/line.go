@@ -25,15 +25,6 @@ func writeLine(p *text.Page, l *workload.Line, name string) {
 	}
 }
 
-// lineFacts are the same for a page.
-func lineFacts(l *workload.Line, name string) (f block.Facts) {
-	if line := shell.Line(l, name); line != "" {
-		f.Add("Line", line)
-		f.Add("", lineText(l))
-	}
-	return f
-}
-
 // lineText says what the line stands on, and what a job like its job does not hold with it.
 func lineText(l *workload.Line) string {
 	like, run := "job ", "run"

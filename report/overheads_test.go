@@ -54,7 +54,7 @@ func TestOverlap(t *testing.T) {
 	}
 	golden(t, "overlap.json", out.Bytes())
 	out.Reset()
-	if err := JobHTML(&out, overlapping(send, receive), nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(&out, &job.JobAndWorkload{Job: overlapping(send, receive)}, nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("what computing could hide")) {

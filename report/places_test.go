@@ -89,7 +89,7 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}
-	if err := JobHTML(&html, j, nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(&html, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := html.String(); !strings.Contains(got, "solver&#43;0x10") || strings.Contains(got, "0x20") || strings.Contains(got, "\x1b") {

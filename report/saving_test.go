@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -37,14 +38,14 @@ func TestSavingHasItsOwnInterval(t *testing.T) {
 		want := "taken " + figure.Change(r.Time.Value) + " (" + figure.ChangeInterval(r.Time.Value, r.Time.Low, r.Time.High) + ") and saved " +
 			figure.Estimate(r.Share.Value, r.Share.Low, r.Share.High, figure.Percent) + " of the core-hours"
 		verdicts := rulesForShortJobs(t).Judge(j, study)
-		var job, explained, page, load, loadPage bytes.Buffer
-		for what, err := range map[string]error{"job": Job(&job, j, study, verdicts, text.Options{}), "explain": Explain(&explained, j, verdicts, text.Options{}),
-			"page": JobHTML(&page, j, study, verdicts, siteLinks), "workload": Workload(&load, study, text.Options{}), "its page": WorkloadHTML(&loadPage, study, siteLinks)} {
+		var told, explained, page, load, loadPage bytes.Buffer
+		for what, err := range map[string]error{"job": Job(&told, j, study, verdicts, text.Options{}), "explain": Explain(&explained, j, verdicts, text.Options{}),
+			"page": JobHTML(&page, &job.JobAndWorkload{Job: j}, study, verdicts, siteLinks), "workload": Workload(&load, study, text.Options{}), "its page": WorkloadHTML(&loadPage, study, siteLinks)} {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		for what, view := range map[string]string{"job": job.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": BetterText(r)} {
+		for what, view := range map[string]string{"job": told.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": BetterText(r)} {
 			if plain := html.UnescapeString(spaces.ReplaceAllString(tags.ReplaceAllString(view, ""), " ")); !strings.Contains(plain, want) {
 				t.Errorf("%s: the %s does not say %q", name, what, want)
 			}

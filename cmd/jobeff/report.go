@@ -12,6 +12,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
+	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/page"
 )
@@ -50,7 +51,9 @@ func (p *program) report(ctx context.Context, id, file string) error {
 		return p.save(file, func(w io.Writer) error { return report.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
 	}
 	source.Find(ctx, a.job, false)
-	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, page.Links{}) })
+	return p.save(file, func(w io.Writer) error {
+		return report.JobHTML(w, &job.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
+	})
 }
 
 // save writes a new file, whole or not at all.

@@ -48,7 +48,10 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
-		Policy: page.ContentSecurityPolicy,
+		Policy: page.ContentSecurityPolicy, FormPolicy: page.FormPolicy, Link: cfg.Mail.Link,
+		Wrong: func(told *job.Told) ([]byte, error) {
+			return written(func(w io.Writer) error { return views.WrongHTML(w, told, fromMedian) })
+		},
 		Jobs: func(list *job.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
@@ -57,7 +60,7 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 				return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, fromPage) })
 			}
 			study, verdicts := by.Judge(found)
-			return written(func(w io.Writer) error { return views.JobHTML(w, found.Job, study, verdicts, fromPage) })
+			return written(func(w io.Writer) error { return views.JobHTML(w, found, study, verdicts, fromPage) })
 		},
 		Compare: comparePage,
 		Workload: func(runs *job.Workload) ([]byte, error) {

@@ -59,6 +59,11 @@ func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Re
 	if e != nil {
 		return c, nil, e
 	}
+	return c.body(r, most)
+}
+
+// body reads a body, and checks that the credential was made for it.
+func (c *Caller) body(r *http.Request, most int64) (*Caller, []byte, *Refusal) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 	if err != nil {
 		return c, nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the request ended early or is too large", Cause: err}
@@ -119,6 +124,17 @@ func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
 	}
 	c := &Caller{User: uid, From: from, Proxied: true, door: d, part: ofUser(uid)}
 	return c, d.reads.take(c.part, d.now(), 1, 1)
+}
+
+// Form is Page of a request with a form, and reads its body of most bytes at most.
+func (d *Door) Form(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
+	if c := connOf(r.Context()); c == nil || c.uid == nil && !c.pages {
+		return d.Sends(r, most)
+	}
+	if c, e = d.Page(r); e != nil {
+		return c, nil, e
+	}
+	return c.body(r, most)
 }
 
 func userID(name string) (uint32, error) {

@@ -54,10 +54,14 @@ type Told struct {
 	Jobs     int       `json:"jobs"`
 	Lost     float64   `json:"lost"` // core-hours
 	Shadow   bool      `json:"shadow,omitempty"`
-	Muted    bool      `json:"muted,omitempty"`  // they were not told, since they had muted it
-	Cleared  time.Time `json:"cleared,omitzero"` // when they were told that it is better now
-	Cut      bool      `json:"cut,omitempty"`    // Runs lack the oldest since
-	Runs     []Run     `json:"runs,omitempty"`   // of the workload before and since, if they were asked for
+	Muted    bool      `json:"muted,omitempty"`    // they were not told, since they had muted it
+	Cleared  time.Time `json:"cleared,omitzero"`   // when they were told that it is better now
+	Running  bool      `json:"running,omitempty"`  // it was told while the job ran
+	WrongAt  time.Time `json:"wrong_at,omitzero"`  // when somebody who got it said that it was wrong
+	WrongBy  uint32    `json:"wrong_by,omitempty"` // their uid
+	Wrong    string    `json:"wrong,omitempty"`    // in their words
+	Cut      bool      `json:"cut,omitempty"`      // Runs lack the oldest since
+	Runs     []Run     `json:"runs,omitempty"`     // of the workload before and since, if they were asked for
 }
 
 // Lineage tells which executions may be compared although their executable changed. They have
@@ -101,6 +105,7 @@ type Facts struct {
 	Series   [][]Run         `json:"series,omitempty"`   // the newest runs of a workload on one core count that ran in the span, oldest first
 	Alarms   []Alarm         `json:"alarms,omitempty"`   // that were up, in a digest of all accounts
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
+	Wrong    []Told          `json:"wrong,omitempty"`    // of which somebody said so in the span, in a digest of all accounts
 }
 
 // Hours are sums over jobs.

@@ -239,6 +239,9 @@ type JobAndWorkload struct {
 	// only the first of them.
 	Tasks     []Job `json:"tasks,omitempty"`
 	MoreTasks bool  `json:"more_tasks,omitempty"`
+
+	// The runs of the workload just before and after it; nil: there is none, or it was not asked for.
+	Before, After *Run `json:"-"`
 }
 
 // runSections bounds Run.Sections; the shorter sections are added up.

@@ -31,6 +31,17 @@ func (s *Server) servePages(p Pages) {
 	route("/jobs/{id}/compare", p.Compare != nil, nil, comparePage)
 	route("/jobs/{before}/compare/{id}", p.Compare != nil, nil, comparePage)
 	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
+	if p.Wrong != nil {
+		const path = "/jobs/{id}/wrong"
+		s.pageMux.HandleFunc("GET "+path, s.page(p.FormPolicy, []string{"rule"}, func(r *http.Request, by viewer) ([]byte, *refusal) {
+			told, e := s.findNotice(r, by)
+			if e != nil {
+				return nil, e
+			}
+			return made(p.Wrong(told))
+		}))
+		s.pageMux.HandleFunc("POST "+path, s.postWrong)
+	}
 	for path, more := range p.More {
 		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
 			html, err := more.Make(r.Context(), by.Viewer, r.URL.Query())
@@ -112,6 +123,11 @@ func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal)
 	found, e := s.findJob(r, by)
 	if e != nil {
 		return nil, e
+	}
+	if !found.Step {
+		if err := s.store.AddBeside(r.Context(), by.Viewer, found); err != nil {
+			return nil, refuse(err)
+		}
 	}
 	return made(p.Job(found))
 }

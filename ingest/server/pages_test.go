@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -44,7 +45,8 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	say := func(format string, args ...any) ([]byte, error) { return fmt.Appendf(nil, format, args...), nil }
 	t.Cleanup(func() { db.Close() })
 	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
-		Policy: "default-src 'none'; style-src 'sha256-x'",
+		Policy: "default-src 'none'; style-src 'sha256-x'", FormPolicy: "default-src 'none'; form-action 'self'", Link: "https://portal.example.org/pun/jobeff",
+		Wrong: func(told *job.Told) ([]byte, error) { return say("by %d: %q", told.WrongBy, told.Wrong) },
 		Jobs:   func(list *job.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
 		Job:    func(j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
@@ -54,6 +56,13 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 			return say("digest of %s", q.Get("week"))
 		}}},
 	}}, l, pl)
+	told := []job.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
+	for i := range told {
+		told[i].At = time.Now()
+	}
+	if _, err := db.DecideMail(ctx, &job.Mail{Key: "notice:1", Kind: job.MailNotice, UID: daemon, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
+		t.Fatal(err)
+	}
 	socket = "unix:" + l.Addr().String()
 	for id, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
 		text := textOf(report(id, uid))

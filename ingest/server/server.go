@@ -51,11 +51,12 @@ type Server struct {
 	alarm      atomic.Pointer[string] // AlarmHeader's value; nil: not known
 	documents  Documents
 	counts     *counts
+	link       string // of the pages
 }
 
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
-	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, reported: o.Reported, open: o.Open,
+	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, link: o.Pages.Link, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
 		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
@@ -260,13 +261,18 @@ type Documents interface {
 // Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
 // later in the flow, writes them.
 type Pages struct {
-	Policy   string // Content-Security-Policy of every page
-	Jobs     func(*job.JobList) ([]byte, error)
-	Job      func(*job.JobAndWorkload) ([]byte, error)
-	Workload func(*job.Workload) ([]byte, error)
+	Policy string // Content-Security-Policy of every page
+	// FormPolicy is that of a page with a form.
+	FormPolicy string
+	Jobs       func(*job.JobList) ([]byte, error)
+	Job        func(*job.JobAndWorkload) ([]byte, error)
+	Workload   func(*job.Workload) ([]byte, error)
 	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
 	Compare func(before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
-	More    map[string]Page // further ones by their path, "/digest"
+	// Wrong asks who got a notice whether it was wrong, and shows what they said.
+	Wrong func(*job.Told) ([]byte, error)
+	Link  string          // where the pages are, for people; "": not known
+	More  map[string]Page // further ones by their path, "/digest"
 }
 
 // Page is a further page. Make asks the store itself, for no more than the viewer may see. Its

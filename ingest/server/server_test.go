@@ -95,7 +95,7 @@ func (r request) do() response {
 	if r.Cred != "" {
 		req.Header.Set("Authorization", "Munge "+r.Cred)
 	}
-	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Do(req)
+	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(req)
 	if err != nil {
 		return response{Text: err.Error()}
 	}

@@ -408,6 +408,10 @@ var noticeTable = newTable("notices", []column[noticeRow]{
 	{"jobs", func(r *noticeRow) any { return &r.Jobs }},
 	{"lost_h", func(r *noticeRow) any { return &r.Lost }},
 	{"cleared_us", func(r *noticeRow) any { return &r.Cleared }},
+	{"running", func(r *noticeRow) any { return &r.Running }},
+	{"wrong_us", func(r *noticeRow) any { return &r.WrongAt }},
+	{"wrong_by", func(r *noticeRow) any { return &r.WrongBy }},
+	{"wrong", func(r *noticeRow) any { return &r.Wrong }},
 })
 
 // mailRow is a row of mails, without the columns that its delivery fills in.

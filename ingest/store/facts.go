@@ -119,6 +119,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	before, err := s.facts(ctx, from.Add(from.Sub(to)), from, accounts)
 	if err == nil && len(accounts) == 0 {
 		this.Alarms, err = s.Alarms(ctx, from, to)
+		err = errors.Join(err, s.wrong(ctx, span{from: from, to: to}, this))
 	}
 	if err != nil {
 		return nil, err

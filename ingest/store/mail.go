@@ -74,19 +74,67 @@ func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
 }
 
 // Told reads the log of notices since a time, oldest first.
-func (s *Store) Told(ctx context.Context, since time.Time) (all []job.Told, err error) {
+func (s *Store) Told(ctx context.Context, since time.Time) ([]job.Told, error) {
+	return s.told(ctx, "WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject", []any{since.UnixMicro()})
+}
+
+// told reads lines of the log; the query goes on after its table.
+func (s *Store) told(ctx context.Context, query string, args []any) (all []job.Told, err error) {
 	notices := newReader(noticeTable.columns)
-	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns, "")+" FROM notices WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject",
-		[]any{since.UnixMicro()}, func(rows *sql.Rows) error {
-			n, err := notices.read(rows)
-			n.Muted = n.mailKey == ""
-			all = append(all, n.Told)
-			return err
-		})
+	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns, "")+" FROM notices "+query, args, func(rows *sql.Rows) error {
+		n, err := notices.read(rows)
+		n.Muted = n.mailKey == ""
+		all = append(all, n.Told)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("store: notices: %w", unavailable(err))
 	}
 	return all, nil
+}
+
+// NoticeOf is the newest notice of a job and rule that the viewer got: the job's owner, and those who see all,
+// who get it in shadow.
+func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*job.Told, error) {
+	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
+	if !v.All {
+		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
+	}
+	all, err := s.told(ctx, query+" ORDER BY at_us DESC LIMIT 1", args)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, ErrNotFound
+	}
+	return &all[0], nil
+}
+
+// SayWrong notes that what a notice told was wrong, by whom, when and in which words; said is false if
+// somebody did so before.
+func (s *Store) SayWrong(ctx context.Context, t *job.Told) (said bool, err error) {
+	err = s.do(ctx, func(w *writer) error {
+		var id string
+		err := w.one("UPDATE notices SET wrong_us = ?, wrong_by = ?, wrong = ? WHERE cluster = ? AND uid = ? AND subject = ? AND at_us = ? AND wrong_us IS NULL RETURNING job",
+			[]any{t.WrongAt.UnixMicro(), t.WrongBy, clean(t.Wrong), t.Cluster, t.UID, t.Subject, t.At.UnixMicro()}, []any{&id})
+		if said = err == nil; errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("store: notice of job %s: %w", t.Job, err)
+	}
+	return said, nil
+}
+
+// mostWrong is how many notices that were said to be wrong a digest has.
+const mostWrong = 100
+
+// wrong reads the notices that were said to be wrong in the span, the first that were so first.
+func (s *Store) wrong(ctx context.Context, p span, f *job.Facts) (err error) {
+	f.Wrong, err = s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), mostWrong))
+	return err
 }
 
 const dueMails = `SELECT mail_key FROM mails WHERE sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ?

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -100,6 +101,61 @@ func TestMailGivenUp(t *testing.T) {
 	told, err := s.Told(ctx, day)
 	if err != nil || len(told) != 2 || !told[1].Cleared.Equal(day.Add(time.Hour)) || told[1].Muted || !told[0].Muted {
 		t.Errorf("%+v, %v", told, err)
+	}
+}
+
+// TestSaidToBeWrong: what a notice told is said to be wrong once, by who got it, and is in the facts of that time.
+func TestSaidToBeWrong(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for i, shadow := range []bool{false, true} {
+		m := mailOf(fmt.Sprint("notice:", i))
+		m.Told[0].Job, m.Told[0].Shadow, m.Told[0].Subject = fmt.Sprint(7+i), shadow, fmt.Sprint(i)
+		if _, err := s.DecideMail(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	muted := mailOf("").Told
+	muted[0].Job, muted[0].Subject = "9", "muted"
+	if err := s.KeepMuted(ctx, muted); err != nil {
+		t.Fatal(err)
+	}
+	owner, other, all := Viewer{UID: 1001}, Viewer{UID: 1002, Accounts: []string{"proj"}}, Viewer{UID: 5, All: true}
+	for _, c := range []struct {
+		by   Viewer
+		id   string
+		rule string
+		want bool
+	}{{owner, "7", "r", true}, {all, "7", "r", true}, {other, "7", "r", false}, {owner, "7", "x", false}, {owner, "8", "r", false}, {all, "8", "r", true}, {all, "9", "r", false}} {
+		if told, err := s.NoticeOf(ctx, c.by, c.id, c.rule); (err == nil) != c.want || !c.want && !errors.Is(err, ErrNotFound) || c.want && told.Job != c.id {
+			t.Errorf("uid %d, job %s, rule %s: %+v, %v", c.by.UID, c.id, c.rule, told, err)
+		}
+	}
+	told, err := s.NoticeOf(ctx, owner, "7", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told.WrongAt, told.WrongBy, told.Wrong = day.Add(time.Hour), 1001, "a\nmaster"
+	if said, err := s.SayWrong(ctx, told); !said || err != nil {
+		t.Fatal(said, err)
+	}
+	again := *told
+	again.WrongAt, again.Wrong = day.Add(2*time.Hour), "other"
+	if said, err := s.SayWrong(ctx, &again); said || err != nil {
+		t.Error("said twice:", said, err)
+	}
+	told.Wrong = "a?master"
+	if got, err := s.NoticeOf(ctx, owner, "7", "r"); err != nil || cmp.Diff(told, got) != "" {
+		t.Error(err, cmp.Diff(told, got))
+	}
+	for hour, want := range map[int]int{0: 1, 1: 0} {
+		both, err := s.TwoWeeks(ctx, root, day.Add(time.Duration(hour)*90*time.Minute), day.Add(time.Duration(hour+1)*90*time.Minute), nil)
+		if err != nil || len(both.This.Wrong) != want {
+			t.Errorf("%v, %+v", err, both.This.Wrong)
+		}
+	}
+	if both, err := s.TwoWeeks(ctx, root, day, day.Add(oneDay), []string{"proj"}); err != nil || len(both.This.Wrong) != 0 {
+		t.Errorf("of some accounts: %v, %+v", err, both.This.Wrong)
 	}
 }
 

@@ -37,7 +37,7 @@ func NewJudged(r *policy.Rules, j *job.Job, study *workload.Study) Judged {
 		}
 	}
 	for i := range judged.Verdicts {
-		judged.try = append(judged.try, tryOf(j, &judged.Verdicts[i], study))
+		judged.try = append(judged.try, TryOf(j, &judged.Verdicts[i], study))
 	}
 	return judged
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // SentOf turns the log into the notices that cool-downs count from: those that users got, or in
-// shadow would have got. Muted lines are left out: nobody was told.
+// shadow would have got. Muted lines are left out: nobody was told. So are those of jobs that ran: they are told at once.
 func SentOf(log []job.Told, shadow bool) (all []Sent) {
 	for i := range log {
 		t := &log[i]
-		if t.Muted || t.Shadow != shadow {
+		if t.Muted || t.Running || t.Shadow != shadow {
 			continue
 		}
 		if n := len(all); n == 0 || all[n-1].Cluster != t.Cluster || all[n-1].UID != t.UID || !all[n-1].At.Equal(t.At) {

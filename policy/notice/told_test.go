@@ -43,7 +43,8 @@ func TestAllClear(t *testing.T) {
 
 func TestSentOf(t *testing.T) {
 	t.Parallel()
-	log := []job.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
+	log := []job.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true},
+		{UID: 3, At: monday, Subject: "running:1:1:hung", Running: true}}
 	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
 		t.Error(got)
 	}

@@ -2,6 +2,7 @@ package notice
 
 import (
 	"slices"
+	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -24,13 +25,16 @@ type Try struct {
 	Saved  curve.Estimate           // core-hours of the job
 }
 
-// tryOf is the line that a verdict leads to, nil for none. It goes by the fields that the rule
-// reads, since sites write rules of their own.
-func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
+// TryOf is the line that a verdict leads to, nil for none. It goes by the fields that the rule
+// reads, since sites write rules of their own. Of a verdict that jobeffd sent, only the condition tells them.
+func TryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 	if v.Outcome != policy.Flagged {
 		return nil
 	}
 	reads := func(name string) bool {
+		if v.Figures == nil {
+			return strings.Contains(v.Condition, name)
+		}
 		return slices.ContainsFunc(v.Figures, func(f policy.Figure) bool { return f.Name == name })
 	}
 	switch {
@@ -38,7 +42,7 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 		return launchOf(j)
 	case reads("unused_nodes"):
 		return nodesOf(j)
-	case slices.ContainsFunc(v.Figures, func(f policy.Figure) bool { return f.Name == "cause" && f.Value == policy.CauseContention }):
+	case reads("cause") && policy.CauseOf(j).Code == policy.CauseContention:
 		return cpusOf(j)
 	case reads("parallel_efficiency") && policy.CauseOf(j).Code == policy.CauseIdleThreads:
 		return oneEach(j)

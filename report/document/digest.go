@@ -25,6 +25,20 @@ type Digest struct {
 	Steps     []Slower    `json:"steps"`   // of workloads whose runs became slower
 	Followed  []Followed  `json:"followed"`
 	Alarms    []job.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
+	Wrong     []Wrong     `json:"wrong"`  // notices of which somebody who got them said so
+}
+
+// Wrong is a notice that somebody who got it said was wrong.
+type Wrong struct {
+	Job   string    `json:"id"`
+	Name  string    `json:"name"` // of its workload
+	UID   uint32    `json:"uid"`  // of its owner
+	User  string    `json:"user"`
+	Rule  string    `json:"rule"`
+	Told  time.Time `json:"told"`
+	At    time.Time `json:"at"`
+	By    uint32    `json:"by"`    // uid
+	Words string    `json:"words"` // ""; they gave none
 }
 
 // Share is the part of one account, user or program.
@@ -133,7 +147,7 @@ type Saved struct {
 // WriteDigest writes a digest as a Digest.
 func WriteDigest(w io.Writer, d *notice.Digest) error {
 	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
-		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...)}
+		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...), Wrong: []Wrong{}}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
@@ -156,6 +170,9 @@ func WriteDigest(w io.Writer, d *notice.Digest) error {
 		f := &d.Followed[i]
 		out.Followed = append(out.Followed, Followed{Name: f.Name, Key: f.Workload, User: f.User, At: f.At, Before: f.Told.Cores, Advised: f.Advised, Cores: f.Cores, On: f.On, Runs: f.Count,
 			Cut: f.Cut, Level: f.Level, Week: saved(f.Week), Ever: saved(f.Ever)})
+	}
+	for _, t := range d.Wrong {
+		out.Wrong = append(out.Wrong, Wrong{Job: t.Job, Name: t.Name, UID: t.UID, User: t.User, Rule: t.Rule, Told: t.At, At: t.WrongAt, By: t.WrongBy, Words: t.Wrong})
 	}
 	return writeJSON(w, out)
 }

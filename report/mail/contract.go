@@ -26,6 +26,7 @@ type Digest struct {
 	Followed     []string `doc:"what was saved after advice, a sentence each"`
 	FollowedMore string   `doc:"how many are not shown; '': none"`
 	Saved        string   `doc:"sum of all that was saved after advice; '': nothing yet"`
+	Wrong        []string `doc:"what those who got notices said was wrong in them, a sentence each"`
 	Health       []Remark `doc:"how jobeff itself does"`
 	Earlier      string   `doc:"the week before by its ISO number, '2026-W45'"`
 	Link         string   `doc:"of jobeffd's pages; '': none"`
@@ -73,6 +74,7 @@ type Remark struct {
 // shown.
 type Notice struct {
 	User    string
+	Name    string `doc:"to greet by: what mail.address_command prints, else User"`
 	Cluster string
 	Shadow  string   `doc:"whom it would have gone to; '': it goes to them"`
 	Summary string   `doc:"one sentence; '': there are no items"`
@@ -101,4 +103,5 @@ type Item struct {
 	Show    string   `doc:"the command that shows more"`
 	Mute    string   `doc:"the command that ends such mails"`
 	JobPage string   `doc:"'': there are no pages"`
+	Wrong   string   `doc:"the page to say that this was wrong; '': there are no pages"`
 }

@@ -59,7 +59,22 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 		data.Changes = append(data.Changes, stepText(&d.Steps[i], site.Zone))
 	}
 	followed(data, &d, site.Zone)
+	for i := range d.Wrong {
+		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
+	}
 	return data
+}
+
+// wrongText says which notice was said to be wrong, by whom and in which words.
+func wrongText(t *job.Told, zone *time.Location) string {
+	by, words := "", ""
+	if t.WrongBy != t.UID {
+		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
+	}
+	if t.Wrong != "" {
+		words = ": " + t.Wrong
+	}
+	return fmt.Sprintf("%s of job %s of %s (%s), told on %s%s%s", t.Rule, t.Job, t.User, cmp.Or(t.Name, "no name"), t.At.In(zone).Format("2 January"), by, words)
 }
 
 // weekBefore is the week that most of the seven days before a time lie in.

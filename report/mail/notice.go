@@ -1,7 +1,9 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 // NoticeFor is what a notice is made of.
 type NoticeFor struct {
 	User    string
+	Name    string // to greet by; "": User
 	Cluster string
 	Notice  *notice.Notice             // nil: only what got better
 	Studies map[string]*workload.Study // by workload key
@@ -38,7 +41,7 @@ func (t *Templates) Notice(n NoticeFor, site Site) (job.Letter, error) {
 }
 
 func noticeData(n NoticeFor, site Site) *Notice {
-	data := &Notice{User: harmless(n.User), Cluster: harmless(n.Cluster), Help: site.Help, Link: site.Link}
+	data := &Notice{User: harmless(n.User), Name: oneLine(cmp.Or(n.Name, n.User)), Cluster: harmless(n.Cluster), Help: site.Help, Link: site.Link}
 	if n.Shadow {
 		data.Shadow = data.User
 	}
@@ -98,13 +101,13 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		d.Cores = i.Job.CPUs // of all copies
 	}
 	if i.Try != nil {
-		d.Advice, d.Sbatch = tryText(i, study)
+		d.Advice, d.Sbatch = report.TryText(i.Try, study)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name
 	}
 	if site.Link != "" {
-		d.JobPage = jobPage(site, d.Job)
+		d.JobPage, d.Wrong = jobPage(site, d.Job), wrongPage(site, d.Job, i.Verdicts[0].Rule)
 	}
 	return d
 }
@@ -117,22 +120,10 @@ func jobPage(site Site, id string) string {
 	return strings.TrimSuffix(site.Link, "/") + "/jobs/" + id
 }
 
-// tryText says what to change, and gives the line for it.
-func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
-	t := i.Try
-	switch {
-	case t.Advice != nil:
-		return strings.TrimSpace(fmt.Sprintf("Instead of %s: %s. %s", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice), t.Advice.Asks)), shell.Sbatch(int(t.Advice.Cores.Value), study)
-	case t.CPUs > 0:
-		text = fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(t.Ranks, "rank"), figure.Counted(t.CPUs, "CPU"))
-		if t.Line != "" {
-			return text, t.Line
-		}
-		return text, shell.CPUs(t.Ranks, t.CPUs)
-	case t.One:
-		return fmt.Sprintf("Give each of its %s one CPU: the others had hardly anything to do.", figure.Counted(t.Ranks, "rank")), shell.CPUs(t.Ranks, 1)
-	case t.Launch:
-		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(t.Ranks, "rank")), shell.Srun(t.MPI)
+// wrongPage is where whoever was told of a job by a rule can say that it was wrong; "" where the site has no pages.
+func wrongPage(site Site, id, rule string) string {
+	if site.Link == "" {
+		return ""
 	}
-	return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(t.Nodes, "node")), shell.Nodes(t.Nodes, t.Ranks)
+	return jobPage(site, id) + "/wrong?rule=" + url.QueryEscape(rule)
 }

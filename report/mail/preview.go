@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/policy/notice"
+	"jobeff/report"
 	"jobeff/report/figure"
 )
 
@@ -69,7 +70,7 @@ func previewMail(b *strings.Builder, m *NoticeFor, zone *time.Location) {
 			item := &n.Items[i]
 			fmt.Fprintf(b, "  told: %s, %s by %s\n", harmless(item.Name), figure.Counted(item.Jobs, "job"), item.Verdicts[0].Rule)
 			if item.Try != nil {
-				_, line := tryText(item, m.Studies[item.Workload])
+				_, line := report.TryText(item.Try, m.Studies[item.Workload])
 				fmt.Fprintf(b, "        %s\n", line)
 			}
 		}

@@ -20,6 +20,9 @@ func Running(j *job.Job, v policy.Verdict, shadow bool, site Site) job.Letter {
 		paragraphs = append(paragraphs, v.Link)
 	}
 	paragraphs = append(paragraphs, fmt.Sprintf("jobeff %s shows its figures so far. jobeff stops no job. This is told once for each job. Questions: %s.", j.DisplayID, site.Help))
+	if link := wrongPage(site, j.DisplayID, v.Rule); link != "" {
+		paragraphs = append(paragraphs, "This was wrong? Tell those who run the cluster: "+link)
+	}
 	if shadow {
 		paragraphs = append([]string{"notice.shadow is set: user " + j.User + " would get this mail."}, paragraphs...)
 	}

@@ -22,14 +22,15 @@ func sampleDigest() *Digest {
 		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", JobName: "sweep", Page: "https://jobeff.example.org/jobs/4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
 		Losses:  []string{"lost"},
 		Changes: []string{"changed"}, Earlier: "2026-W45",
-		Followed: []string{"followed"}, FollowedMore: "and 2 more", Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
+		Followed: []string{"followed"}, FollowedMore: "and 2 more", Saved: "saved", Wrong: []string{"low-efficiency of job 4712"}, Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
 }
 
 func sampleNotice() *Notice {
 	item := Item{Name: "melt", Jobs: "12 jobs", Lost: "1,234 core-hours", Job: "4711", JobName: "sweep", Ended: "Monday, 16 November, 07:00", Cores: 512, Texts: []string{"<b>"},
 		Links: []string{"https://pop-coe.eu/node/69"}, Advice: "64 cores would have been better.", Sbatch: "sbatch --ntasks=64 YOUR-SCRIPT", Show: "jobeff workload melt",
-		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711"}
-	return &Notice{User: "alice", Cluster: "hpc", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
+		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711",
+		Wrong: "https://jobeff.example.org/jobs/4711/wrong?rule=r"}
+	return &Notice{User: "alice", Name: "Alice Smith", Cluster: "hpc", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
 		Losses: []string{"lost"}, More: "295 more workloads", List: "jobeff -u me -S 2026-11-10", Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
 }
 

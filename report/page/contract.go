@@ -13,12 +13,12 @@ type Job struct {
 	Frame
 	ID, Name string
 	Verdict  block.Headline
+	Todo     []Action // what to do, each with a line to copy
+	Beside   []Action // links to other runs of its workload
 	Told     []Told
 	Advice   []block.Fact // what the runs of its workload say of its core count
 	Options  []Part       // core counts to choose from
 	Curves   []template.HTML
-	Workload string // address of its workload's page; ""
-	Compare  string // address of the page that compares it with its workload's earlier runs; ""
 
 	Facts         []block.Fact
 	Tree          []TreeLine   // POP's efficiencies
@@ -41,6 +41,9 @@ type Job struct {
 	Rules    []Told // what every rule says
 }
 
+// Action is something to do: a line to copy, or a link.
+type Action struct{ Text, Line, Link string }
+
 // Told is what a rule says of the job.
 type Told struct {
 	Rule, Outcome, Text, Reason, Condition, Link string
@@ -62,7 +65,8 @@ type Array struct {
 	Frame
 	ID, Name string
 	Verdict  block.Headline
-	Advice   []block.Fact // the line that runs failed tasks again, and the one that would have fitted all
+	Todo     []Action     // the line that would have fitted all
+	Advice   []block.Fact // the line that runs failed tasks again
 	Facts    []block.Fact
 	Parts    []Part // how the figures of its tasks are spread, and the worst of them
 }
@@ -88,6 +92,14 @@ type Jobs struct {
 	Frame
 	Heading, Empty string
 	Jobs           *Table
+}
+
+// Wrong is what the template of the page reads that asks whether a notice was wrong.
+type Wrong struct {
+	Frame
+	Told string // what was told
+	Said string // what was said of it; "": nothing yet
+	Job  string // its page
 }
 
 // Compare is what the template of a comparison of two jobs reads.

@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"strings"
 	"sync"
 
 	"jobeff/ingest/job"
@@ -31,6 +32,8 @@ type Frame struct {
 	// Policy is the page's Content-Security-Policy, the same as ContentSecurityPolicy.
 	Policy string
 	Style  template.CSS
+	// Referrer is the page's policy of what its links tell; "": nothing.
+	Referrer string
 	// Home is a link to the list of jobs; "" in a file, where nothing can be followed.
 	Home string
 }
@@ -51,6 +54,9 @@ var ContentSecurityPolicy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }()
+
+// FormPolicy is ContentSecurityPolicy for a page with a form, which it may send to its own server.
+var FormPolicy = strings.Replace(ContentSecurityPolicy, "form-action 'none'", "form-action 'self'", 1)
 
 // Links are the addresses of other pages of a server. They are "" in a file, which has no other
 // pages.
@@ -77,7 +83,7 @@ func NewFrame(title string, links Links) Frame {
 // use: most calls of jobeff write none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
-	for _, name := range []string{"array", "job", "jobs", "workload", "compare"} {
+	for _, name := range []string{"array", "job", "jobs", "workload", "compare", "wrong"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	netmail "net/mail"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/store"
@@ -177,7 +179,7 @@ func TestAddressThatHangs(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	if got, err := n.address(short, "alice"); err == nil {
-		t.Errorf("%q", got)
+		t.Errorf("%v", got)
 	}
 	wantNotEnded(t, dir)
 }
@@ -260,13 +262,13 @@ func TestAddressCommand(t *testing.T) {
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\ncase $1 in\nalice) echo 'Alice A. <a.a@example.org>';;\nnobody) exit 1;;\n*) printf 'x@y\\nBcc: z@example.org\\n';; esac\n"), 0o755))
 	cfg := config(25)
 	n := notifier(t, cfg, nil, &clock{tuesday})
-	if got, err := n.address(ctx, "bob"); got != "bob@example.org" || err != nil {
+	if got, err := n.address(ctx, "bob"); err != nil || got.Address != "bob@example.org" || got.Name != "" {
 		t.Error(got, err)
 	}
 	cfg.Mail.AddressCommand = []string{program, "{user}"}
-	for name, want := range map[string]string{"alice": "a.a@example.org", "nobody": "", "eve": "", "a;b": "", "": "", "a\nb": ""} {
-		if got, err := n.address(ctx, name); got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v", name, got, err)
+	for name, want := range map[string]*netmail.Address{"alice": {Name: "Alice A.", Address: "a.a@example.org"}, "nobody": nil, "eve": nil, "a;b": nil, "": nil, "a\nb": nil} {
+		if got, err := n.address(ctx, name); cmp.Diff(want, got) != "" || (err == nil) != (want != nil) {
+			t.Errorf("%q: %v, %v", name, got, err)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 		if err != nil {
 			return &addressError{fmt.Errorf("the address of user %d (%q): %w", who.uid, m.User, err)}
 		}
-		to = []string{address}
+		to, m.Name = []string{address.Address}, address.Name
 	}
 	letter, err := w.templates.Notice(*m, w.site(0))
 	if err != nil {
@@ -260,14 +260,14 @@ func (w *week) keep(ctx context.Context, who user) error {
 // userName matches names that may stand in an address and in a command.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// address is a user's address, by the site's rule.
-func (n *Notifier) address(ctx context.Context, name string) (string, error) {
+// address is a user's address, by the site's rule, and a name to greet by, if its command prints one.
+func (n *Notifier) address(ctx context.Context, name string) (*netmail.Address, error) {
 	if !userName.MatchString(name) {
-		return "", errors.New("it is no user's name")
+		return nil, errors.New("it is no user's name")
 	}
 	argv := n.cfg.Mail.AddressCommand
 	if len(argv) == 0 {
-		return strings.ReplaceAll(n.cfg.Mail.Address, "{user}", name), nil
+		return &netmail.Address{Address: strings.ReplaceAll(n.cfg.Mail.Address, "{user}", name)}, nil
 	}
 	args := make([]string, len(argv))
 	for i, a := range argv {
@@ -277,11 +277,11 @@ func (n *Notifier) address(ctx context.Context, name string) (string, error) {
 	defer cancel()
 	out, err := command(limited, args, nil)
 	if err != nil {
-		return "", fmt.Errorf("mail.address_command: %w", err)
+		return nil, fmt.Errorf("mail.address_command: %w", err)
 	}
 	a, err := netmail.ParseAddress(strings.TrimSpace(string(out)))
 	if err != nil {
-		return "", fmt.Errorf("mail.address_command printed %.100q: %w", out, err)
+		return nil, fmt.Errorf("mail.address_command printed %.100q: %w", out, err)
 	}
-	return a.Address, nil
+	return a, nil
 }

@@ -72,10 +72,11 @@ func (n *Notifier) tellRunning(ctx context.Context, now time.Time, j *job.Job, v
 		if err != nil {
 			return fmt.Errorf("the address of user %d (%q): %w", j.UID, j.User, err)
 		}
-		to, notBefore = []string{address}, n.quiet().After(now)
+		to, notBefore = []string{address.Address}, n.quiet().After(now)
 	}
 	letter := mail.Running(j, v, shadow, n.site(0))
 	letter.To = to
 	return n.decide(ctx, &job.Mail{Key: fmt.Sprintf("running:%s:%d:%d:%s", j.Cluster, j.JobID, j.Attempt, v.Rule), Kind: job.MailNotice, Cluster: j.Cluster, UID: j.UID,
-		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter})
+		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter, Told: []job.Told{{Cluster: j.Cluster, UID: j.UID, User: j.User, At: now,
+			Subject: fmt.Sprintf("running:%d:%d:%s", j.JobID, j.Attempt, v.Rule), Name: j.Name, Rule: v.Rule, Job: j.DisplayID, Jobs: 1, Shadow: shadow, Running: true}}})
 }

@@ -361,9 +361,15 @@ CREATE TABLE notices (
 	jobs         BIGINT NOT NULL,
 	lost_h       DOUBLE PRECISION NOT NULL,
 	cleared_us   BIGINT, -- when the user got the all-clear
+	running      BIGINT NOT NULL DEFAULT 0, -- 1: of a job that ran; it counts for no cool-down
+	wrong_us     BIGINT, -- when somebody who got it said that it was wrong
+	wrong_by     BIGINT NOT NULL DEFAULT 0, -- their uid
+	wrong        TEXT   NOT NULL DEFAULT '', -- in their words
 	PRIMARY KEY (cluster, uid, subject, at_us)
 );
 CREATE INDEX notices_by_time ON notices (at_us);
+CREATE INDEX notices_by_job ON notices (job, rule);
+CREATE INDEX notices_wrong ON notices (wrong_us) WHERE wrong_us IS NOT NULL;
 
 -- Workloads whose owners want no more notices.
 CREATE TABLE mutes (

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/store"
+)
+
+// Bounds of what is said of a notice, bytes.
+const (
+	maxWrongBytes = 16 << 10
+	maxWords      = 500
+)
+
+// findNotice reads the notice of the job and rule that a request names, if the viewer got it.
+func (s *Server) findNotice(r *http.Request, by viewer) (*job.Told, *refusal) {
+	t, err := s.store.NoticeOf(r.Context(), by.Viewer, r.PathValue("id"), r.URL.Query().Get("rule"))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("you got no notice of job %.60q by this rule", r.PathValue("id")),
+			Hint: "follow the link in the mail, logged in as the user who got it"}
+	} else if err != nil {
+		return nil, refuse(err)
+	}
+	return t, nil
+}
+
+// postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule= with why of a form.
+// It leads back to the page that asks, which then shows what was said. Each notice takes one word, so a user has no
+// more of them than notices.
+func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), longestRead)
+	defer cancel()
+	r = r.WithContext(ctx)
+	who, body, e := s.door.Form(r, maxWrongBytes)
+	by, _ := seen(who, nil)
+	if e == nil && !s.sameOrigin(r) {
+		e = &refusal{Status: http.StatusForbidden, Reason: "other_origin", Message: "no page of jobeff sent this", Hint: "open the link in the mail, and press its button"}
+	}
+	if e == nil {
+		by, e = s.admitted(r, by, []string{"rule"})
+	}
+	var told *job.Told
+	if e == nil {
+		told, e = s.findNotice(r, by)
+	}
+	if e == nil {
+		e = s.sayWrong(r.Context(), by, told, body)
+	}
+	if e != nil {
+		s.failPage(w, r, by, e)
+		return
+	}
+	w.Header().Set("Location", "wrong?"+url.Values{"rule": {told.Rule}}.Encode()) // http.Redirect would lose a proxy's path
+	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (s *Server) sayWrong(ctx context.Context, by viewer, told *job.Told, body []byte) *refusal {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
+	}
+	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, job.CleanText(form.Get("why"), maxWords)
+	said, err := s.store.SayWrong(ctx, told)
+	if err != nil {
+		return refuse(err)
+	}
+	by.note(s.log.Info()).Str("job", clip(told.Job)).Str("rule", clip(told.Rule)).Bool("first", said).Msg("said to be wrong")
+	return nil
+}
+
+// sameOrigin says whether the browser says that a page of ours sent the request. Without its word nothing is
+// believed: other sites can send a form in the name of who is logged in. A proxy may change the host, so that of
+// the site's own link counts, too.
+func (s *Server) sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	if err != nil || origin.Host == "" {
+		return false
+	}
+	link, err := url.Parse(s.link)
+	return origin.Host == r.Host || err == nil && s.link != "" && origin.Scheme == link.Scheme && origin.Host == link.Host
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"jobeff/ingest/admit"
+)
+
+// TestSaidToBeWrong: who got a notice says once that it was wrong, by a button on a page of ours. No link, no other
+// site and no other user does.
+func TestSaidToBeWrong(t *testing.T) {
+	socket, web := pageServer(t, admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	ours := map[string]string{"Sec-Fetch-Site": "same-origin"}
+	through := func(name string, more ...string) map[string]string {
+		h := map[string]string{"X-Forwarded-User": name, admit.SecretHeader: secret}
+		for i := 0; i < len(more); i += 2 {
+			h[more[i]] = more[i+1]
+		}
+		return h
+	}
+	const low, hung, shadowed = "/jobs/7/wrong?rule=low", "/jobs/7/wrong?rule=hung", "/jobs/7/wrong?rule=shadowed"
+	for _, c := range []struct {
+		name, addr, method, path string
+		uid                      int
+		header                   map[string]string
+		body                     string
+		status                   int
+		text                     string
+	}{
+		{"its page", socket, "GET", low, daemon, nil, "", 200, `by 0: ""`},
+		{"a mail scanner's", socket, "GET", low + "&why=x", daemon, ours, "", 400, "known are rule"},
+		{"with a body", socket, "GET", low, daemon, ours, "why=x", 200, `by 0: ""`},
+		{"its head", socket, "HEAD", low, daemon, ours, "", 200, ""},
+		{"another method", socket, "PUT", low, daemon, ours, "why=x", 404, ""},
+		{"without the browser's word", socket, "POST", low, daemon, nil, "why=x", 403, "no page of jobeff sent this"},
+		{"of another site", socket, "POST", low, daemon, map[string]string{"Sec-Fetch-Site": "cross-site"}, "why=x", 403, "no page of jobeff"},
+		{"of another port", socket, "POST", low, daemon, map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://x"}, "why=x", 403, "no page of jobeff"},
+		{"of a bookmark", socket, "POST", low, daemon, map[string]string{"Sec-Fetch-Site": "none"}, "why=x", 403, "no page of jobeff"},
+		{"of another origin", socket, "POST", low, daemon, map[string]string{"Origin": "https://evil.example.org"}, "why=x", 403, "no page of jobeff"},
+		{"of a hidden origin", socket, "POST", low, daemon, map[string]string{"Origin": "null"}, "why=x", 403, "no page of jobeff"},
+		{"of the link's host, in the clear", socket, "POST", low, daemon, map[string]string{"Origin": "http://portal.example.org"}, "why=x", 403, "no page of jobeff"},
+		{"another user", socket, "POST", low, games + 1, ours, "why=x", 404, "you got no notice of job \"7\""},
+		{"another user's page", socket, "GET", low, games + 1, nil, "", 404, "you got no notice of job \"7\""},
+		{"a user's header", socket, "POST", low, games + 1, through("daemon", "Sec-Fetch-Site", "same-origin"), "why=x", 404, "you got no notice"},
+		{"a proxy without the secret", web, "POST", low, daemon, map[string]string{"X-Forwarded-User": "daemon", "Sec-Fetch-Site": "same-origin"}, "why=x", 401, "shows its secret"},
+		{"another rule", socket, "POST", "/jobs/7/wrong?rule=x", daemon, ours, "why=x", 404, "you got no notice"},
+		{"no rule", socket, "POST", "/jobs/7/wrong", daemon, ours, "why=x", 404, "you got no notice"},
+		{"another job", socket, "POST", "/jobs/8/wrong?rule=low", daemon, ours, "why=x", 404, "you got no notice"},
+		{"in shadow, its user", socket, "POST", shadowed, daemon, ours, "why=x", 404, "you got no notice"},
+		{"too much", socket, "POST", low, daemon, ours, "why=" + strings.Repeat("x", maxWrongBytes), 413, "too large"},
+		{"no form", socket, "POST", low, daemon, ours, "why=%zz", 400, "cannot be read"},
+		{"nothing until here", socket, "GET", low, daemon, nil, "", 200, `by 0: ""`},
+
+		{"the button", socket, "POST", low, daemon, ours, "why=a+master%0D%0A%1b[31m" + strings.Repeat("%C3%A4", 500), 303, ""},
+		{"shows it", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master???[31m` + strings.Repeat("ä", 100)},
+		{"the button again", socket, "POST", low, daemon, ours, "why=other", 303, ""},
+		{"stays", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master???`},
+		{"through the proxy, by the link's origin", web, "POST", hung, daemon, through("daemon", "Origin", "https://portal.example.org"), "", 303, ""},
+		{"shows that", web, "GET", hung, daemon, through("daemon"), "", 200, `by 1: ""`},
+		{"in shadow, an operator", socket, "POST", shadowed, games, ours, "why=no", 303, ""},
+		{"shows who", socket, "GET", shadowed, games, nil, "", 200, `by 5: "no"`},
+	} {
+		got := request{Addr: c.addr, Method: c.method, Path: c.path, Header: c.header, Body: []byte(c.body)}.as(t, c.uid)
+		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
+			t.Errorf("%s: %d %s, want %d %s", c.name, got.Status, got.Text, c.status, c.text)
+		}
+		if path := got.Header.Get("Location"); c.status == 303 && path != strings.TrimPrefix(c.path, "/jobs/7/") {
+			t.Errorf("%s: it leads to %q", c.name, path)
+		}
+		if policy := got.Header.Get("Content-Security-Policy"); c.method == "GET" && c.status == 200 && policy != "default-src 'none'; form-action 'self'; frame-ancestors 'none'" {
+			t.Errorf("%s: the policy is %q", c.name, policy)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/measure"
+	"jobeff/report/page"
+	"jobeff/report/shell"
+)
+
+// TryText says what to change, and gives the line for it; study may be nil.
+func TryText(t *notice.Try, study *workload.Study) (text, line string) {
+	switch {
+	case t.Advice != nil:
+		return strings.TrimSpace(fmt.Sprintf("Instead of %s: %s. %s", figure.Counted(t.Cores, "core"), betterText(t.Advice), t.Advice.Asks)), shell.Sbatch(int(t.Advice.Cores.Value), study)
+	case t.CPUs > 0:
+		text = fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(t.Ranks, "rank"), figure.Counted(t.CPUs, "CPU"))
+		if t.Line != "" {
+			return text, t.Line
+		}
+		return text, shell.CPUs(t.Ranks, t.CPUs)
+	case t.One:
+		return fmt.Sprintf("Give each of its %s one CPU: the others had hardly anything to do.", figure.Counted(t.Ranks, "rank")), shell.CPUs(t.Ranks, 1)
+	case t.Launch:
+		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(t.Ranks, "rank")), shell.Srun(t.MPI)
+	}
+	return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(t.Nodes, "node")), shell.Nodes(t.Nodes, t.Ranks)
+}
+
+// todo is what a job's owner can do, each with a line to copy: first what is known to be better, else what tells
+// more. Study and verdicts may be nil.
+func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []page.Action) {
+	add := func(text, line string) {
+		if line != "" && !slices.ContainsFunc(all, func(a page.Action) bool { return a.Line == line }) {
+			all = append(all, page.Action{Text: inert.Text(text, true), Line: inert.Text(line, true)})
+		}
+	}
+	for i := range verdicts {
+		if t := notice.TryOf(j, &verdicts[i], study); t != nil && !verdicts[i].Shadow {
+			text, line := TryText(t, study)
+			if t.Advice != nil { // the first words and the advice say what it would have done
+				text = fmt.Sprintf("Ask for %s instead of %s.", figure.Counted(int(t.Advice.Cores.Value), "core"), figure.Count(t.Cores))
+			}
+			add(text, line)
+		}
+	}
+	if best := policy.Recommend(study, j); best != nil {
+		add(fmt.Sprintf("Ask for %s.", figure.Counted(int(best.Cores.Value), "core")), shell.Sbatch(int(best.Cores.Value), study))
+	}
+	if l, name := policy.LineFor(study, j); l.Why == "" {
+		add("For its memory and its time: "+lineText(l), shell.Line(l, name))
+	}
+	if _, err := job.ParseJobID(j.DisplayID); err == nil && len(all) == 0 {
+		add(tellsMore(j, study, verdicts))
+	}
+	return all
+}
+
+// tellsMore is what tells more of a job for which nothing better is known.
+func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (text, line string) {
+	wrong := len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line
+	placed := slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
+	id := j.DisplayID
+	switch {
+	case j.IsRunning():
+		return "It runs. Its figures now, and again every ten seconds:", "jobeff live " + id
+	case wrong && placed:
+		return "No line is known that would do better. Where in its program it waits in MPI:", "jobeff where " + id
+	case wrong && study != nil && study.Curve.Next != nil && !measure.Singletons(j):
+		return fmt.Sprintf("No line is known that would do better. Of its core count, a run on %s would teach most:", figure.Counted(study.Curve.Next.N, "core")), shell.Plan(study)
+	case wrong:
+		return "No line is known that would do better. What each rule says of it, and why:", "jobeff explain " + id
+	}
+	return "Nothing that is known of it asks for a change. What each rule says of it:", "jobeff explain " + id
+}
+
+// besideLinks lead to the runs of a job's workload before and after it, and to comparisons.
+func besideLinks(found *job.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
+	id := links.Job(found.DisplayID)
+	if id == "" {
+		return nil
+	}
+	for _, one := range []struct {
+		what string
+		run  *job.Run
+	}{{"The run before", found.Before}, {"The run after", found.After}} {
+		if one.run != nil {
+			all = append(all, page.Action{Text: one.what, Line: fmt.Sprintf("job %s of %s, %s, %s", one.run.DisplayID, figure.Minute(one.run.Start),
+				figure.Counted(one.run.Cores(), "core"), figure.Seconds(one.run.Elapsed)), Link: links.Job(one.run.DisplayID)})
+		}
+	}
+	if found.Before != nil {
+		all = append(all, page.Action{Text: "Compare with", Line: "the run before", Link: block.Joined("/", links.Job(found.Before.DisplayID), "compare", found.DisplayID)})
+	}
+	if study != nil {
+		all = append(all, page.Action{Text: "Compare with", Line: "its earlier runs, the one of median time", Link: block.Joined("/", id, "compare")},
+			page.Action{Text: "All runs", Line: "workload " + inert.Text(study.Workload.Name, true), Link: links.Workloads + study.Workload.Key})
+	}
+	return all
+}
