@@ -14,6 +14,7 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/job"
 	"jobeff/report"
+	"jobeff/report/document"
 	"jobeff/report/page"
 )
 
@@ -22,33 +23,43 @@ HTML page with pictures. The file needs no network and no other file, and runs n
 script. It can be printed, mailed and kept, and follows the browser's light or dark
 colours. An existing FILE is never overwritten; - is standard output.
 
-Where the site has set it up, jobeffd shows the same page at /jobs/JOBID.`
+Where the site has set it up, jobeffd shows the same page at /jobs/JOBID.
+
+--talp writes the figures of the job's largest run as JSON instead, in the form that TALP
+writes and TALP-Pages reads. So a program's pages can show production jobs.`
 
 // reportCommand writes a job's page.
 func (p *program) reportCommand() *cobra.Command {
-	var file string
+	var file, talp string
 	c := &cobra.Command{
-		Use:     "report JOBID --html FILE",
-		Short:   "Write a job as an HTML page with pictures",
-		Long:    reportHelp,
-		Example: "  jobeff report 123 --html job123.html",
-		Args:    cli.One("job", 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file) },
+		Use:   "report JOBID --html FILE",
+		Short: "Write a job as an HTML page with pictures, or as TALP's JSON",
+		Long:  reportHelp,
+		Example: `  jobeff report 123 --html job123.html
+  jobeff report 123 --talp talp/melt/job123.json     # then: talp ci-report -i talp -o pages`,
+		Args: cli.One("job", 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file, talp) },
 	}
-	c.Flags().StringVar(&file, "html", "", "write to the new `FILE`; - is standard output")
+	c.Flags().StringVar(&file, "html", "", "write a page to the new `FILE`; - is standard output")
+	c.Flags().StringVar(&talp, "talp", "", "write TALP's JSON to the new `FILE`; - is standard output")
 	return c
 }
 
-func (p *program) report(ctx context.Context, id, file string) error {
-	if file == "" {
-		return cli.Usagef("jobeff report %s: say where to write it with --html FILE; - is standard output", id)
+func (p *program) report(ctx context.Context, id, file, talp string) error {
+	if (file == "") == (talp == "") {
+		return cli.Usagef("jobeff report %s: say where to write it with --html FILE or with --talp FILE; - is standard output", id)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
 		return err
 	}
-	if a.tasks != nil {
+	switch {
+	case a.tasks != nil && talp != "":
+		return fmt.Errorf("%s is an array: name one of its tasks, as %s_1, for TALP's JSON", id, id)
+	case a.tasks != nil:
 		return p.save(file, func(w io.Writer) error { return report.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
+	case talp != "":
+		return p.save(talp, func(w io.Writer) error { return document.WriteTALP(w, a.job) })
 	}
 	source.Find(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error {
