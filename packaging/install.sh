@@ -56,6 +56,9 @@ install_jobeff() {
 		put 644 "$page" "$dest/share/doc/jobeff/$page"
 	done
 	put 644 etc/jobeff.toml "$dest/share/doc/jobeff/jobeff.toml"
+	for page in jobeff.yml jobeff/manifest.yml widgets/_jobeff.html.erb; do
+		put 644 "packaging/ondemand/$page" "$dest/share/doc/jobeff/ondemand/$page"
+	done
 }
 
 install_jobeff-node() {
@@ -116,6 +119,7 @@ install_jobeffd() {
 	install -d -m 755 "$dest/share/jobeff"
 	echo "$schema" >"$dest/share/jobeff/schema" # a downgrade is refused by it
 	put_page jobeffd.8
+	put 755 packaging/ldap/mailaddress "$dest/share/doc/jobeffd/examples/mailaddress"
 	put_doc jobeffd
 }
 
