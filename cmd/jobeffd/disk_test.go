@@ -359,6 +359,33 @@ var diskFaults = map[string]func(t *testing.T, disk *disktest.Disk) (end func())
 	"flushes fail":  brokenDisk("flush", 1000),
 }
 
+// checkpointFails lets writes to what SQLite's file has of the disk fail. Its log goes on to be written: only checkpoints see
+// that, after a COMMIT that went well. A reader holds the first ones up, which then write a part of the log back and do not ask
+// whether that reached the disk. The file has its room before, so that all that is written back fails.
+func checkpointFails(t *testing.T, disk *disktest.Disk) func() {
+	t.Helper()
+	path := filepath.Join(disk.Dir, "jobeff.db")
+	must(t, exec.Command("fallocate", "--keep-size", "--length", "16MiB", path).Run())
+	db := openSQL(t, path)
+	reads, err := db.Begin()
+	must(t, err)
+	var n int
+	must(t, reads.QueryRow("SELECT count(*) FROM reports").Scan(&n))
+	disk.FailIn(t, path)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if log, err := os.Stat(path + "-wal"); err != nil || log.Size() > 6<<20 {
+				break
+			}
+		}
+		reads.Rollback()
+		db.Close()
+	}()
+	return func() { <-over; disk.Mend(t) }
+}
+
 func brokenDisk(kind string, times int) func(*testing.T, *disktest.Disk) func() {
 	return func(t *testing.T, disk *disktest.Disk) func() {
 		t.Helper()
@@ -367,18 +394,20 @@ func brokenDisk(kind string, times int) func(*testing.T, *disktest.Disk) func() 
 	}
 }
 
-// TestDiskErrors: the database's disk is full, or its writes or flushes fail, once or for a while.
-// jobeffd says so and answers 503. When the disk is mended it goes on by itself, or where ext4 became
+// TestDiskErrors: the database's disk is full, or its writes or flushes fail, once or for a while. SQLite's may fail where only a
+// checkpoint sees it. jobeffd says so and answers 503. When the disk is mended it goes on by itself, or where ext4 became
 // read-only after a reboot. What it acknowledged is there after a power cut, in the fault and after it.
 func TestDiskErrors(t *testing.T) {
 	for name, db := range diskDatabases {
 		for what, begin := range diskFaults {
-			t.Run(name+"/"+what, func(t *testing.T) { diskError(t, db, begin) })
+			t.Run(name+"/"+what, func(t *testing.T) { diskError(t, db, begin, syscall.SIGKILL) })
 		}
 	}
+	// as it ends, SQLite writes the log back and drops it: what it takes to be in the file must be there
+	t.Run("SQLite/a checkpoint fails", func(t *testing.T) { diskError(t, sqliteOnDisk{}, checkpointFails, syscall.SIGTERM) })
 }
 
-func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.Disk) (end func())) {
+func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.Disk) (end func()), stop syscall.Signal) {
 	disk, spool, log := disktest.Start(t, db.size()), t.TempDir(), new(saidLines)
 	d := newDaemon(t)
 	d.db, d.log = db.create(t, disk.Dir), log
@@ -424,7 +453,9 @@ func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.D
 		t.Fatalf("mended: %+v; jobeffd said %s", res, log.wrong())
 	}
 	after := disk.Position(t)
-	d.stop(syscall.SIGKILL)
+	if d.stop(stop); stop == syscall.SIGTERM {
+		after = disk.Position(t)
+	}
 	db.kill()
 	disk.Stop(t)
 	wantCut(t, db, disk, during, taken)

@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,6 +186,36 @@ func (d *Disk) Fail(t testing.TB, kind string, times int) {
 	for i := range errs {
 		errs[i] = map[string]any{"event": "none", "iotype": kind, "errno": int(syscall.EIO), "once": true}
 	}
+	d.inject(t, errs)
+}
+
+// FailIn lets each write to where a file of the disk lies now end with EIO, until Mend.
+func (d *Disk) FailIn(t testing.TB, file string) {
+	t.Helper()
+	out, err := exec.Command("filefrag", "-b1024", "-e", file).Output()
+	if err != nil {
+		t.Fatalf("filefrag: %v", err)
+	}
+	var errs []any
+	for _, at := range extent.FindAllStringSubmatch(string(out), -1) {
+		first, _ := strconv.ParseInt(at[1], 10, 64)
+		last, _ := strconv.ParseInt(at[2], 10, 64)
+		for b := first; b <= last; b++ {
+			errs = append(errs, map[string]any{"event": "none", "iotype": "write", "errno": int(syscall.EIO), "sector": b * 1024 / sector})
+		}
+	}
+	if len(errs) == 0 {
+		t.Fatalf("filefrag tells no place of %s:\n%s", file, out)
+	}
+	d.inject(t, errs)
+}
+
+// extent is a line of filefrag's: its second range are blocks of the disk.
+var extent = regexp.MustCompile(`(?m)^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):`)
+
+// inject puts a driver between that fails so.
+func (d *Disk) inject(t testing.TB, errs []any) {
+	t.Helper()
 	err := d.ask("blockdev-add", map[string]any{"driver": "blkdebug", "node-name": "broken", "image": "logged", "inject-error": errs})
 	if err == nil {
 		err = d.above("broken")
