@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"jobeff/ingest/job"
@@ -26,8 +27,9 @@ type Retained struct {
 }
 
 // retainBatch is how many jobs are looked up at once. As many of them are dropped together as take about
-// retainFor, but retainLeast, since a COMMIT takes long on a busy disk for one job, too. Then Retain rests
-// as long as they took. So reports wait for few of them, and the writer of another process gets its turn.
+// retainFor, but retainLeast, since a COMMIT takes long on a busy disk for one job, too. Those that have not begun by
+// then wait for the next part. Then Retain rests as long as they took. So reports wait for few of them, and the writer of
+// another process gets its turn.
 const (
 	retainBatch = 200
 	retainLeast = 8
@@ -52,7 +54,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 	} {
 		for part.keep > 0 && err == nil {
 			var n int
-			n, err = s.retain(ctx, &together, part.query, now.Add(-part.keep).UnixMicro(), part.do)
+			n, err = s.retain(ctx, time.Now, &together, part.query, now.Add(-part.keep).UnixMicro(), part.do)
 			*part.count += n
 			if n == 0 {
 				break
@@ -105,7 +107,7 @@ const (
 )
 
 // retain does one batch, so many jobs together, and counts the jobs that it changed.
-func (s *Store) retain(ctx context.Context, together *int, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
+func (s *Store) retain(ctx context.Context, clock func() time.Time, together *int, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
 	var keys []attemptKey
 	newest := map[string]int64{} // latest end of the pruned jobs, by cluster
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
@@ -130,17 +132,24 @@ func (s *Store) retain(ctx context.Context, together *int, query string, before 
 	for len(keys) > 0 {
 		part := keys[:min(*together, len(keys))]
 		keys = keys[len(part):]
-		changed := make([]bool, len(part))
-		begin := time.Now()
+		changed, late := make([]bool, len(part)), make([]bool, len(part))
+		begin := clock()
+		begun := sync.OnceValue(clock) // by the first of them: reports may wait before it
 		err := each(len(part), len(part), func(i int) error {
 			k := part[i]
 			return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) (err error) {
-				changed[i], err = do(w, k, before)
+				first := begun()
+				if changed[i], late[i] = false, clock().Sub(first) > retainFor; !late[i] {
+					changed[i], err = do(w, k, before)
+				}
 				return err
 			})
 		})
-		for _, c := range changed {
-			n += bit(c)
+		for i := range part {
+			n += bit(changed[i])
+			if late[i] {
+				keys = append(keys, part[i])
+			}
 		}
 		if err != nil {
 			failed = fmt.Errorf("store: old jobs: %w", err)
@@ -148,7 +157,7 @@ func (s *Store) retain(ctx context.Context, together *int, query string, before 
 		if errors.Is(err, ErrUnavailable) {
 			break
 		}
-		took := time.Since(begin)
+		took := clock().Sub(begin)
 		switch {
 		case took > retainFor:
 			*together = max(*together/2, retainLeast)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -167,6 +168,63 @@ func TestRetainRests(t *testing.T) {
 	if err != nil || done.Pruned != jobs || slow.most > retainLeast || took < 2*worked {
 		t.Errorf("%+v, %v; up to %d together; %v of %v", done, err, slow.most, worked, took)
 	}
+}
+
+// TestRetainStopsInTime: jobs that have not begun when a part has taken its time wait for the next one, and each is done once.
+func TestRetainStopsInTime(t *testing.T) {
+	s := open(t)
+	const jobs, takes = 40, 2 * retainFor / 5
+	for i := range uint32(jobs) {
+		add(t, s, nodeReport(10+i, 1, "a", 0))
+	}
+	merged(t, s)
+	var mu sync.Mutex
+	var now time.Time
+	times := map[attemptKey]int{}
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	var commits []*counted
+	for _, l := range s.lanes {
+		commits = append(commits, &counted{committer: l.committer, of: func() int { return int(clock().Sub(time.Time{}) / takes) }})
+		l.committer = commits[len(commits)-1]
+	}
+	together := retainBatch
+	n, err := s.retain(ctx, clock, &together, toPrune, day.Add(10*oneDay).UnixMicro(), func(_ *writer, k attemptKey, _ int64) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(takes)
+		times[k]++
+		return true, nil
+	})
+	if err != nil || n != jobs || len(times) != jobs {
+		t.Errorf("%d jobs, %d of them different, %v", n, len(times), err)
+	}
+	for k, n := range times {
+		if n != 1 {
+			t.Errorf("job %d was done %d times", k.jobID, n)
+		}
+	}
+	for _, c := range commits {
+		if most := int(retainFor/takes) + 1 + len(s.lanes); c.most > most {
+			t.Errorf("%d jobs in one transaction, want at most %d", c.most, most)
+		}
+	}
+}
+
+// counted is a committer that notes how much something grows in one commit.
+type counted struct {
+	committer
+	of   func() int
+	most int
+}
+
+func (c *counted) commit(batch []*op) {
+	before := c.of()
+	c.committer.commit(batch)
+	c.most = max(c.most, c.of()-before)
 }
 
 // TestRetainUnknown: jobs of which little is known are pruned too; running jobs are not.
