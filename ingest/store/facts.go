@@ -23,14 +23,6 @@ const (
 	mostSilent  = 50
 )
 
-// isJudged selects jobs whose loss is known: every rank was recorded up to its end, and no thread was missed.
-const (
-	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
-	hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALESCE(sum(used_ms), 0) / 3600000.0,
-		COALESCE(sum(judged_ms), 0) / 3600000.0, COALESCE(sum(lost_ms), 0) / 3600000.0`
-)
-
 // span is the time, and the accounts, that a digest is about.
 type span struct {
 	from, to time.Time

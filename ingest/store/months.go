@@ -25,6 +25,17 @@ const (
 		" judged_ms = month_sums.judged_ms + excluded.judged_ms, lost_ms = month_sums.lost_ms + excluded.lost_ms"
 )
 
+// What a row counts, for the view. isJudged selects jobs whose loss is known: every rank was recorded up to its
+// end, and no thread was missed.
+const (
+	usedSeconds = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
+	isJudged    = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
+)
+
+// hoursColumns sum up what rows of the view, or of month_sums, count.
+const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALESCE(sum(used_ms), 0) / 3600000.0,
+	COALESCE(sum(judged_ms), 0) / 3600000.0, COALESCE(sum(lost_ms), 0) / 3600000.0`
+
 // monthWords are words of the schema, and what they stand for.
 var monthWords = []string{
 	"SUM_OLD", fmt.Sprintf(sumsInto, "-", "part", "OLD.cluster", "OLD.job_id", "OLD.attempt"),
