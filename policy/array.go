@@ -52,6 +52,9 @@ type Spread struct {
 // worstTasks is how many tasks are named.
 const worstTasks = 3
 
+// leastLost is what a task must have lost to be one of them, core-hours.
+const leastLost = 0.005
+
 // ArrayOf sums up the attempts of an array's tasks; nil for none.
 func ArrayOf(attempts []job.Job) *Array {
 	if len(attempts) == 0 {
@@ -191,7 +194,7 @@ func (a *Array) worst(tasks []job.Job) {
 	if a.Idle = a.Hours.Judged == 0; a.Idle {
 		by = IdleCoreHours
 	}
-	all := slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { lost := by(&j); return lost == nil || *lost <= 0 })
+	all := slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { lost := by(&j); return lost == nil || *lost < leastLost })
 	slices.SortStableFunc(all, func(x, y job.Job) int { return cmp.Compare(*by(&y), *by(&x)) })
 	a.Worst = all[:min(worstTasks, len(all))]
 }

@@ -9,7 +9,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/shell"
 )
 
 // betterText says what a recommended core count would have done, each figure with its own
@@ -55,7 +54,7 @@ func recommendationText(r *workload.Recommendation, said string) string {
 func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation, said string) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
-	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+shell.Workload(name, study.Workload.Key)+" shows it")
+	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+j.DisplayID+" shows it")
 	if best != nil {
 		f.Add("Advice", recommendationText(best, said))
 	} else {

@@ -61,16 +61,19 @@ type arrayView struct {
 	parts         []block.Part
 }
 
-func viewArray(attempts []job.Job, more, wide bool) *arrayView {
+func viewArray(attempts []job.Job, cut, wide bool) *arrayView {
 	j := inert.Copy(&attempts[0], wide)
 	v := &arrayView{Array: policy.ArrayOf(attempts), name: j.Name, example: j.DisplayID}
 	if len(v.Worst) > 0 {
 		v.example = v.Worst[0].DisplayID
 	}
 	v.headline = block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}
-	v.tell(j, more, wide)
-	for i := range v.Parts {
+	v.tell(j, cut, wide)
+	for i := range v.Parts[:min(listed, len(v.Parts))] {
 		v.parts = append(v.parts, v.part(&v.Parts[i], wide))
+	}
+	if left := more(len(v.Parts)-listed, "program", "of fewer tasks"); left != "" {
+		v.parts[listed-1].Notes = append(v.parts[listed-1].Notes, left)
 	}
 	if len(v.Worst) > 0 {
 		v.parts = append(v.parts, v.worst())
@@ -116,7 +119,7 @@ func (v *arrayView) verdict() string {
 }
 
 // tell says whose array it is, and what each task had.
-func (v *arrayView) tell(j *job.Job, more, wide bool) {
+func (v *arrayView) tell(j *job.Job, cut, wide bool) {
 	f := block.Facts{{Label: "Array", Strong: v.ID, Text: v.name}}
 	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
 	switch {
@@ -130,7 +133,7 @@ func (v *arrayView) tell(j *job.Job, more, wide bool) {
 		f.Add("Size", fmt.Sprintf("%s on %s for each task", figure.Counted(j.CPUs, "core"), figure.Counted(j.Nodes, "node")))
 	}
 	known := "Tasks that have not begun are not known to jobeff; squeue lists them."
-	if more {
+	if cut {
 		known = "Only its first " + figure.Counted(v.Tasks, "task") + " are summed up here."
 	}
 	f.Add("Tasks", known)
@@ -138,7 +141,10 @@ func (v *arrayView) tell(j *job.Job, more, wide bool) {
 	for _, c := range v.Flags {
 		flags = append(flags, c.Name+" flags "+figure.Counted(c.Tasks, "task"))
 	}
-	f.Add("Rules", strings.Join(flags, ", "))
+	if len(flags) > 0 {
+		f.Add("Rules", strings.Join(flags, ", ")+"; jobeff explain "+v.example+" says why of one")
+	}
+	f.Add("No line", v.Line.Why)
 	v.facts = f.Inert(wide)
 }
 

@@ -13,6 +13,7 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
+	"jobeff/report/shell"
 	"jobeff/report/text"
 )
 
@@ -144,7 +145,7 @@ func TestMuted(t *testing.T) {
 }
 
 // TestCommandIsQuoted: a user may name a workload so that a shell would run more than the command
-// that is suggested. It then has the workload's key.
+// that is suggested. It then has the workload's key. A job's page names the job: others may have a workload of the name.
 func TestCommandIsQuoted(t *testing.T) {
 	for name, want := range map[string]string{"cfd-1.2": "cfd-1.2", "x; reboot": "3fa2c1aabbccddeeff00", "$(reboot)": "3fa2c1aabbccddeeff00",
 		"a b": "3fa2c1aabbccddeeff00", "-x": "3fa2c1aabbccddeeff00", "`x`": "3fa2c1aabbccddeeff00"} {
@@ -154,7 +155,7 @@ func TestCommandIsQuoted(t *testing.T) {
 		if err := Job(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "; jobeff workload "+want+" shows it") {
+		if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "; jobeff workload "+j.DisplayID+" shows it") || shell.Workload(name, w.Key) != want {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
