@@ -13,6 +13,8 @@ import (
 type Binding struct {
 	Ranks, Each int    // busy threads of a rank
 	Line        string // how it is started with a core for each; "": its launcher is not known
+	// Threads says that there may be a hardware thread for each only: Slurm may count these, or cores.
+	Threads bool
 }
 
 // BindingOf is nil where threads had their CPUs, or where the job has too few.
@@ -24,37 +26,34 @@ func BindingOf(j *job.Job) *Binding {
 	e := &j.Executions[0]
 	b := &Binding{Ranks: e.Size, Each: (load.CrowdBusy + load.CrowdRanks - 1) / load.CrowdRanks}
 	h := job.HardwareOf(e)
+	from := launcher(e)
 	if h == nil || h.Cores == 0 {
-		h = &job.Hardware{Sockets: 1, ThreadsPerCore: 1}
+		h, b.Threads = &job.Hardware{Sockets: 1, ThreadsPerCore: 1}, true
 	}
-	if cores := coresOf(j, h); cores < b.Ranks*b.Each {
+	b.Threads = b.Threads || j.CPUs < b.Ranks*b.Each*h.ThreadsPerCore
+	if j.CPUs < b.Ranks*b.Each || b.Threads && from != "srun" { // only srun binds to what Slurm counts
 		return nil
 	}
-	b.Line = b.line(e, h)
+	b.Line = b.line(from, h)
 	return b
-}
-
-// coresOf is how many cores the job has for certain. More CPUs than its nodes have cores are hardware threads.
-func coresOf(j *job.Job, h *job.Hardware) int {
-	if h.ThreadsPerCore > 1 && h.Cores > 0 && j.CPUs > h.Cores*j.Nodes {
-		return j.CPUs / h.ThreadsPerCore
-	}
-	return j.CPUs
 }
 
 // line starts the program under the launcher that it had. OMP_PLACES counts for one that uses OpenMP, and
 // cannot leave the CPUs that the launcher allows.
-func (b *Binding) line(e *job.Execution, h *job.Hardware) string {
+func (b *Binding) line(from string, h *job.Hardware) string {
 	apart := h.Sockets > 1 && b.Ranks > 1 && b.Each <= h.Cores/h.Sockets // ranks are spread over the sockets
-	var start string
-	switch launcher(e) {
+	start, places := "", "cores"
+	if b.Threads {
+		places = "threads"
+	}
+	switch from {
 	case "srun":
 		start = fmt.Sprintf("srun --ntasks=%d --cpus-per-task=%d", b.Ranks, b.Each)
-		if h.ThreadsPerCore > 1 { // else Slurm may count the two hardware threads of a core as two CPUs
+		if h.ThreadsPerCore > 1 && !b.Threads { // else Slurm may count the two hardware threads of a core as two CPUs
 			start += " --threads-per-core=1"
 		}
-		start += " --cpu-bind=cores"
-		if apart {
+		start += " --cpu-bind=" + places
+		if apart && !b.Threads {
 			start += " --distribution=block:cyclic"
 		}
 	case "mpirun":
@@ -69,11 +68,7 @@ func (b *Binding) line(e *job.Execution, h *job.Hardware) string {
 		return ""
 	}
 	if b.Each > 1 {
-		bind := "close"
-		if h.Sockets > 1 && !apart { // its threads are on both sockets, and so is the memory's bandwidth
-			bind = "spread"
-		}
-		start = fmt.Sprintf("OMP_NUM_THREADS=%d OMP_PLACES=cores OMP_PROC_BIND=%s %s", b.Each, bind, start)
+		start = fmt.Sprintf("OMP_NUM_THREADS=%d OMP_PLACES=%s OMP_PROC_BIND=close %s", b.Each, places, start)
 	}
 	return start + " YOUR-PROGRAM"
 }
@@ -95,8 +90,11 @@ func launcher(e *job.Execution) string {
 
 // mend says how the threads get their cores.
 func (b *Binding) mend() string {
-	if b.Line == "" {
+	switch {
+	case b.Line == "":
 		return "The job has a core for each of them. Its launcher is not known, so jobeff cannot tell the line that binds them: look for its option to give each rank several cores."
+	case b.Threads:
+		return "The job has a CPU for each of them, which may be a hardware thread: start it with `" + b.Line + "`."
 	}
 	return "The job has a core for each of them: start it with `" + b.Line + "`."
 }

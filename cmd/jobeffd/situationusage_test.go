@@ -48,8 +48,11 @@ var withoutMPI = []situation{
 var bindings = []situation{
 	{name: "srun bound all to core 0", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 by=pmix:slurm.pmix.",
 		says: []string{"job: srun --ntasks=8 --cpus-per-task=1 --cpu-bind=cores --distribution=block:cyclic YOUR-PROGRAM"}},
-	{name: "srun bound all to core 0, with hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2 by=pmix:slurm.pmix.",
+	{name: "srun bound all to core 0, with hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2 alloc=16 by=pmix:slurm.pmix.",
 		says: []string{"job: srun --ntasks=8 --cpus-per-task=1 --threads-per-core=1 --cpu-bind=cores"}},
+	{name: "srun bound all to core 0, and CPUs may be hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2 by=pmix:slurm.pmix.",
+		says: []string{"job: may be a hardware thread: start it with .srun --ntasks=8 --cpus-per-task=1 --cpu-bind=threads YOUR-PROGRAM"}},
+	{name: "Open MPI bound all to core 0, and CPUs may be hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2", never: []string{"mpirun", "a core for each"}},
 	{name: "Open MPI bound all to core 0", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1", says: []string{"job: mpirun -n 8 --map-by socket:PE=1 --bind-to core YOUR-PROGRAM"}},
 	{name: "an unknown launcher bound all to core 0", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 by=start:", says: []string{"job: launcher is not known"},
 		never: []string{"YOUR-PROGRAM"}},
