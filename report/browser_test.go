@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -22,40 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"jobeff/report/page"
+	"jobeff/test/browser"
 )
-
-// browser starts a headless Chromium with a profile of its own, once for a test.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts a Chromium")
-	}
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium: make deps installs it")
-	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.WSURLReadTimeout(time.Minute),
-	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, cancel := chromedp.NewContext(allocator)
-	ctx, timeout := context.WithTimeout(ctx, 4*time.Minute)
-	t.Cleanup(func() { timeout(); cancel(); stop() })
-	return ctx
-}
-
-// axe is axe-core's program.
-func axe(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../test/browser/node_modules/axe-core/axe.min.js")
-	if err != nil {
-		t.Skip("no axe-core: make deps installs it")
-	}
-	return string(text)
-}
 
 // served answers each page at /NAME with the policy that jobeffd sends.
 func served(t *testing.T, pages map[string][]byte) *httptest.Server {
@@ -72,14 +36,6 @@ func served(t *testing.T, pages map[string][]byte) *httptest.Server {
 	}))
 	t.Cleanup(s.Close)
 	return s
-}
-
-// call gives the browser a command.
-func call[P, R any](ctx context.Context, t *testing.T, command cdp.Command[P, R], params P) {
-	t.Helper()
-	if _, err := chromedp.Call(ctx, command, params); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // watched notes what a page asks the network for and what the browser complains of.
@@ -105,8 +61,8 @@ func watch(ctx context.Context, t *testing.T) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call(ctx, t, network.Enable, network.EnableParams{})
-	call(ctx, t, log.Enable, cdp.Empty{})
+	browser.Call(ctx, t, network.Enable, network.EnableParams{})
+	browser.Call(ctx, t, log.Enable, cdp.Empty{})
 	return w
 }
 
@@ -116,7 +72,7 @@ func browserPages(t *testing.T) map[string][]byte {
 	for file, name := range map[string]string{"good": "good", "bad": "bad", "killed": "killed", "empty": "no-mpi", "hostile": "hostile", "sections": "sections", "hybrid": "hybrid", "five": "five", "big": "big"} {
 		pages[file] = jobHTML(t, ranked(fixtures()[name]))
 	}
-	pages["huge"], pages["placed"], pages["jobs"] = jobHTML(t, huge()), placedHTML(t), jobsHTML(t, fixtureList())
+	pages["huge"], pages["placed"], pages["jobs"], pages["sums"] = jobHTML(t, huge()), placedHTML(t), jobsHTML(t, fixtureList()), sumsHTML(t)
 	for _, name := range []string{"scales", "sections", "weak", "hostile"} {
 		pages["workload-"+name] = workloadHTML(t, name)
 	}
@@ -138,7 +94,8 @@ var visible = map[string][]string{
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},
 	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 242", "90 % interval"},
-	"jobs":     {"Your jobs", "4711", "lj-melt"},
+	"jobs":     {"Your jobs", "ended since", "Total of", "4711", "lj-melt", "Filter and sort"},
+	"sums":     {"Accounts", "Lost of judged"},
 
 	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 242", "Expected run times", "speedup: against the curve's time on 16 cores", "Measured, by cores", "job 9"},
 	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
@@ -156,37 +113,26 @@ var visible = map[string][]string{
 // the network, and axe-core finds nothing serious. The screenshots are in
 // build/screenshots.
 func TestInBrowser(t *testing.T) {
-	ctx, check := browser(t), axe(t)
+	ctx, check := browser.Start(t), browser.Axe(t)
 	pages := browserPages(t)
 	server := served(t, pages)
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
 		t.Fatal(err)
 	}
 	w := watch(ctx, t)
-	shots := filepath.Join("..", "build", "screenshots")
-	if err := os.MkdirAll(shots, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	for name := range pages {
 		for _, width := range []int64{400, 800, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
-					call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
-					call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+					browser.Look(ctx, t, width, scheme)
 					if err := chromedp.Do(ctx, chromedp.Navigate(server.URL+"/"+name)); err != nil {
 						t.Fatal(err)
 					}
-					shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(filepath.Join(shots, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), shot, 0o644); err != nil {
-						t.Fatal(err)
-					}
+					browser.Shoot(ctx, t, fmt.Sprintf("%s-%d-%s", name, width, scheme))
 					checkSeen(ctx, t, visible[name])
 					checkScheme(ctx, t, scheme)
 					if width == 400 == (scheme == "light") { // each width and each scheme once
-						checkAxe(ctx, t, check)
+						browser.CheckAxe(ctx, t, check)
 					}
 				})
 			}
@@ -298,7 +244,7 @@ func checkKeyboard(ctx context.Context, t *testing.T, url string) {
 func checkCopy(ctx context.Context, t *testing.T, url string) {
 	const find = `(() => { const e = document.querySelector("pre.copy"), r = e.getBoundingClientRect(); return [r.left + 20, r.top + 15, r.bottom, innerHeight]; })()`
 	for _, width := range []int64{400, 1280} {
-		call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
+		browser.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
 		if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +253,7 @@ func checkCopy(ctx context.Context, t *testing.T, url string) {
 			t.Fatalf("at %d px the line lies at %v, %v", width, at, err)
 		}
 		for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-			call(ctx, t, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
+			browser.Call(ctx, t, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
 		}
 		got, err := chromedp.Run(ctx, chromedp.Evaluate[string]("getSelection().toString()"))
 		if err != nil || !strings.HasPrefix(got, "sbatch --ntasks=") || !strings.HasSuffix(strings.TrimSpace(got), " YOUR-SCRIPT") {
@@ -318,7 +264,7 @@ func checkCopy(ctx context.Context, t *testing.T, url string) {
 
 // checkPrint: also a reader of dark pages prints on white paper.
 func checkPrint(ctx context.Context, t *testing.T, url string) {
-	call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	browser.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatal(err)
 	}
@@ -326,27 +272,5 @@ func checkPrint(ctx context.Context, t *testing.T, url string) {
 	const edge = `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).length`
 	if over, err := chromedp.Run(ctx, chromedp.Evaluate[int](edge)); err != nil || over > 0 {
 		t.Errorf("%d elements over the edge of the paper, %v", over, err)
-	}
-}
-
-// violation is what axe-core found.
-type violation struct {
-	ID, Impact, Help string
-	Nodes            []string
-}
-
-// checkAxe runs axe-core with all of its rules, those of good practice too.
-func checkAxe(ctx context.Context, t *testing.T, axe string) {
-	t.Helper()
-	const run = `axe.run(document).then(r => r.violations.map(v => ({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.slice(0, 3).map(n => n.html + " | " + n.failureSummary)})))`
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](axe)); err != nil {
-		t.Fatal(err)
-	}
-	violations, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](run, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range violations {
-		t.Errorf("axe: %s (%s): %s\n%s", v.ID, v.Impact, v.Help, strings.Join(v.Nodes, "\n"))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -104,7 +105,7 @@ func placedHTML(t testing.TB) []byte {
 
 // ownLink is what a page may link to: its own content, pages beside it by an id that
 // holds nothing else, and what a shipped rule names.
-var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*(/compare(/[0-9_+]+)?)?|\.\.?/|https://pop-coe\.eu/.*)$`)
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|jobs|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
 var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
@@ -135,7 +136,34 @@ func wrongHTML(t testing.TB, words string) []byte {
 func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobsHTML(&b, jobs, true, page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}); err != nil {
+	p := &JobsPage{Own: true, Others: true, Query: job.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Jobs: jobs, More: true,
+		Sum: job.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Rules: []string{"low-efficiency", "idle-ranks"}}
+	for i := range jobs {
+		p.Workloads = append(p.Workloads, job.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
+	}
+	if err := JobsHTML(&b, p, listLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// listLinks are those of a list.
+var listLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
+
+// hostileHours are sums of names that mean harm.
+func hostileHours() (rows []job.NamedHours) {
+	for i, name := range []string{"chem", "", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a&account=b", "\x1b[31mred", "\u202egnp.exe", "bio"} {
+		rows = append(rows, job.NamedHours{Name: name, Hours: job.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
+	}
+	return rows
+}
+
+func sumsHTML(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	p := &SumsPage{Of: "account", Counted: "job", Heading: "Accounts", Span: "Jobs of a year", Query: job.JobQuery{Start: began, Sort: "lost", Limit: 5}, Rows: hostileHours(), Monthly: true,
+		Link: func(name string) string { return "jobs?" + job.JobQuery{Account: name}.Values().Encode() }}
+	if err := SumsHTML(&b, p, listLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -173,8 +201,99 @@ func TestJobsPage(t *testing.T) {
 	if !bytes.Contains(shown, []byte(`<a href="jobs/4711">4711</a>`)) {
 		t.Error("no link to job 4711")
 	}
-	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("You have no jobs here yet")) {
+	for _, want := range []string{`value="&#34;&gt;&lt;script&gt;"`, `<option value="no-such" selected>`, `<a href="workloads/3fa2c1aabbccddeeff00">`, "Total of 10 jobs: 6,766 core-hours used; 12.4 lost of 100 that were judged (12 %)",
+		`aria-sort="ascending"><a href="?`, "offset=60", "least parallel efficiency first", `<a href="jobs">All jobs</a>`} {
+		if !bytes.Contains(shown, []byte(want)) {
+			t.Errorf("no %s", want)
+		}
+	}
+	golden(t, "jobs.html", shown)
+	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("There are no such jobs in this time")) || bytes.Contains(shown, []byte("Total of")) {
 		t.Errorf("an empty list says nothing:\n%s", shown)
+	}
+}
+
+// TestSitePages: names of accounts, programs, users and nodes are text, whatever they are, and every row has what
+// belongs to it.
+func TestSitePages(t *testing.T) {
+	shown := sumsHTML(t)
+	checkPage(t, shown)
+	golden(t, "sums.html", shown)
+	for name, write := range map[string]func(io.Writer) error{
+		"workloads": func(w io.Writer) error {
+			all := []job.WorkloadSummary{{Key: "3fa2c1aabbccddeeff00", Name: "<b>lj", Runs: 3, FewestCores: 1, MostCores: 512, CoreHours: 12.4, Lost: 3,
+				Newest: job.Run{DisplayID: "7_3", User: "<i>", Executable: "/opt/=cmd", Start: began}, Mute: &job.Mute{Until: began}}}
+			return WorkloadsHTML(w, job.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
+		},
+		"nodes": func(w io.Writer) error {
+			nodes := []job.Node{{NodeOutbox: job.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: job.NodeOutbox{Node: "n<1>"}, Heard: began},
+				{NodeOutbox: job.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+			return NodesHTML(w, job.JobQuery{Limit: 2}, nodes, began, listLinks)
+		},
+		"notices": func(w io.Writer) error {
+			told := job.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
+			muted := told
+			muted.Muted, muted.Advised, muted.Cleared = true, 0, began
+			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
+			return NoticesHTML(w, job.JobQuery{Start: began, Limit: 50}, []NoticeRow{{told, nil}, {muted, nil}, {told, &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
+		},
+		"digests": func(w io.Writer) error {
+			return DigestsHTML(w, "of all accounts", []Week{{"2026-W46", "digest?week=2026-W46", began, began.AddDate(0, 0, 7)}}, listLinks)
+		},
+		"refusal": func(w io.Writer) error {
+			return RefusalHTML(w, "Not Found", "<script> was not found", "\x1b", page.Links{Home: "../"})
+		},
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(name, err)
+		}
+		checkPage(t, b.Bytes())
+		text := pageText(b.String())
+		for _, want := range map[string][]string{
+			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
+			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
+			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on", "12 runs since, most on 128 cores; saved 5.00 (4.00 to 6.00) core-hours"},
+			"digests":   {"2026-W46"},
+			"refusal":   {"<script> was not found", `\x1b`},
+		}[name] {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if name == "nodes" && strings.Contains(text, "n<1>") {
+			t.Error("the node without trouble comes first")
+		}
+	}
+}
+
+// pageText is what a page says, with one blank between words.
+func pageText(text string) string {
+	var said []string
+	z := html.NewTokenizer(strings.NewReader(text))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind == html.TextToken {
+			said = append(said, strings.Fields(z.Token().Data)...)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// TestSumsAreSorted: by each order, what is selected is summed up.
+func TestSumsAreSorted(t *testing.T) {
+	for by, want := range map[string]string{"lost": "c a b", "-lost": "a b c", "corehours": "b a c", "jobs": "a c b", "-jobs": "b c a", "name": "c b a", "-name": "a b c"} {
+		rows := []job.NamedHours{{Name: "a", Hours: job.Hours{Jobs: 9, Used: 2}}, {Name: "b", Hours: job.Hours{Jobs: 1, Used: 3}}, {Name: "c", Hours: job.Hours{Jobs: 5, Used: 1, Lost: 1}}}
+		sortHours(rows, by)
+		if got := rows[0].Name + " " + rows[1].Name + " " + rows[2].Name; got != want {
+			t.Errorf("%s: %s, want %s", by, got, want)
+		}
+	}
+	var b bytes.Buffer
+	if err := SumsHTML(&b, &SumsPage{Of: "user", Counted: "job", Heading: "Users", Query: job.JobQuery{Name: "CH", Sort: "lost", Limit: 9}, Rows: hostileHours()}, listLinks); err != nil {
+		t.Fatal(err)
+	}
+	if text := pageText(b.String()); !strings.Contains(text, "1 user. Total of 10 jobs: 100 core-hours used") || strings.Contains(text, "bio") {
+		t.Error(text)
 	}
 }
 
@@ -194,11 +313,13 @@ func checkPage(t *testing.T, body []byte) {
 	for z.Next() != html.ErrorToken {
 		token := z.Token()
 		switch token.Data {
-		case "script", "link", "iframe", "object", "embed", "form", "base", "img":
+		case "script", "link", "iframe", "object", "embed", "base", "img":
 			t.Errorf("an element %s", token.Data)
 		}
 		for _, a := range token.Attr {
 			switch {
+			case token.Data == "form" && (a.Key == "action" || a.Key == "method" && a.Val != "get"):
+				t.Errorf("a form with %s=%q", a.Key, a.Val)
 			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
 				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
 			case a.Key == "href" && !ownLink.MatchString(a.Val):

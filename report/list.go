@@ -11,7 +11,6 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/page"
 	"jobeff/report/text"
 )
 
@@ -213,7 +212,13 @@ func totalText(jobs []job.Job) string {
 	if sum.Used == 0 {
 		return ""
 	}
-	said := fmt.Sprintf("Total of %s: %s core-hours used", figure.Counted(len(jobs), "job"), figure.Hours(sum.Used))
+	sum.Jobs = len(jobs)
+	return sumText(sum, "job")
+}
+
+// sumText says what jobs used and lost; noun is what they are.
+func sumText(sum job.Hours, noun string) string {
+	said := fmt.Sprintf("Total of %s: %s core-hours used", figure.Counted(sum.Jobs, noun), figure.Hours(sum.Used))
 	if sum.Judged == 0 {
 		return said + "; of none is it known what was lost."
 	}
@@ -281,39 +286,4 @@ func parsable(p *text.Page, t block.Table, noHeader bool) {
 		}
 		p.Line(strings.Join(row, "|"))
 	}
-}
-
-// pageColumns are those of JobsHTML. The first ones fit on a telephone.
-const (
-	pageColumns = "jobid,jobname,pe,corehours,lost,flags,ranks,nnodes,state,elapsed,lb,comme,cover,start"
-	peColumn    = 2
-)
-
-const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
-	"Lost: core-hours that were not useful time of its ranks; Flags: the rules that flag it; -: not known; the job's page says why"
-
-// JobsHTML writes jobs as a page, in the given order. more says that a limit left some out.
-func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
-	p := &page.Jobs{Frame: page.NewFrame("Jobs – jobeff", links), Heading: "Your jobs",
-		Empty: "You have no jobs here yet. A job appears a few seconds after its end."}
-	note := jobsNote
-	if more {
-		note += "; there are older jobs that are not listed"
-	}
-	judged := len(slices.DeleteFunc(slices.Clone(jobs), func(j job.Job) bool { return j.Flags == nil }))
-	if judged < len(jobs) {
-		note += fmt.Sprintf("; the rules have judged %s of %d so far", figure.Counted(judged, "job"), len(jobs))
-	}
-	p.Jobs = page.NewTable("Jobs", jobsTable(text.NewPage(text.Options{Unicode: true}), jobs, shown(pageColumns)), note)
-	p.Jobs.WithBars(peColumn, func(i int) *page.Bar {
-		m := jobs[i].Metrics
-		if m == nil {
-			return nil
-		}
-		return &page.Bar{To: m.Parallel, Bad: m.Parallel < figure.Line, Line: true}
-	})
-	for i := range jobs {
-		p.Jobs.Rows[i][0].Link = links.Job(jobs[i].DisplayID)
-	}
-	return page.Write(w, "jobs", p)
 }

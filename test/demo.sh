@@ -83,6 +83,10 @@ advice() {
 	alice jobeff workload "$last"
 	mkdir -p "$(dirname "$page")"
 	cluster as alice jobeff report "$last" --html - >"$page"
+	say "root: all jobs as a page: curl --unix-socket /run/jobeffd/jobeffd.sock http://jobeffd/jobs"
+	cluster exec ctl curl -sS --fail --unix-socket /run/jobeffd/jobeffd.sock http://jobeffd/jobs >"${page%/*}/jobs.html"
+	grep -o 'Total of[^<]*' "${page%/*}/jobs.html" || failed "$last" "the page lists no jobs"
+	grep -q "href=\"jobs/$last\"" "${page%/*}/jobs.html" || failed "$last" "the page of all jobs lacks $last"
 	say "root: the mail that jobeffd would send now: jobeff admin notices --preview"
 	cluster exec ctl jobeff admin notices --preview | tee "$CLUSTER_DIR/said"
 	grep -q '^alice on test: one mail now' "$CLUSTER_DIR/said" || failed "$last" "there is no mail for alice"
@@ -91,6 +95,7 @@ advice() {
 		- The scripts say nothing of jobeff, and every job has its parallel efficiency.
 		- The program that sleeps got slower on 8 cores: jobeff says to ask for $cores, and what that would have saved.
 		- Its page, for a browser: $page
+		- All jobs as a page: ${page%/*}/jobs.html; jobeffd serves it with a form and links, behind a login of yours.
 		- Rules and mails are about longer jobs; for these short ones jobeff.toml says otherwise.
 		- To look around yourself: KEEP=1 make demo, then the command that it prints at its end.
 		- Type there: jobeff, jobeff $last, jobeff explain $last, jobeff workload, man jobeff.

@@ -25,7 +25,6 @@ import (
 
 // Links between pages are relative, so that a proxy may serve them below a path of its own.
 var (
-	fromTop  = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
 	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 	// A comparison lies one folder deeper, and one of two named jobs another one.
 	fromMedian = page.Links{Home: "../../", Jobs: "../../jobs/"}
@@ -52,8 +51,9 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 		Wrong: func(told *job.Told) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.WrongHTML(w, told, fromMedian) })
 		},
-		Jobs: func(list *job.JobList) ([]byte, error) {
-			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
+		Lists: lists{db, by.Rules.Names(), notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}}.all(),
+		Refusal: func(home, status, message, hint string) ([]byte, error) {
+			return written(func(w io.Writer) error { return views.RefusalHTML(w, status, message, hint, page.Links{Home: home}) })
 		},
 		Job: func(found *job.JobAndWorkload) ([]byte, error) {
 			if found.Tasks != nil {

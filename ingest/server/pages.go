@@ -2,19 +2,14 @@ package server
 
 import (
 	"errors"
-	"fmt"
+	"maps"
 	"net/http"
-	"time"
+	"regexp"
+	"strings"
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
-)
-
-// Limits of the first page: how many jobs, of how many days.
-const (
-	listedDays = 30
-	listedJobs = 200
 )
 
 // servePages routes the pages. Every listener serves them.
@@ -25,7 +20,6 @@ func (s *Server) servePages(p Pages) {
 			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, known, find))
 		}
 	}
-	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
 	route("/jobs/{id}", p.Job != nil, []string{"attempt"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
 	comparePage := func(r *http.Request, by viewer) ([]byte, *refusal) { return s.comparePage(r, by, p) }
 	route("/jobs/{id}/compare", p.Compare != nil, nil, comparePage)
@@ -44,20 +38,42 @@ func (s *Server) servePages(p Pages) {
 	}
 	for path, more := range p.More {
 		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
-			html, err := more.Make(r.Context(), by.Viewer, r.URL.Query())
-			if errors.Is(err, store.ErrNotFound) {
-				return nil, &refusal{Status: http.StatusNotFound, Message: "there is no such page for you"}
-			}
-			return made(html, err)
+			return made(more.Make(r.Context(), by.Viewer, r.URL.Query()))
 		}))
 	}
+	for path, list := range p.Lists {
+		s.pageMux.HandleFunc("GET "+path, s.page(p.FormPolicy, list.Known, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.listPage(r, by, list) }))
+	}
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if admit.PagesOnly(r.Context()) {
+		if s.forPeople(r) {
 			s.unknownPath(w, r)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
 	})
+}
+
+// ofPrograms are the paths of programs, those of other versions among them.
+var ofPrograms = regexp.MustCompile(`^/+v[0-9]+(/|$)|^/(metrics|healthz)$`)
+
+// forPeople says that a request is a browser's: of a listener for pages, or for no path of programs.
+func (s *Server) forPeople(r *http.Request) bool {
+	return admit.PagesOnly(r.Context()) || s.refusals != nil && !ofPrograms.MatchString(r.URL.Path)
+}
+
+// listPage makes the page of a list. A form sends its empty fields, too.
+func (s *Server) listPage(r *http.Request, by viewer, list List) ([]byte, *refusal) {
+	v := r.URL.Query()
+	maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
+	q, e := parseQuery(v)
+	if e != nil {
+		return nil, e
+	}
+	uids, e := s.userIDs(r.Context(), by, q.User)
+	if e != nil {
+		return nil, e
+	}
+	return made(list.Make(r.Context(), by.Viewer, q, uids))
 }
 
 // page makes a handler of find, which writes one kind of page for a viewer.
@@ -76,7 +92,7 @@ func (s *Server) page(policy string, known []string, find func(*http.Request, vi
 			return
 		}
 		by.note(s.log.Debug()).Str("path", clip(r.URL.Path)).Msg("page")
-		pageHeader(w, policy+"; frame-ancestors 'none'", "text/html; charset=utf-8")
+		pageHeader(w, policy, "text/html; charset=utf-8")
 		w.Write(html)
 	}
 }
@@ -84,39 +100,45 @@ func (s *Server) page(policy string, known []string, find func(*http.Request, vi
 // pageHeader says what a browser may do with a page.
 func pageHeader(w http.ResponseWriter, policy, kind string) {
 	for key, value := range map[string]string{
-		"Content-Security-Policy": policy, "Content-Type": kind, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Content-Security-Policy": policy + "; frame-ancestors 'none'", "Content-Type": kind, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "private, no-store",
 	} {
 		w.Header().Set(key, value)
 	}
 }
 
-// failPage answers a refusal as plain text, and logs it.
+// failPage answers a refusal as a page, and logs it.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
-	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
-	w.WriteHeader(e.Status)
-	fmt.Fprintf(w, "%s\n", e.Message) // #nosec G705 -- text/plain, with nosniff
-	if e.Hint != "" {
-		fmt.Fprintf(w, "%s\n", e.Hint) // #nosec G705 -- likewise
+	home := "./" + strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
+	html, err := []byte(e.Message), error(nil)
+	pageHeader(w, "default-src 'none'", "text/plain; charset=utf-8")
+	if s.refusals != nil {
+		html, err = s.refusals(home, http.StatusText(e.Status), e.Message, e.Hint)
+		pageHeader(w, s.policy, "text/html; charset=utf-8")
 	}
+	if err != nil {
+		s.log.Error().Err(err).Msg("the page of a refusal")
+	}
+	w.WriteHeader(e.Status)
+	w.Write(html) // #nosec G705 -- of a template, or text/plain with nosniff
 }
 
 // made turns a page's error into a refusal.
 func made(html []byte, err error) ([]byte, *refusal) {
-	if err != nil {
-		return nil, refuse(err)
+	var wrong *store.SelectionError
+	var e *refusal
+	switch {
+	case err == nil:
+		return html, nil
+	case errors.As(err, &e):
+		return nil, e
+	case errors.Is(err, store.ErrNotFound):
+		return nil, &refusal{Status: http.StatusNotFound, Message: "there is no such page for you"}
+	case errors.As(err, &wrong):
+		return nil, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
 	}
-	return html, nil
-}
-
-func (s *Server) jobsPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
-	q := job.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
-	list, err := s.store.Jobs(r.Context(), by.Viewer, q, []uint32{by.UID})
-	if err != nil {
-		return nil, refuse(err)
-	}
-	return made(p.Jobs(list))
+	return nil, refuse(err)
 }
 
 func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {

@@ -47,8 +47,22 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'", FormPolicy: "default-src 'none'; form-action 'self'", Link: "https://portal.example.org/pun/jobeff",
 		Wrong: func(told *job.Told) ([]byte, error) { return say("by %d: %q", told.WrongBy, told.Wrong) },
-		Jobs:   func(list *job.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
-		Job:    func(j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+			list, err := db.Jobs(ctx, v, q, []uint32{v.UID})
+			if err != nil {
+				return nil, err
+			}
+			return say("%d jobs by %q", len(list.Jobs), q.Sort)
+		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ job.JobQuery, uids []uint32) ([]byte, error) {
+			if !v.All {
+				return nil, &admit.Refusal{Status: 403, Message: "operators see <users>", Hint: "ask"}
+			}
+			return say("users %d", uids)
+		}}},
+		Refusal: func(home, status, message, hint string) ([]byte, error) {
+			return say("<page>%s|%s|%s|%s", home, status, message, hint)
+		},
+		Job: func(j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound
@@ -88,13 +102,23 @@ func TestPages(t *testing.T) {
 		text       string
 	}{
 		"own job":               {socket, "/jobs/7", daemon, nil, 200, "job 7"},
-		"own jobs":              {socket, "/", daemon, nil, 200, "1 jobs"},
+		"own jobs":              {socket, "/", daemon, nil, 200, `1 jobs by ""`},
 		"another's":             {socket, "/jobs/9", daemon, nil, 404, "job 9 was not found"},
 		"operator":              {socket, "/jobs/7", games, nil, 200, "job 7"},
 		"no job id":             {socket, "/jobs/x", daemon, nil, 400, "is not a job id"},
 		"digest":                {socket, "/digest?week=3", games, nil, 200, "digest of 3"},
 		"unknown parameter":     {socket, "/digest?from=3", games, nil, 400, "known are week"},
-		"no parameters":         {socket, "/?sort=lost", games, nil, 400, "it takes none"},
+		"an order":              {socket, "/?sort=lost", daemon, nil, 200, `1 jobs by "lost"`},
+		"no order":              {socket, "/?sort=x", daemon, nil, 400, "<page>./|Bad Request|sort=\"x\" is not one of alloccpus"},
+		"an empty field":        {socket, "/?sort=&start=&name=", daemon, nil, 200, `1 jobs by ""`},
+		"no time":               {socket, "/?start=yesterday", daemon, nil, 400, "<page>./|Bad Request|start=\"yesterday\" is not a time"},
+		"a filter as SQL":       {socket, "/?name=%27)%20OR%201=1%20--", daemon, nil, 200, "0 jobs"},
+		"another parameter":     {socket, "/?user=root", daemon, nil, 400, "known are sort, name, start"},
+		"a list":                {socket, "/users?user=daemon,games", games, nil, 200, "users [1 5]"},
+		"no list":               {socket, "/users", daemon, nil, 403, "<page>./|Forbidden|operators see <users>|ask"},
+		"no such page":          {socket, "/favicon.ico", daemon, nil, 404, "<page>./|Not Found|there is no such page"},
+		"no such page, deep":    {socket, "/a/b/c", daemon, nil, 404, "<page>./../../|Not Found"},
+		"nothing is posted":     {socket, "/jobs/7/compare/8/x", daemon, nil, 404, "<page>./../../../../|Not Found"},
 		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
 		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
 		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "job 7"},
@@ -128,6 +152,25 @@ func TestPages(t *testing.T) {
 				t.Errorf("headers %v", got.Header)
 			}
 		})
+	}
+}
+
+// TestWhoReadsWhat: programs get JSON, whatever goes wrong, and people a page.
+func TestWhoReadsWhat(t *testing.T) {
+	socket, web := pageServer(t, admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	for _, c := range []struct {
+		addr, method, path, kind string
+		status                   int
+	}{
+		{socket, "GET", "/v1/jobs/x", "application/json", 400}, {socket, "GET", "/v1/nosuch", "application/json", 404}, {socket, "GET", "/metrics", "application/json", 403},
+		{socket, "GET", "/v1//jobs", "application/json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404},
+		{socket, "POST", "/jobs/7", "text/html; charset=utf-8", 404}, {socket, "DELETE", "/users", "text/html; charset=utf-8", 404}, {web, "GET", "/v1/jobs", "text/html; charset=utf-8", 404},
+		{web, "GET", "/", "text/html; charset=utf-8", 401},
+	} {
+		got := request{Addr: c.addr, Method: c.method, Path: c.path}.as(t, daemon)
+		if kind := got.Header.Get("Content-Type"); got.Status != c.status || kind != c.kind {
+			t.Errorf("%s %s: %d %s %s, want %d %s", c.method, c.path, got.Status, kind, got.Text, c.status, c.kind)
+		}
 	}
 }
 

@@ -50,6 +50,8 @@ type Server struct {
 	grace      time.Duration
 	alarm      atomic.Pointer[string] // AlarmHeader's value; nil: not known
 	documents  Documents
+	policy     string // of pages
+	refusals   func(home, status, message, hint string) ([]byte, error)
 	counts     *counts
 	link       string // of the pages
 }
@@ -69,6 +71,7 @@ func New(o Options) *Server {
 	}
 	s.door = admit.New(admit.Options{Log: o.Log, Metrics: s.counts.registry, Munge: o.MungeSocket, Trusted: s.trusted, Operators: s.operators, Proxy: o.Proxy,
 		Connections: o.Connections, ReportRate: o.ReportRate, ReadRate: o.ReadRate, StrictNode: o.StrictNode, Lookup: o.lookup})
+	s.policy, s.refusals = o.Pages.Policy, o.Pages.Refusal
 	s.servePages(o.Pages)
 	one, many, logs := s.postReport, s.postReports, s.postLogs
 	if o.Reader {
@@ -100,7 +103,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.store.There(); err != nil { // answers out of a file that was replaced would be wrong
-		s.fail(w, r, viewer{}, refuse(err))
+		if s.forPeople(r) {
+			s.failPage(w, r, viewer{}, refuse(err))
+		} else {
+			s.fail(w, r, viewer{}, refuse(err))
+		}
 		return
 	}
 	if r.Method != http.MethodPost { // reports have addTimeout
@@ -140,7 +147,7 @@ func (s *Server) tellAlarm(w http.ResponseWriter) {
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	if admit.PagesOnly(r.Context()) {
+	if s.forPeople(r) {
 		s.failPage(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
 		return
 	}
@@ -264,7 +271,6 @@ type Pages struct {
 	Policy string // Content-Security-Policy of every page
 	// FormPolicy is that of a page with a form.
 	FormPolicy string
-	Jobs       func(*job.JobList) ([]byte, error)
 	Job        func(*job.JobAndWorkload) ([]byte, error)
 	Workload   func(*job.Workload) ([]byte, error)
 	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
@@ -272,7 +278,17 @@ type Pages struct {
 	// Wrong asks who got a notice whether it was wrong, and shows what they said.
 	Wrong func(*job.Told) ([]byte, error)
 	Link  string          // where the pages are, for people; "": not known
-	More  map[string]Page // further ones by their path, "/digest"
+	Lists map[string]List // by their path, "/users"
+	More  map[string]Page // further ones likewise, "/digest"
+	// Refusal says why there is no page; home is the address of "/".
+	Refusal func(home, status, message, hint string) ([]byte, error)
+}
+
+// List is the page of a list. Make asks the store itself, for no more than the viewer may see. uids are of the
+// users that the query names. An *admit.Refusal is what the viewer is told.
+type List struct {
+	Known []string // its parameters, of those of job.JobQuery
+	Make  func(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error)
 }
 
 // Page is a further page. Make asks the store itself, for no more than the viewer may see. Its

@@ -87,11 +87,36 @@ type Workload struct {
 	Warnings []doubt.Doubt
 }
 
-// Jobs is what the template of a list of jobs reads.
-type Jobs struct {
+// List is what the template of a list reads: what it is of, a form that filters it, totals, and a table.
+type List struct {
 	Frame
-	Heading, Empty string
-	Jobs           *Table
+	Heading string
+	Span    string   // of which time, and in what order
+	Fields  []Field  // of the form; none: there is no form
+	Fold    bool     // the form is folded: nothing was asked for
+	Notes   []string // above the table: totals, and what is not told
+	Table   *Table   // nil: Empty says why
+	Empty   string
+	Pages   []Link // the pages of the list before and after this one
+}
+
+// Field is one of a form's.
+type Field struct {
+	Name, Label, Value string
+	Kind               string   // of an input element
+	Choices            []Choice // of a select element in its place
+}
+
+// Choice is one of a select element's.
+type Choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// Refusal is what the template of a page reads that cannot be had.
+type Refusal struct {
+	Frame
+	Heading, Message, Hint string
 }
 
 // Wrong is what the template of the page reads that asks whether a notice was wrong.

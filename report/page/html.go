@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,6 +37,14 @@ type Frame struct {
 	Referrer string
 	// Home is a link to the list of jobs; "" in a file, where nothing can be followed.
 	Home string
+	Nav  []Link // the site's lists
+	Wide bool   // its table needs the window's width
+}
+
+// Link leads to another page.
+type Link struct {
+	Text, Address string
+	Here          bool // it is this page's own
 }
 
 // Style is that of all pages; its hash stands in their policy.
@@ -64,6 +73,7 @@ type Links struct {
 	Home      string // the list of jobs
 	Jobs      string // a job's id makes its page's address
 	Workloads string // likewise a workload's key
+	Nav       []Link // the site's lists
 }
 
 // Job is the address of a job's page, "" where its id is none.
@@ -76,14 +86,14 @@ func (l Links) Job(id string) string {
 
 // NewFrame is a page's frame; title is that of the window.
 func NewFrame(title string, links Links) Frame {
-	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home} // #nosec G203 -- our own style sheet
+	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
 }
 
 // pages are the templates by name; frame.html stands around each. They are read at first
 // use: most calls of jobeff write none.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
-	for _, name := range []string{"array", "job", "jobs", "workload", "compare", "wrong"} {
+	for _, name := range []string{"array", "job", "list", "workload", "compare", "wrong", "refusal"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all
@@ -105,6 +115,7 @@ type Table struct {
 	Heads   []Head
 	Rows    [][]Cell
 	Note    string // under it; may be ""
+	Cards   bool   // where the window is narrow, each row is a card with the heads as labels
 }
 
 // Head is a column's head; Number says that its values stand on the right.
@@ -112,6 +123,8 @@ type Head struct {
 	Text   string
 	Long   string // what it abbreviates; ""
 	Number bool
+	Link   string // sorts by it; ""
+	Sorted string // ascending, descending; ""
 }
 
 // Cell is a value. The first cell of a row is its head.
@@ -121,6 +134,7 @@ type Cell struct {
 	Head   bool
 	Bar    *Bar
 	Link   string
+	Under  *Cell // a second line
 }
 
 // Bar is drawn from From to To, of 0 to 1.
@@ -165,6 +179,17 @@ func NewTable(caption string, t block.Table, note string) *Table {
 		out.WithBars(c, func(i int) *Bar { return &Bar{To: shares[i]} })
 	}
 	return out
+}
+
+// Fold moves a column of a wide table under another one, its left neighbour.
+func (t *Table) Fold(c int) {
+	t.Heads[c-1].Text += ", " + strings.ToLower(t.Heads[c].Text)
+	t.Heads = slices.Delete(t.Heads, c, c+1)
+	for i, row := range t.Rows {
+		under := row[c]
+		row[c-1].Under = &under
+		t.Rows[i] = slices.Delete(row, c, c+1)
+	}
 }
 
 // Part is a block.Part on a page.

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"jobeff/ingest/admit"
+	"jobeff/ingest/job"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
+	views "jobeff/report"
+	"jobeff/report/page"
+)
+
+// lists are the pages of lists. Each asks the store what the viewer may see, and package report writes it.
+type lists struct {
+	db    *store.Store
+	rules []string
+	weeks notice.Weekly
+}
+
+// Bounds of the lists. No index has all jobs by what a form asks for, so those of all users are read of a span
+// only.
+const (
+	ownDays     = 30 // of one's own jobs, where nobody asks for another span
+	allDays     = 7
+	longestDays = 92 // of jobs of several users
+	listedJobs  = 50
+	listedRows  = 100
+	listedWeeks = 26
+)
+
+// What each list can be asked for.
+var (
+	pageKnown   = []string{"name", "start", "sort", "offset"}
+	jobsKnown   = append([]string{"job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
+	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
+)
+
+func (l lists) all() map[string]server.List {
+	return map[string]server.List{
+		"/{$}":       {Known: jobsKnown, Make: l.ownJobs},
+		"/jobs":      {Known: append([]string{"user"}, jobsKnown...), Make: l.jobs},
+		"/months":    {Known: monthsKnown, Make: l.months("month")},
+		"/users":     {Known: monthsKnown, Make: l.months("user")},
+		"/accounts":  {Known: monthsKnown, Make: l.months("account")},
+		"/programs":  {Known: pageKnown, Make: l.programs},
+		"/workloads": {Known: []string{"user", "start", "sort", "offset"}, Make: l.workloads},
+		"/nodes":     {Known: []string{"name", "offset"}, Make: l.nodes},
+		"/digests":   {Make: l.digests},
+		"/notices":   {Known: []string{"start", "offset"}, Make: l.notices},
+	}
+}
+
+// seesOthers says that a viewer may see jobs of several users.
+func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
+
+// links are those of a list that stands at the address here; "./" is the first page. They are relative, as all
+// are.
+func (l lists) links(v store.Viewer, here string) page.Links {
+	all := page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
+	for _, one := range []struct {
+		text, at string
+		shown    bool
+	}{
+		{"Your jobs", "./", true}, {"All jobs", "jobs", seesOthers(v)}, {"Months", "months", true}, {"Users", "users", seesOthers(v)}, {"Accounts", "accounts", seesOthers(v)},
+		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", seesOthers(v)}, {"Nodes", "nodes", v.All},
+	} {
+		if one.shown {
+			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: one.at, Here: one.at == here})
+		}
+	}
+	return all
+}
+
+// since is a query with a beginning, the midnight so many days ago where it has none.
+func since(q job.JobQuery, days int) job.JobQuery {
+	if q.Start.IsZero() {
+		now := time.Now()
+		q.Start = time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, time.Local)
+	}
+	return q
+}
+
+func (l lists) ownJobs(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+	return l.jobsPage(ctx, v, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{v.UID})
+}
+
+func (l lists) jobs(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+	p := &views.JobsPage{Others: seesOthers(v), Query: q}
+	switch {
+	case !p.Others || len(uids) > 0: // an index has the jobs of a user
+		p.Query = since(q, ownDays)
+	case q.Jobs == "":
+		p.Query = since(q, allDays)
+		end := cmp.Or(q.End, time.Now())
+		if end.Sub(p.Query.Start) > longestDays*24*time.Hour {
+			return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("a list of the jobs of all users spans %d days at most", longestDays),
+				Hint: "Name users, or a later day in \"Ended since\". The pages of months, users and accounts sum up longer times."}
+		}
+	}
+	return l.jobsPage(ctx, v, p, uids)
+}
+
+func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
+	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, l.rules
+	found, err := l.db.Jobs(ctx, v, p.Query, uids)
+	if err != nil {
+		return nil, err
+	}
+	p.Jobs, p.More = found.Jobs, found.More
+	if p.Sum, err = l.db.SumJobs(ctx, v, p.Query, uids); err != nil {
+		return nil, err
+	}
+	if p.Workloads, err = l.db.WorkloadsOf(ctx, p.Jobs); err != nil {
+		return nil, err
+	}
+	here := "jobs"
+	if p.Own {
+		here = "./"
+	}
+	return written(func(w io.Writer) error { return views.JobsHTML(w, p, l.links(v, here)) })
+}
+
+// months makes the page of the sums by month, or of whole months by user or by account.
+func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuery, []uint32) ([]byte, error) {
+	return func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+		now := time.Now().UTC()
+		if q.Start.IsZero() {
+			q.Start = now.AddDate(-1, 0, 0)
+		}
+		q.Start = time.Date(q.Start.Year(), q.Start.Month(), 1, 0, 0, 0, 0, time.UTC)
+		q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, map[string]string{"month": "name"}[by], "lost")
+		sums, err := l.db.Months(ctx, v, job.MonthQuery{From: q.Start, By: []string{by}, Account: q.Account, Partition: q.Partition})
+		if err != nil {
+			return nil, err
+		}
+		p := &views.SumsPage{Of: by, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[by], Query: q, Monthly: true,
+			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(by, q)}
+		for _, m := range sums {
+			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[by]
+			if by == "user" && name == "" {
+				name = fmt.Sprint(m.UID)
+			}
+			p.Rows = append(p.Rows, job.NamedHours{Name: name, Hours: job.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
+		}
+		return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, by+"s")) })
+	}
+}
+
+// jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
+func jobsOf(by string, q job.JobQuery) func(name string) string {
+	return func(name string) string {
+		to := job.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
+		if least := time.Now().UTC().AddDate(0, 0, 1-longestDays); by != "user" && to.Start.Before(least) {
+			to.Start = least.Truncate(24 * time.Hour)
+		}
+		switch by {
+		case "month":
+			month, err := time.Parse("2006-01", name)
+			if err != nil {
+				return ""
+			}
+			to.Start, to.End = month, month.AddDate(0, 1, 0)
+		case "user":
+			to.User = name
+		case "account":
+			to.Account = name
+		case "program":
+			to.Program = name
+		}
+		return "jobs?" + to.Values().Encode()
+	}
+}
+
+func (l lists) programs(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+	q = since(q, allDays)
+	now := time.Now()
+	if now.Sub(q.Start) > longestDays*24*time.Hour {
+		return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("programs are summed up over %d days at most", longestDays), Hint: "Ask for a later day."}
+	}
+	q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, "lost")
+	rows, err := l.db.Programs(ctx, v, q.Start, now)
+	if err != nil {
+		return nil, err
+	}
+	p := &views.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
+		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
+	return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, "programs")) })
+}
+
+func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+	q = since(q, ownDays)
+	if q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost"); q.Sort != "lost" && q.Sort != "start" {
+		return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not lost or start", q.Sort)}
+	}
+	var uid *uint32
+	if len(uids) > 0 {
+		uid = &uids[0]
+	}
+	var all []job.WorkloadSummary
+	more, err := l.db.EachWorkload(ctx, v, job.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *job.WorkloadSummary) error {
+		all = append(all, *s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return written(func(w io.Writer) error {
+		return views.WorkloadsHTML(w, q, all, more, seesOthers(v), l.links(v, "workloads"))
+	})
+}
+
+func (l lists) nodes(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+	if !v.All {
+		return nil, store.ErrNotFound
+	}
+	nodes, err := l.db.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = listedRows
+	return written(func(w io.Writer) error { return views.NodesHTML(w, q, nodes, time.Now(), l.links(v, "nodes")) })
+}
+
+// digests links to the digests of whole weeks since the first month that has jobs.
+func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []uint32) ([]byte, error) {
+	if !seesOthers(v) {
+		return nil, store.ErrNotFound
+	}
+	of, theirs := "of all accounts", ""
+	if !v.All {
+		accounts := slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
+		of, theirs = "of the accounts that you coordinate", "&"+url.Values{"account": accounts}.Encode()
+	}
+	months, err := l.db.Months(ctx, v, job.MonthQuery{By: []string{"month"}})
+	if err != nil {
+		return nil, err
+	}
+	var weeks []views.Week
+	for day := time.Now().In(l.weeks.Zone); len(months) > 0 && len(weeks) < listedWeeks; {
+		day = day.AddDate(0, 0, -7)
+		year, number := day.ISOWeek()
+		week := views.Week{Name: fmt.Sprintf("%d-W%02d", year, number)}
+		if week.From, week.To = notice.ISOWeek(year, number, l.weeks.Zone); !week.To.After(months[0].Month) {
+			break
+		}
+		week.Link = "digest?week=" + week.Name + theirs
+		weeks = append(weeks, week)
+	}
+	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, l.links(v, "digests")) })
+}
+
+func (l lists) notices(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+	q = since(q, listedWeeks*7)
+	q.Limit = listedJobs
+	all, err := l.db.ToldOf(ctx, v, q.Start)
+	if err != nil {
+		return nil, err
+	}
+	from := min(q.Offset, len(all))
+	to := min(from+q.Limit, len(all))
+	var rows []views.NoticeRow
+	for _, t := range all[from:to] {
+		row := views.NoticeRow{Told: t}
+		if t.Advised > 0 && t.Workload != "" && !t.Shadow && !t.Muted {
+			if err := l.db.AddRunsOf(ctx, v, &t, time.Now()); err != nil {
+				return nil, err
+			}
+			row.Followed = workload.FollowAdvice(&t, t.At, time.Now())
+		}
+		rows = append(rows, row)
+	}
+	return written(func(w io.Writer) error { return views.NoticesHTML(w, q, rows, to < len(all), l.links(v, "notices")) })
+}

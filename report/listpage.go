@@ -1,0 +1,271 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/page"
+	"jobeff/report/text"
+)
+
+// JobsPage is what JobsHTML writes.
+type JobsPage struct {
+	Own       bool // the reader's own jobs; else all that they may see
+	Others    bool // … of several users
+	Query     job.JobQuery
+	Jobs      []job.Job
+	More      bool                  // there are further ones
+	Sum       job.Hours             // of all that the query selects
+	Workloads []job.WorkloadSummary // of Jobs, in their order
+	Rules     []string              // the site's
+}
+
+// The columns of a page of jobs. Three of them stand under their left neighbours.
+const (
+	jobColumns  = "jobid,jobname,user,account,state,partition,start,elapsed,alloccpus,pe,lb,comme,cover,corehours,lost,flags"
+	folded      = "jobname account partition"
+	sorted      = "start elapsed alloccpus pe lb comme corehours lost"
+	leastSorted = "pe lb comme name" // a click on their heads puts the least first
+)
+
+const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
+	"Lost: core-hours that were not useful time of its ranks; Flags: the rules that flag it; -: not known; the job's page says why"
+
+// JobsHTML writes a list of jobs as a page, in the given order.
+func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
+	l := &page.List{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(p.Sum, "job")},
+		Empty: "There are no such jobs in this time. A job appears a few seconds after its end.", Pages: pages(p.Query, len(p.Jobs), p.More)}
+	if p.Own {
+		l.Heading = "Your jobs"
+	}
+	l.Span = "Jobs that " + spanWords(p.Query) + ", " + orderWords(p.Query.Sort) + "."
+	l.Table = jobsPageTable(p, links)
+	return writeList(w, l, links)
+}
+
+// writeList writes the page of a list.
+func writeList(w io.Writer, l *page.List, links page.Links) error {
+	l.Frame = page.NewFrame(l.Heading+" – jobeff", links)
+	l.Wide, l.Policy = true, page.FormPolicy
+	if l.Table != nil {
+		l.Table.Cards = true
+	} else {
+		l.Notes = nil
+	}
+	return page.Write(w, "list", l)
+}
+
+func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
+	columns := shown(jobColumns)
+	if !p.Others {
+		columns = slices.DeleteFunc(columns, func(c Column) bool { return c.Name == "User" })
+	}
+	t := page.NewTable("Jobs", jobsTable(text.NewPage(text.Options{Unicode: true}), p.Jobs, columns), jobsNote)
+	if t == nil {
+		return nil
+	}
+	for c := len(columns) - 1; c >= 0; c-- {
+		name := strings.ToLower(columns[c].Name)
+		t.Heads[c].Text = cmp.Or(map[string]string{"jobid": "Job", "alloccpus": "Cores", "corehours": "Core-hours"}[name], t.Heads[c].Text)
+		for i := range t.Rows {
+			dressCell(&t.Rows[i][c], name, &p.Jobs[i], links)
+		}
+		if slices.Contains(strings.Fields(folded), name) && (p.Others || name != "account") {
+			t.Fold(c)
+			continue
+		}
+		if slices.Contains(strings.Fields(sorted), name) {
+			sortable(&t.Heads[c], name, p.Query)
+		}
+	}
+	t.Heads = append(t.Heads, page.Head{Text: "Workload"})
+	for i, of := range p.Workloads {
+		t.Rows[i] = append(t.Rows[i], page.Cell{Text: inert.Text(of.Name, true), Link: workloadLink(links, of.Key)})
+	}
+	return t
+}
+
+// dressCell gives a value what a terminal's has not.
+func dressCell(c *page.Cell, name string, j *job.Job, links page.Links) {
+	switch {
+	case name == "jobid":
+		c.Link = links.Job(j.DisplayID)
+	case name == "state":
+		c.Text = strings.ReplaceAll(c.Text, "_", " ")
+	case name == "start" && !j.Start.IsZero():
+		c.Text = figure.Minute(j.Start)
+	case name == "pe" && j.Metrics != nil:
+		c.Bar, c.Number = &page.Bar{To: j.Metrics.Parallel, Bad: j.Metrics.Parallel < figure.Line, Line: true}, false
+	}
+}
+
+func workloadLink(links page.Links, key string) string {
+	if key == "" || links.Workloads == "" {
+		return ""
+	}
+	return links.Workloads + url.PathEscape(key)
+}
+
+// sortable makes a column's head a link that sorts by it, or, where the list is sorted by it, the other
+// way round.
+func sortable(h *page.Head, name string, q job.JobQuery) {
+	by := name
+	if slices.Contains(strings.Fields(leastSorted), name) {
+		by = "-" + name
+	}
+	switch q.Sort {
+	case name:
+		h.Sorted, by = "descending", "-"+name
+	case "-" + name:
+		h.Sorted, by = "ascending", name
+	}
+	h.Link = queryLink(q, func(q *job.JobQuery) { q.Sort, q.Offset = by, 0 })
+}
+
+// queryLink leads to the same list with another query.
+func queryLink(q job.JobQuery, change func(*job.JobQuery)) string {
+	change(&q)
+	q.Limit = 0
+	return "?" + q.Values().Encode()
+}
+
+// pages are the links to the pages of a list around this one, which has n rows.
+func pages(q job.JobQuery, n int, more bool) (all []page.Link) {
+	if q.Offset > 0 {
+		all = append(all, page.Link{Text: "Page before", Address: queryLink(q, func(q *job.JobQuery) { q.Offset = max(q.Offset-q.Limit, 0) })})
+	}
+	if more {
+		all = append(all, page.Link{Text: "Next page", Address: queryLink(q, func(q *job.JobQuery) { q.Offset += n })})
+	}
+	return all
+}
+
+// unasked is a query without what a form can ask for.
+func unasked(q job.JobQuery) job.JobQuery {
+	return job.JobQuery{Start: q.Start, Sort: q.Sort, Limit: q.Limit, Offset: q.Offset}
+}
+
+func spanWords(q job.JobQuery) string {
+	said := "ended since " + figure.Minute(q.Start) + ", or still run"
+	if q.Start.IsZero() {
+		said = "are known"
+	}
+	if !q.End.IsZero() {
+		said += ", and began before " + figure.Minute(q.End)
+	}
+	return said
+}
+
+// jobOrders are what a page of jobs can be sorted by.
+var jobOrders = []page.Choice{{Value: "lost", Text: "most core-hours lost first"}, {Value: "corehours", Text: "most core-hours first"}, {Value: "start", Text: "newest first"},
+	{Value: "elapsed", Text: "longest first"}, {Value: "alloccpus", Text: "most cores first"}, {Value: "-pe", Text: "least parallel efficiency first"},
+	{Value: "-lb", Text: "least load balance first"}, {Value: "-comme", Text: "least communication efficiency first"}}
+
+func orderWords(by string) string {
+	for _, o := range slices.Concat(jobOrders, sumOrders) {
+		if o.Value == by {
+			return o.Text
+		}
+	}
+	if name, least := strings.CutPrefix(by, "-"); least {
+		return "least " + name + " first"
+	}
+	return "most " + by + " first"
+}
+
+// jobFields are those of the form over a list of jobs.
+func jobFields(p *JobsPage) []page.Field {
+	q := &p.Query
+	fields := []page.Field{
+		{Name: "name", Label: "Job name has", Value: q.Name, Kind: "search"},
+		{Name: "job", Label: "Job ids", Value: q.Jobs, Kind: "text"},
+		{Name: "user", Label: "Users", Value: q.User, Kind: "text"},
+		{Name: "account", Label: "Accounts", Value: q.Account, Kind: "text"},
+		{Name: "partition", Label: "Partitions", Value: q.Partition, Kind: "text"},
+		{Name: "state", Label: "State", Choices: chosen(q.State, "any", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "RUNNING", "PENDING")},
+		{Name: "program", Label: "Programs", Value: q.Program, Kind: "text"},
+		{Name: "rule", Label: "Flagged by", Choices: chosen(q.Rule, "no matter", p.Rules...)},
+		{Name: "start", Label: "Ended since", Value: day(q.Start), Kind: "date"},
+		{Name: "end", Label: "Began before", Value: day(q.End), Kind: "date"},
+		{Name: "least_cores", Label: "Cores, at least", Value: number(q.LeastCores), Kind: "number"},
+		{Name: "most_cores", Label: "Cores, at most", Value: number(q.MostCores), Kind: "number"},
+		{Name: "least_elapsed", Label: "Took at least, as 90m or 2h", Value: brief(q.LeastElapsed), Kind: "text"},
+		{Name: "most_elapsed", Label: "Took at most, as 90m or 2h", Value: brief(q.MostElapsed), Kind: "text"},
+		sortField(q.Sort, jobOrders),
+	}
+	if !p.Others {
+		fields = slices.DeleteFunc(fields, func(f page.Field) bool { return f.Name == "user" })
+	}
+	return inertFields(fields)
+}
+
+func sortField(by string, orders []page.Choice) page.Field {
+	f := page.Field{Name: "sort", Label: "Order"}
+	known := false
+	for _, o := range orders {
+		o.Chosen = o.Value == by
+		known = known || o.Chosen
+		f.Choices = append(f.Choices, o)
+	}
+	if !known {
+		f.Choices = append(f.Choices, page.Choice{Value: by, Text: orderWords(by), Chosen: true})
+	}
+	return f
+}
+
+// chosen are the choices of a field. What was asked for is one of them, whatever it is.
+func chosen(value, none string, all ...string) []page.Choice {
+	choices := []page.Choice{{Text: none}}
+	if value != "" && !slices.Contains(all, value) {
+		all = append(slices.Clone(all), value)
+	}
+	for _, one := range all {
+		choices = append(choices, page.Choice{Value: one, Text: one, Chosen: one == value})
+	}
+	return choices
+}
+
+// inertFields spells out control characters that somebody asked for.
+func inertFields(fields []page.Field) []page.Field {
+	for i := range fields {
+		fields[i].Value = inert.Text(fields[i].Value, true)
+		for k := range fields[i].Choices {
+			c := &fields[i].Choices[k]
+			c.Value, c.Text = inert.Text(c.Value, true), inert.Text(c.Text, true)
+		}
+	}
+	return fields
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// brief writes a time as a form's field takes it: "2h", "1h30m0s".
+func brief(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	if h := d.Truncate(time.Hour); h == d {
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return d.String()
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/page"
+)
+
+// sumOrders are what a list of sums can be sorted by.
+var sumOrders = []page.Choice{{Value: "lost", Text: "most core-hours lost first"}, {Value: "corehours", Text: "most core-hours first"},
+	{Value: "jobs", Text: "most jobs first"}, {Value: "-name", Text: "by name"}, {Value: "name", Text: "by name, the last first"}}
+
+// SumsPage is what SumsHTML writes: the hours of jobs by month, user, account or program.
+type SumsPage struct {
+	Of      string // what a row is: "user"
+	Counted string // what its jobs are: "job", or "run" of a program
+	Heading string
+	Span    string
+	Query   job.JobQuery // of which rows, and which page of them
+	Rows    []job.NamedHours
+	Monthly bool // whole months
+	Link    func(name string) string
+}
+
+// SumsHTML writes sums as a page. A part of a name selects rows, and totals are of what is selected.
+func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
+	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r job.NamedHours) bool {
+		return !strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query.Name))
+	})
+	sortHours(rows, p.Query.Sort)
+	var sum job.Hours
+	for _, r := range rows {
+		sum.Add(r.Hours)
+	}
+	from := min(p.Query.Offset, len(rows))
+	to := min(from+p.Query.Limit, len(rows))
+	l := &page.List{Heading: p.Heading, Span: p.Span + ", " + orderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
+		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(sum, p.Counted)},
+		Empty: "There is nothing in this time.", Pages: pages(p.Query, to-from, to < len(rows))}
+	l.Fields = []page.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}
+	since := page.Field{Name: "start", Label: "Since", Value: p.Query.Start.Format(time.DateOnly), Kind: "date"}
+	if p.Monthly {
+		since.Label = "Since the month of"
+		l.Fields = append(l.Fields, page.Field{Name: "account", Label: "Accounts", Value: p.Query.Account, Kind: "text"}, page.Field{Name: "partition", Label: "Partitions", Value: p.Query.Partition, Kind: "text"})
+	}
+	l.Fields = inertFields(append(l.Fields, since, sortField(p.Query.Sort, sumOrders)))
+	l.Table = sumsTable(p, rows[from:to])
+	return writeList(w, l, links)
+}
+
+// sortHours sorts by name where it knows no better.
+func sortHours(rows []job.NamedHours, by string) {
+	name, least := strings.CutPrefix(by, "-")
+	key := map[string]func(job.NamedHours) float64{"lost": func(r job.NamedHours) float64 { return r.Lost }, "corehours": func(r job.NamedHours) float64 { return r.Used },
+		"jobs": func(r job.NamedHours) float64 { return float64(r.Jobs) }}[name]
+	slices.SortStableFunc(rows, func(a, b job.NamedHours) int {
+		order := 0
+		if key != nil {
+			order = cmp.Compare(key(b), key(a))
+		} else {
+			order = strings.Compare(b.Name, a.Name)
+		}
+		if least {
+			order = -order
+		}
+		return cmp.Or(order, strings.Compare(a.Name, b.Name))
+	})
+}
+
+func sumsTable(p *SumsPage, rows []job.NamedHours) *page.Table {
+	t := block.Table{Heads: []string{"<" + strings.ToUpper(p.Of[:1]) + p.Of[1:], strings.ToUpper(p.Counted[:1]) + p.Counted[1:] + "s", "Measured", "Core-hours", "Judged", "Lost", "Lost of judged"}}
+	for _, r := range rows {
+		t.Rows = append(t.Rows, []string{inert.Text(r.Name, true), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})
+	}
+	all := page.NewTable(p.Heading, t, "Core-hours are allocated cores × time. Judged: of jobs of which it is known what they lost; Lost: of these, what was not useful time of their ranks.")
+	if all == nil {
+		return nil
+	}
+	for c, name := range []string{"name", "jobs", "", "corehours", "", "lost"} {
+		if name != "" {
+			sortable(&all.Heads[c], name, p.Query)
+		}
+	}
+	all.WithBars(6, func(i int) *page.Bar {
+		if !(rows[i].Judged > 0) {
+			return nil
+		}
+		return &page.Bar{To: rows[i].Lost / rows[i].Judged}
+	})
+	for i, r := range rows {
+		if all.Rows[i][0].Head = true; r.Name == "" {
+			all.Rows[i][0].Text = "(none)"
+		} else if p.Link != nil {
+			all.Rows[i][0].Link = p.Link(r.Name)
+		}
+	}
+	return all
+}
