@@ -253,7 +253,7 @@ func TestSitePages(t *testing.T) {
 		for _, want := range map[string][]string{
 			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
 			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
-			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on", "12 runs since, most on 128 cores; saved 5.00 (4.00 to 6.00) core-hours"},
+			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on", "12 runs since, most on 128 cores; saved 5.00 core-hours (saved 4.00 to 6.00)"},
 			"digests":   {"2026-W46"},
 			"refusal":   {"<script> was not found", `\x1b`},
 		}[name] {

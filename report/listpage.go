@@ -82,6 +82,9 @@ func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
 			t.Fold(c)
 			continue
 		}
+		if name == "pe" {
+			t.Heads[c].Number = false
+		}
 		if slices.Contains(strings.Fields(sorted), name) {
 			sortable(&t.Heads[c], name, p.Query)
 		}

@@ -3,12 +3,15 @@ package report
 import (
 	"cmp"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -134,9 +137,7 @@ func outcome(n *NoticeRow) string {
 		said = append(said, "in shadow: not told to them")
 	}
 	if f := n.Followed; f != nil {
-		saved := f.Ever.Least()
-		said = append(said, figure.Counted(f.Count, "run")+" since, most on "+figure.Counted(f.Cores, "core"),
-			"saved "+figure.Estimate(saved.Value, saved.Low, saved.High, figure.Hours)+" core-hours")
+		said = append(said, figure.Counted(f.Count, "run")+" since, most on "+figure.Counted(f.Cores, "core"), savedText(f.Ever.Least()))
 	} else if n.Advised > 0 {
 		said = append(said, "cannot tell: no runs to compare")
 	}
@@ -144,6 +145,21 @@ func outcome(n *NoticeRow) string {
 		said = append(said, "told that it is better on "+day(n.Cleared))
 	}
 	return cmp.Or(strings.Join(said, "; "), "-")
+}
+
+// savedText says what runs saved, and whether that is sure.
+func savedText(e curve.Estimate) string {
+	said := "saved " + figure.Hours(e.Value) + " core-hours"
+	switch {
+	case math.Abs(e.Value) < notice.LeastTold:
+		return "nothing saved"
+	case e.Value < 0:
+		said = "took " + figure.Hours(-e.Value) + " core-hours more"
+	}
+	if e.Low < 0 && e.High > 0 {
+		said += ", but not surely"
+	}
+	return said + " (saved " + figure.Interval(e.Low, e.High, figure.Hours) + ")"
 }
 
 // Week is one that has a digest.
