@@ -450,7 +450,7 @@ func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time) (q
 			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`, now.UnixMicro())
 	}
 	if mine, seen := v.sees(); mine != "" && (uid == nil || *uid != v.UID) {
-		c.add("EXISTS (SELECT 1 FROM attempts r WHERE r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt AND "+mine+")", seen...)
+		c.add("(SELECT 1 FROM attempts r WHERE r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt AND "+mine+") IS NOT NULL", seen...) // for EXISTS PostgreSQL may read all of them
 	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
 	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600,
