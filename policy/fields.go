@@ -53,7 +53,7 @@ type Fields struct {
 	NeededMemory     float64 `expr:"needed_memory" doc:"GiB that it needed at most, on all nodes together; not known where it ran out of memory."`
 	LeastMemory      float64 `expr:"least_memory" doc:"GiB that it needed at least; known where its node read them while it ran."`
 	MemoryEfficiency float64 `expr:"memory_efficiency" doc:"needed_memory / requested_memory; not known of a job that had whole nodes, whose memory nobody else could have had."`
-	WholeNodes       bool    `expr:"whole_nodes" doc:"It had all CPUs of its nodes; known where all of them left a record."`
+	WholeNodes       bool    `expr:"whole_nodes" doc:"It had all CPUs of its nodes; known where all of them told how many they have."`
 	NeededNodes      int     `expr:"needed_nodes" doc:"Nodes that would have held a fifth more than its busy CPUs and its memory; known where no ranks were measured."`
 	TimeLimit        float64 `expr:"time_limit" doc:"Seconds that it asked for (--time), from sacct."`
 	TimeEfficiency   float64 `expr:"time_efficiency" doc:"runtime / time_limit."`

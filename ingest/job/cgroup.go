@@ -9,6 +9,9 @@ import (
 // A node's report has that of one node, Add makes that of all nodes. Memory is in bytes.
 type Cgroup struct {
 	Nodes int `json:"nodes"` // that tell something
+	// CPUs are those of these nodes that are online, hardware threads of so many Cores; 0: not known of every node.
+	CPUs  int `json:"cpus,omitempty"`
+	Cores int `json:"cores,omitempty"`
 	// Low is what the attempt needed at least: the most anonymous and shared memory of a reading, or the
 	// largest process. High is the peak of all it held, file cache included, and may be known of some nodes only.
 	Low      int64 `json:"low,omitempty"`
@@ -41,9 +44,10 @@ func (c *Cgroup) Add(b *Cgroup) {
 	switch {
 	case b.Nodes == 0:
 	case c.Nodes == 0:
-		c.Samples = b.Samples
+		c.Samples, c.CPUs, c.Cores = b.Samples, b.CPUs, b.Cores
 	default:
 		c.Samples = min(c.Samples, b.Samples)
+		c.CPUs, c.Cores = addAll(c.CPUs, b.CPUs), addAll(c.Cores, b.Cores)
 	}
 	for _, sum := range []struct{ to, from *int64 }{{&c.Low, &b.Low}, {&c.High, &b.High}, {&c.Cache, &b.Cache}, {&c.Read, &b.Read}, {&c.Written, &b.Written}} {
 		*sum.to = addNumbers(*sum.to, *sum.from)
@@ -54,6 +58,14 @@ func (c *Cgroup) Add(b *Cgroup) {
 	}
 	c.NodeLow, c.NodeHigh, c.Process = max(c.NodeLow, b.NodeLow), max(c.NodeHigh, b.NodeHigh), max(c.Process, b.Process)
 	c.Stalled, c.Throttled = addKnown(c.Stalled, b.Stalled), addKnown(c.Throttled, b.Throttled)
+}
+
+// addAll is a sum that is not known where a part is not.
+func addAll(a, b int) int {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return int(addNumbers(int64(a), int64(b)))
 }
 
 // addNumbers adds what is not negative, up to the highest number.

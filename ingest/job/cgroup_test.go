@@ -53,7 +53,7 @@ func TestNeededMemory(t *testing.T) {
 // TestCgroupOfNodes: nodes add up, and what one of them does not know is not known of all.
 func TestCgroupOfNodes(t *testing.T) {
 	d := func(n time.Duration) *time.Duration { return &n }
-	a := Cgroup{Nodes: 1, Low: 10, High: 40, Peaks: 1, NodeLow: 10, NodeHigh: 40, Samples: 30, Process: 9, Cache: 5, Caches: 1, Events: 1, Full: 1, Kills: 2, Faults: 3, Swapped: 4, Read: 5, Written: 6, Throttled: d(7)}
+	a := Cgroup{Nodes: 1, CPUs: 8, Cores: 4, Low: 10, High: 40, Peaks: 1, NodeLow: 10, NodeHigh: 40, Samples: 30, Process: 9, Cache: 5, Caches: 1, Events: 1, Full: 1, Kills: 2, Faults: 3, Swapped: 4, Read: 5, Written: 6, Throttled: d(7)}
 	b := Cgroup{Nodes: 1, Low: 20, NodeLow: 20, Process: 20, Stalled: d(1)}
 	want := Cgroup{Nodes: 2, Low: 30, High: 40, Peaks: 1, NodeLow: 20, NodeHigh: 40, Process: 20, Cache: 5, Caches: 1, Events: 1, Full: 1, Kills: 2, Faults: 3, Swapped: 4, Read: 5, Written: 6, Stalled: d(1), Throttled: d(7)}
 	var one, other Cgroup

@@ -44,7 +44,13 @@ func (j *Job) WholeNodes() (whole bool, why string) {
 		}
 	}
 	if len(nodes) == 0 || len(nodes) < j.Nodes {
-		return false, "not all of its nodes left a record"
+		c := j.Cgroup
+		if c == nil || c.CPUs == 0 || c.Nodes < j.Nodes {
+			return false, "not all of its nodes said how many CPUs they have"
+		}
+		if cpus = c.CPUs; j.CPUs <= c.Cores {
+			cpus = c.Cores
+		}
 	}
 	return j.CPUs >= cpus, ""
 }

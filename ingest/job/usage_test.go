@@ -24,6 +24,31 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestWholeNodes: without a record, the nodes' CPUs tell whether a job had all of them, of nodes with two hardware threads a
+// core whichever of both Slurm counts.
+func TestWholeNodes(t *testing.T) {
+	node := func(cpus, cores int) *Cgroup { return &Cgroup{Nodes: 1, CPUs: cpus, Cores: cores} }
+	two := node(8, 4)
+	two.Add(node(8, 4))
+	unsaid := node(8, 4)
+	unsaid.Add(node(0, 0))
+	for name, c := range map[string]struct {
+		cpus, nodes int
+		of          *Cgroup
+		whole, told bool
+	}{
+		"all CPUs": {8, 1, node(8, 8), true, true}, "half of them": {4, 1, node(8, 8), false, true},
+		"all hardware threads": {8, 1, node(8, 4), true, true}, "all cores": {4, 1, node(8, 4), true, true}, "three cores": {3, 1, node(8, 4), false, true},
+		"three cores of two threads": {6, 1, node(8, 4), false, true}, "two nodes": {16, 2, two, true, true}, "one of two nodes": {8, 2, node(8, 4), false, false},
+		"a node that does not say": {16, 2, unsaid, false, false}, "nothing": {8, 1, nil, false, false},
+	} {
+		j := Job{CPUs: c.cpus, Nodes: c.nodes, Cgroup: c.of}
+		if whole, why := j.WholeNodes(); whole != c.whole || (why == "") != c.told {
+			t.Errorf("%s: %v, %q", name, whole, why)
+		}
+	}
+}
+
 // What Slurm counted, as seff computes it, and what of the core-hours was not useful.
 func TestUsage(t *testing.T) {
 	base := func() *Job {

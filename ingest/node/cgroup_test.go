@@ -63,9 +63,14 @@ func TestCgroupLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			r, err := d.Fold(testMachine(100))
+			m := testMachine(100)
+			m.ThreadsPerCore = 2
+			r, err := d.Fold(m)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.want != nil {
+				c.want.CPUs, c.want.Cores = 2, 1
 			}
 			if diff := cmp.Diff(c.want, r.Cgroup); diff != "" {
 				t.Error(diff)

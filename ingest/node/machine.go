@@ -20,6 +20,8 @@ import (
 type Machine struct {
 	BootID     string // 32 hex digits; "" unknown
 	OnlineCPUs int    // 0 unknown
+	// ThreadsPerCore is how many of these are one core; 0 unknown.
+	ThreadsPerCore int
 	// Hardware reads what the machine computes with; it returns nil where that is not known.
 	// A fold asks only once it has an execution: reading it takes a file per CPU.
 	Hardware func() *job.Hardware
@@ -35,7 +37,7 @@ type Machine struct {
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
 	boot, _ := BootID()
-	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), clockError: clockError(), Now: record.Now, alive: processAlive,
+	return Machine{BootID: boot, OnlineCPUs: cpusIn("online"), ThreadsPerCore: cpusIn("cpu0/topology/thread_siblings_list"), clockError: clockError(), Now: record.Now, alive: processAlive,
 		Hardware: sync.OnceValue(func() *job.Hardware { return hardware("") })}
 }
 
@@ -59,9 +61,10 @@ func clockError() time.Duration {
 	return time.Duration(t.Maxerror) * time.Microsecond
 }
 
-// onlineCPUs counts the machine's CPUs, not only those that this process may use.
-func onlineCPUs() int {
-	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+// cpusIn counts the CPUs in a list of the kernel's; 0: there is none. "online" are the machine's, not only those that this
+// process may use.
+func cpusIn(list string) int {
+	b, err := os.ReadFile("/sys/devices/system/cpu/" + list)
 	if err != nil {
 		return 0
 	}

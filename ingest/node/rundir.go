@@ -129,7 +129,9 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	r.Decision = readDecision(d.decision)
 	log := readSteps(d.steps)
 	log.cgroup.readings(d.memory)
-	log.fill(r, &warn)
+	if log.fill(r, &warn); r.Cgroup != nil {
+		r.Cgroup.CPUs, r.Cgroup.Cores = m.OnlineCPUs, m.OnlineCPUs/max(m.ThreadsPerCore, 1)
+	}
 	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
 		return nil, err
 	}
