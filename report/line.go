@@ -33,7 +33,7 @@ func lineText(l *workload.Line) string {
 	}
 	like += l.Like.ID
 	said := fmt.Sprintf("would have fitted %s, with a reserve of %s on the most memory and of %s on the longest time.",
-		figure.Counted(l.Runs, "completed "+run), figure.Percent(l.MemoryReserve), figure.Percent(l.TimeReserve))
+		figure.Counted(l.Runs, "completed "+run)+map[bool]string{true: " with its arguments"}[l.Arguments], figure.Percent(l.MemoryReserve), figure.Percent(l.TimeReserve))
 	var frees, lacks []string
 	memory, cores := l.Freed()
 	for _, part := range []struct {

@@ -82,15 +82,16 @@ func TestWorkloadsList(t *testing.T) {
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
+	named := []job.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
 	eachView(t, "workloads", func(w io.Writer, opts text.Options) error {
-		return Workloads(w, studies, ListOptions{Options: opts, More: true})
+		return Workloads(w, studies, named, ListOptions{Options: opts, More: true})
 	})
 	var parsable, out bytes.Buffer
-	if err := Workloads(&parsable, studies, ListOptions{Parsable2: true}); err != nil {
+	if err := Workloads(&parsable, studies, named, ListOptions{Parsable2: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "workloads-parsable.txt", parsable.Bytes())
-	if err := Workloads(&out, nil, ListOptions{}); err != nil || out.Len() == 0 {
+	if err := Workloads(&out, nil, nil, ListOptions{}); err != nil || out.Len() == 0 {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -147,7 +148,7 @@ func FuzzWorkload(f *testing.F) {
 			if err := Workload(&out, study, opts); err != nil {
 				t.Fatal(err)
 			}
-			_ = Workloads(&out, []*workload.Study{study}, ListOptions{Options: opts})
+			_ = Workloads(&out, []*workload.Study{study}, []job.WorkloadSummary{{Name: w.Name}}, ListOptions{Options: opts})
 			_ = WorkloadPlan(&out, study, opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -17,12 +18,20 @@ import (
 // programColumn is left out on a narrow terminal.
 const programColumn = 2
 
-// Workloads writes a line for each workload, in the given order.
-func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
+// Workloads writes a line for each workload, in the given order, those of jobs without a record of a program first.
+func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSummary, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	t := block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
 	if p.Width < roomy {
 		t.Gap = " "
+	}
+	for _, n := range named {
+		n = inert.Copy(n, p.Unicode)
+		cores := figure.Count(n.MostCores)
+		if n.FewestCores < n.MostCores {
+			cores = figure.Count(n.FewestCores) + "-" + cores
+		}
+		t.Rows = append(t.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), cores, "no record of a program", figure.Hours(n.CoreHours), "-"})
 	}
 	for _, study := range studies {
 		t.Rows = append(t.Rows, workloadRow(inert.Copy(study, p.Unicode)))
@@ -48,6 +57,9 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 		p.Line("")
 		p.Paragraph("", "", "Advice: fewer cores that would have been better for the newest run; "+
 			"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.", nil)
+		if len(named) > 0 {
+			p.Paragraph("", "", "Jobs that left no record of a program are told apart by their names: Runs are jobs, Cores their CPUs.", nil)
+		}
 	}
 	return p.To(w)
 }

@@ -2,7 +2,7 @@
 # The plugin may be built against the spank.h of any Slurm (SLURM_PREFIX); release.c says why it
 # loads into others, too. It is linked to libc only.
 
-SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c
+SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c preload/lib/hash.c
 SLURM_CFLAGS ?= $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/job/*.go ingest/node/*.go preload/record/*) go.mod

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../preload/lib/hash.h"
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
@@ -155,19 +156,45 @@ static bool starts_container(spank_t sp)
 	return false;
 }
 
+#define JE_ARGUMENTS (sizeof(" args=") + 2 * JE_HASH_BYTES)
+
+/* Tells the arguments of the batch script, which part jobs of one name; "" where there are none.
+ * Only a hash is told: an argument may be a password. */
+static void hash_arguments(spank_t sp, char text[JE_ARGUMENTS])
+{
+	uint8_t hash[JE_HASH_BYTES];
+	struct je_hash h;
+	char **argv = NULL;
+	int argc = 0;
+
+	text[0] = '\0';
+	if (strcmp(step.name, "batch") != 0 ||
+	    spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+		return;
+	je_hash_begin(&h);
+	for (int i = 1; i < argc; i++)
+		je_hash_add(&h, argv[i], strlen(argv[i]) + 1);
+	je_hash_end(&h, hash);
+	text += sprintf(text, " args=");
+	for (int i = 0; i < JE_HASH_BYTES; i++)
+		text += sprintf(text, "%02x", hash[i]);
+}
+
 static void note_begin(spank_t sp, int dir, const char *off)
 {
 	const struct je_ids *ids = &step.ids;
 	const char *workload = je_options()->workload;
-	char array[64] = "";
+	char array[64] = "", arguments[JE_ARGUMENTS];
+
+	hash_arguments(sp, arguments);
 
 	if (ids->array_job != 0)
 		snprintf(array, sizeof(array), " array_job=%u array_task=%u", ids->array_job,
 			 ids->array_task);
-	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s",
+	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
-	     starts_container(sp) ? " container=1" : "", *workload != '\0' ? " workload=" : "",
+	     starts_container(sp) ? " container=1" : "", arguments, *workload != '\0' ? " workload=" : "",
 	     workload, off != NULL ? " off=1 reason=" : "", off != NULL ? off : "");
 }
 

@@ -47,6 +47,9 @@ while time.process_time() < 5: pass"`
 			t.Errorf("jobeff workload %q prints %s", name, got)
 		}
 	}
+	if list := site.as(t, "alice", "jobeff", "workload", "-nP"); !strings.Contains(list, "my fit|alice|-|1|4|") {
+		t.Errorf("the list of workloads does not hold it:\n%s", list)
+	}
 	if r := site.try(t, "", "as", "bob", "jobeff", "workload", "my fit"); r.code == 0 {
 		t.Errorf("bob sees alice's jobs: %s", r.stdout)
 	}

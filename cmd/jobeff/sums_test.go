@@ -552,7 +552,9 @@ func TestSums(t *testing.T) {
 		s.job(id)
 	}
 	for name := range strings.Lines(s.jobeff("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "12")) {
-		s.workload(strings.Split(name, "|")[0])
+		if row := strings.Split(name, "|"); row[2] != "-" { // jobs without a record have no curve
+			s.workload(row[0])
+		}
 	}
 	if s.weeksSaved < 10 || s.losses < 10 {
 		t.Errorf("only %d lines of what advice saved in a week, and %d losses", s.weeksSaved, s.losses)

@@ -258,11 +258,18 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	if err != nil {
 		return err
 	}
+	q.Named = true
+	named, err := c.Workloads(ctx, q)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(named.Workloads)
+	more = more || named.More
 	if flags.json {
-		return document.WriteWorkloads(p.stdout, studies, more)
+		return document.WriteWorkloads(p.stdout, studies, named.Workloads, more)
 	}
 	flags.list.Options, flags.list.More = p.options(), more
-	return report.Workloads(p.stdout, studies, flags.list)
+	return report.Workloads(p.stdout, studies, named.Workloads, flags.list)
 }
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns

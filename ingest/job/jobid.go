@@ -282,7 +282,7 @@ type JobList struct {
 
 // Parameters are all of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
-	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail}
+	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail}
 }
 
 // Values is the query as the API's parameters.

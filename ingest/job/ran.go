@@ -25,6 +25,7 @@ type Ran struct {
 	Memory     int64     `json:"memory,omitempty"`      // bytes that it was given, all nodes; 0: not known
 	NodeNeeded int64     `json:"node_needed,omitempty"` // bytes that the neediest node needed; 0: not known well enough to ask for less
 	Full       bool      `json:"full,omitempty"`        // it reached its limit of memory
+	Args       string    `json:"args,omitempty"`        // hash of its script's arguments; "": there are none, or they are not known
 }
 
 // RanMost is how many jobs a line stands on: the newest.
@@ -46,7 +47,18 @@ func RanOf(j *Job) Ran {
 	if need := j.NeededMemory(); need != nil {
 		r.NodeNeeded, r.Full = need.NodeUse, need.Limit
 	}
+	r.Args = ScriptArgs(j.Steps)
 	return r
+}
+
+// ScriptArgs is the hash of the batch script's arguments; "": there are none, or they are not known.
+func ScriptArgs(steps []Step) string {
+	for i := range steps {
+		if steps[i].ID == "batch" {
+			return steps[i].Args
+		}
+	}
+	return ""
 }
 
 // NamedWorkload is the workload of jobs that left no record of a program: those of one user with one name. It

@@ -79,6 +79,8 @@ type Step struct {
 	Off   string    `json:"off,omitempty"`
 	// Container: its command starts a container. A script may start others, which is not known.
 	Container bool `json:"container,omitempty"`
+	// Args is the hash of the batch script's arguments; "": it has none, or they are not known.
+	Args string `json:"args,omitempty"`
 	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
 	Exits map[string]int `json:"exits,omitempty"`
 	// Peak is the most memory that its cgroup held on one node, file cache included, bytes; 0: not known.

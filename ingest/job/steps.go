@@ -31,7 +31,7 @@ func (m *mergedSteps) add(p *Step) {
 	}
 	s.Tasks += p.Tasks
 	s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
-	s.Off = max(s.Off, p.Off)
+	s.Off, s.Args = max(s.Off, p.Off), max(s.Args, p.Args)
 	s.Container = s.Container || p.Container
 	s.Peak, s.Kills = max(s.Peak, p.Peak), s.Kills+p.Kills
 	for exit, n := range p.Exits {

@@ -198,6 +198,7 @@ type WorkloadQuery struct {
 	User  string    // a name or a uid
 	Since time.Time // workloads that ran after it
 	Muted bool      // only muted ones
+	Named bool      // those of jobs that left no record of a program (NamedWorkload) in place of the others
 	Limit int       // the ones that ran last; 0: the server's default
 
 	Offset int  // skips so many
@@ -205,7 +206,7 @@ type WorkloadQuery struct {
 	Lost   bool // the ones that lost most first; the API has no parameter for it
 }
 
-// WorkloadSummary is a workload in a list.
+// WorkloadSummary is a workload in a list. Where jobs left no record of a program, they are its runs, and their CPUs its cores.
 type WorkloadSummary struct {
 	Key         string  `json:"key"`
 	Name        string  `json:"name"`

@@ -54,7 +54,7 @@ func TestBadRequests(t *testing.T) {
 		{"unknown filter", "GET", "/v1/jobs?nodelist=n1", nil, nil, 400, "is no parameter"},
 		{"unknown parameter of a job", "GET", "/v1/jobs/7?sort=lost", nil, nil, 400, "\"hint\":\"known are attempt, stored\""},
 		{"stored job", "GET", "/v1/jobs/7?stored=yes", nil, nil, 400, "is not 1"},
-		{"unknown parameter of workloads", "GET", "/v1/workloads?sort=lost", nil, nil, 400, "known are user, since, muted, limit"},
+		{"unknown parameter of workloads", "GET", "/v1/workloads?sort=lost", nil, nil, 400, "known are user, since, muted, named, limit"},
 		{"unknown parameter of a workload", "GET", "/v1/workloads/melt?sort=lost", nil, nil, 400, "known are user\""},
 		{"unknown parameter of a mute", "PUT", "/v1/workloads/melt/mute?days=7", []byte(`{"until":"2027-01-01T00:00:00Z"}`), nil, 400, "known are user\""},
 		{"unknown parameter of the end of a mute", "DELETE", "/v1/workloads/melt/mute?days=7", nil, nil, 400, "known are user\""},

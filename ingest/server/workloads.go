@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
@@ -34,7 +34,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 }
 
 // workloadParameters are what getWorkloads understands.
-var workloadParameters = []string{"user", "since", "muted", "limit", "offset", "detail"}
+var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "detail"}
 
 // parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q job.WorkloadQuery, e *refusal) {

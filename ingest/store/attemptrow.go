@@ -158,7 +158,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.steps, r.warnings, r.noData, r.cgroup = string(steps), string(warnings), noData, cgroup
+	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil

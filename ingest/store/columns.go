@@ -91,6 +91,7 @@ type attemptRow struct {
 	rankSeconds          float64
 	timed, ranked        bool   // these two are known
 	steps, warnings      string // JSON
+	scriptArgs           string // see the schema
 	noData               string // likewise; "": there is data
 	cgroup               string // likewise; "": nothing is known
 	metrics              job.Metrics
@@ -188,6 +189,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"no_data", func(r *attemptRow) any { return &r.noData }, by{merging: replaced}, false},
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
 	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
+	{"script_args", func(r *attemptRow) any { return &r.scriptArgs }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
 	{"cgroup_json", func(r *attemptRow) any { return &r.cgroup }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -13,7 +16,7 @@ import (
 var readRan = func() (all []column[attemptRow]) {
 	needed := []string{"cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "state", "nodes",
 		"alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
-		"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json"}
+		"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args"}
 	for _, c := range attemptColumns {
 		if slices.Contains(needed, c.name) {
 			all = append(all, column[attemptRow]{"r." + c.name, c.field})
@@ -49,37 +52,94 @@ func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err e
 	return wrapWorkload(err)
 }
 
+// ownersOf are those of jobs of a name, of one user or among the newest of all.
+const ownersOf = `SELECT k.cluster, k.uid, max(k.user_name) FROM (SELECT n.cluster, n.uid, n.user_name, n.name FROM attempts n WHERE n.start_us >= 0%s
+	ORDER BY n.start_us DESC LIMIT ?) k WHERE k.name = ? GROUP BY k.cluster, k.uid ORDER BY k.cluster, k.uid LIMIT 6`
+
 // NamedJobs is the workload of a user's jobs of one name that left no record of a program; uid nil: the
-// viewer's.
-func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint32) (*job.Workload, error) {
-	if uid == nil {
+// viewer's, or anybody's if they see all.
+func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint32) (w *job.Workload, err error) {
+	if uid == nil && !v.All {
 		uid = &v.UID
 	}
-	clusters, err := s.clusterNames(ctx)
-	for _, cluster := range clusters {
-		ran, user, err := s.ran(ctx, v, ranOfName, *uid, namedAmong, cluster, name)
-		if err != nil {
-			return nil, wrapWorkload(err)
-		}
-		if len(ran) > 0 {
-			return job.NamedWorkload(cluster, *uid, user, name, ran), nil
-		}
+	one, args := "", []any{newestOfAll, name}
+	if uid != nil {
+		one, args = " AND n.uid = ?", []any{*uid, namedAmong, name}
 	}
-	if err == nil {
-		err = ErrNoWorkload
+	type owner struct {
+		cluster string
+		uid     uint32
+		name    string
 	}
-	return nil, wrapWorkload(err)
-}
-
-// clusterNames are the names of all clusters.
-func (s *Store) clusterNames(ctx context.Context) (all []string, err error) {
-	err = s.eachRow(ctx, "SELECT cluster FROM clusters ORDER BY cluster", nil, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		all = append(all, name)
+	var owners []owner
+	err = s.eachRow(ctx, fmt.Sprintf(ownersOf, one), args, func(rows *sql.Rows) error {
+		var o owner
+		err := rows.Scan(&o.cluster, &o.uid, &o.name)
+		owners = append(owners, o)
 		return err
 	})
-	return all, err
+	some := &AmbiguousError{Name: name}
+	for _, o := range owners {
+		if err != nil {
+			break
+		}
+		var ran []job.Ran
+		var user string
+		if ran, user, err = s.ran(ctx, v, ranOfName, o.uid, namedAmong, o.cluster, name); len(ran) > 0 {
+			w = job.NamedWorkload(o.cluster, o.uid, user, name, ran)
+			some.Some = append(some.Some, fmt.Sprintf("that of user %s (%d)", o.name, o.uid))
+		}
+	}
+	switch {
+	case err != nil:
+	case w == nil:
+		err = ErrNoWorkload
+	case len(some.Some) > 1 && uid == nil:
+		err = some
+	}
+	return w, wrapWorkload(err)
+}
+
+// sumNames sums up the ended jobs without a run of a workload by name, among the newest of one user or of all.
+const sumNames = `SELECT k.cluster, k.uid, k.name, max(k.user_name), count(*), min(k.alloc_cpus), max(k.alloc_cpus),
+		CAST(COALESCE(sum(k.alloc_cpus * k.slurm_elapsed_s), 0) AS DOUBLE PRECISION) / 3600, max(k.start_us)
+	FROM (SELECT n.cluster, n.job_id, n.attempt, n.uid, n.name, n.user_name, n.alloc_cpus, n.slurm_elapsed_s, n.slurm_end_us, n.start_us FROM attempts n WHERE n.start_us >= ?%s ORDER BY n.start_us DESC LIMIT ?) k
+	WHERE k.slurm_end_us IS NOT NULL AND k.name <> ''
+		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = k.cluster AND w.job_id = k.job_id AND w.attempt = k.attempt)
+	GROUP BY k.cluster, k.uid, k.name ORDER BY max(k.start_us) DESC, k.name LIMIT ? OFFSET ?`
+
+// eachNamed is EachWorkload for those of jobs without a record of a program. None of them can be muted.
+func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (more bool, err error) {
+	if q.Muted {
+		return false, nil
+	}
+	var c conditions
+	among := newestOfAll
+	if uid != nil {
+		c.add(" AND n.uid = ?", *uid)
+		among = namedAmong
+	}
+	limit := mostListed(q)
+	n := 0
+	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among, limit + 1, q.Offset})
+	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, "")), args, func(rows *sql.Rows) error {
+		var one job.WorkloadSummary
+		var start int64
+		run := &one.Newest
+		err := rows.Scan(&run.Cluster, &run.UID, &one.Name, &run.User, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &start)
+		if err != nil || n == limit {
+			more = true
+			return err
+		}
+		run.Start = time.UnixMicro(start).UTC()
+		one.Key = job.NamedWorkload(run.Cluster, run.UID, "", one.Name, nil).Key
+		n++
+		return do(&one)
+	})
+	if errors.Is(err, ErrEnough) {
+		return true, nil
+	}
+	return more, err
 }
 
 // ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first, and the
@@ -99,7 +159,9 @@ func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (a
 		}
 		r.job.TimeLimit = time.Duration(r.limit) * time.Second
 		seen[r.attemptKey], user = true, r.job.User
-		all = append(all, job.RanOf(&r.job))
+		one := job.RanOf(&r.job)
+		one.Args = r.scriptArgs
+		all = append(all, one)
 		return nil
 	})
 	slices.Reverse(all)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -51,6 +52,27 @@ func TestAlike(t *testing.T) {
 	}
 	if r := w.Jobs[2]; r.Limit != 3600 || r.CPUTime != 540 || r.Memory != 4<<30 || r.Elapsed != 600 || r.NodeNeeded != 0 || r.State != "COMPLETED" {
 		t.Errorf("%+v", r)
+	}
+	for _, v := range []Viewer{alice, root} {
+		var told []string
+		more, err := s.EachWorkload(ctx, v, job.WorkloadQuery{Named: true, Limit: 2}, nil, func(one *job.WorkloadSummary) error {
+			told = append(told, fmt.Sprintf("%s %d %d x %d %.2f", one.Name, one.Newest.UID, one.Runs, one.MostCores, one.CoreHours))
+			return nil
+		})
+		want := []string{fmt.Sprintf("fit %d 3 x 4 2.00", alice.UID), fmt.Sprintf("fit %d 1 x 4 0.67", alice.UID+1)}
+		if !v.All {
+			want[1] = fmt.Sprintf("other %d 1 x 4 0.67", alice.UID)
+		}
+		if err != nil || more != v.All || !slices.Equal(told, want) {
+			t.Errorf("%v, more %v, %v, want %v", told, more, err, want)
+		}
+	}
+	var several *AmbiguousError
+	if _, err := s.NamedJobs(ctx, root, "fit", nil); !errors.As(err, &several) || len(several.Some) != 2 {
+		t.Errorf("of two users: %v", err)
+	}
+	if w, err := s.NamedJobs(ctx, root, "other", nil); err != nil || w.UID != alice.UID {
+		t.Errorf("somebody's: %+v, %v", w, err)
 	}
 	stranger, uid := Viewer{UID: alice.UID + 7}, alice.UID
 	if _, err := s.NamedJobs(ctx, stranger, "fit", &uid); err != ErrNoWorkload {

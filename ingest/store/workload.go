@@ -390,6 +390,16 @@ func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery,
 		}
 		uid = &v.UID
 	}
+	if q.Named {
+		if !v.All {
+			if uid != nil && *uid != v.UID {
+				return false, nil
+			}
+			uid = &v.UID
+		}
+		more, err = s.eachNamed(ctx, q, uid, do)
+		return more, wrapWorkload(err)
+	}
 	all, limit, err := s.workloadsOf(ctx, v, q, uid)
 	if err != nil {
 		return false, wrapWorkload(err)
@@ -411,10 +421,7 @@ func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery,
 
 // workloadsOf reads the sums of a query's workloads, of one more than its limit.
 func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (all []job.WorkloadSummary, limit int, err error) {
-	limit = defaultWorkloads
-	if q.Limit > 0 {
-		limit = min(q.Limit, maxWorkloads)
-	}
+	limit = mostListed(q)
 	if q.Detail {
 		limit = min(limit, maxDetailed)
 	}
@@ -431,6 +438,13 @@ func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, 
 		}
 	}
 	return all, limit, err
+}
+
+func mostListed(q job.WorkloadQuery) int {
+	if q.Limit > 0 {
+		return min(q.Limit, maxWorkloads)
+	}
+	return defaultWorkloads
 }
 
 // newestOfAll is among how many runs, the newest of all users, a list looks for its workloads first.

@@ -20,6 +20,7 @@ type Line struct {
 	Memory      int64         // bytes of each node, whole MiB
 	Time        time.Duration // whole minutes
 	Runs        int           // that it would have fitted: all that count
+	Arguments   bool          // these are those with the job's arguments, where other jobs of its name had others
 	// What was added to the largest run, as fractions of it.
 	MemoryReserve, TimeReserve float64
 	Like                       job.Ran // the job that it is for
@@ -60,6 +61,7 @@ func LineOf(all []job.Ran, like *job.Ran) *Line {
 			runs = append(runs, r)
 		}
 	}
+	runs = l.sameArguments(runs)
 	if l.Why = ended(runs[max(0, len(runs)-manyRuns):]); l.Why == "" {
 		l.Why = l.fill(l.part(slices.DeleteFunc(runs, notCompleted)))
 	}
@@ -95,6 +97,25 @@ func notCompleted(r job.Ran) bool { return r.State != "COMPLETED" }
 // however many.
 func (l *Line) sameShape(r *job.Ran) bool {
 	return r.Nodes == l.Like.Nodes && r.Ranks == l.Like.Ranks && (r.CPUs == l.Like.CPUs || isOneCore(r) && isOneCore(&l.Like))
+}
+
+// sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
+// all. An MPI program's own arguments have told its workload.
+func (l *Line) sameArguments(runs []job.Ran) []job.Ran {
+	var same []job.Ran
+	completed := 0
+	for _, r := range runs {
+		if r.Args == l.Like.Args {
+			if same = append(same, r); r.State == "COMPLETED" {
+				completed++
+			}
+		}
+	}
+	if l.Like.Ranks > 0 || l.Like.Args == "" || completed < someRuns {
+		return runs
+	}
+	l.Arguments = len(same) < len(runs)
+	return same
 }
 
 // isOneCore says whether the job used one core all the time.

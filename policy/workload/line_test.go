@@ -89,6 +89,21 @@ func TestLine(t *testing.T) {
 				r.NodeNeeded = 20 * gib
 			}
 		}), "1x1x4 2560M 14m 10"},
+		{"the arguments of its script", rans(20, func(i int, r *job.Ran) {
+			if r.Args = []string{"a", "b"}[i%2]; r.Args == "a" {
+				r.NodeNeeded, r.Elapsed = 3*gib, 900
+			}
+		}), "1x1x4 2560M 14m 10"},
+		{"too few with its arguments", rans(20, func(i int, r *job.Ran) {
+			if r.Args = fmt.Sprint(i / 4); r.Args != "4" {
+				r.NodeNeeded = 3 * gib
+			}
+		}), "1x1x4 3712M 14m 20"},
+		{"ranks have their workload already", rans(20, func(i int, r *job.Ran) {
+			if r.Ranks, r.Args = 4, []string{"a", "b"}[i%2]; r.Args == "a" {
+				r.NodeNeeded = 3 * gib
+			}
+		}), "1x4x1 3712M 14m 20"},
 		{"one large run is no part", rans(20, at(7, func(r *job.Ran) { r.NodeNeeded = 20 * gib })), "1x1x4 24576M 14m 20"},
 	} {
 		l := LineOf(c.all, nil)
@@ -146,6 +161,7 @@ func TestLinesFitLaterRuns(t *testing.T) {
 	type tally struct {
 		fit, all     int
 		memory, time []float64
+		most         [2][]float64 // the largest of the runs before, over what was used: no line may ask for less
 	}
 	kinds := map[string]*tally{"": {}}
 	var names []string
@@ -186,6 +202,7 @@ func TestLinesFitLaterRuns(t *testing.T) {
 						of.fit++
 					}
 					of.memory, of.time = append(of.memory, memory), append(of.time, seconds)
+					of.most[0], of.most[1] = append(of.most[0], memory/(1+l.MemoryReserve)), append(of.most[1], seconds/(1+l.TimeReserve))
 				}
 			}
 		}
@@ -193,7 +210,8 @@ func TestLinesFitLaterRuns(t *testing.T) {
 	for _, name := range append(names, "") {
 		k := kinds[name]
 		share, memory, seconds := float64(k.fit)/float64(k.all), curve.Median(k.memory), curve.Median(k.time)
-		t.Logf("%-18s %d of %d runs fit (%.1f %%), memory x %.2f, time x %.2f", name, k.fit, k.all, 100*share, memory, seconds)
+		t.Logf("%-18s %d of %d runs fit (%.1f %%), memory x %.2f, time x %.2f; the largest run before x %.2f and %.2f", name, k.fit, k.all, 100*share, memory, seconds,
+			curve.Median(k.most[0]), curve.Median(k.most[1]))
 		if name == "" && (share < 0.98 || memory > 1.5 || seconds > 2) {
 			t.Error("lines are too small, or too large")
 		}

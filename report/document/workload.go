@@ -136,15 +136,33 @@ func WriteWorkload(w io.Writer, study *workload.Study) error {
 }
 
 // WriteWorkloads writes workloads as an object whose `workloads` are Workloads.
-func WriteWorkloads(w io.Writer, studies []*workload.Study, more bool) error {
+func WriteWorkloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSummary, more bool) error {
 	list := struct {
 		Workloads []Workload `json:"workloads"`
+		Named     []Named    `json:"named"` // of jobs that left no record of a program
 		More      bool       `json:"more"`
-	}{[]Workload{}, more}
+	}{[]Workload{}, []Named{}, more}
+	for _, n := range named {
+		list.Named = append(list.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
+	}
 	for _, s := range studies {
 		list.Workloads = append(list.Workloads, workloadDocument(s))
 	}
 	return writeJSON(w, list)
+}
+
+// Named is a workload of jobs that left no record of a program, in a list: they share a user and a name.
+type Named struct {
+	Key           string    `json:"key"`
+	Name          string    `json:"name"`
+	Cluster       string    `json:"cluster"`
+	UID           uint32    `json:"uid"`
+	User          string    `json:"user,omitempty"`
+	Jobs          int       `json:"jobs"`
+	FewestCPUs    int       `json:"fewest_cpus"`
+	MostCPUs      int       `json:"most_cpus"`
+	UsedCoreHours float64   `json:"used_core_hours"`
+	Newest        time.Time `json:"newest"` // when the newest began
 }
 
 // WritePlan writes the run that would teach most.

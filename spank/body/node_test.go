@@ -42,11 +42,11 @@ func buildParts() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	headers, err := filepath.Glob("../../preload/record/*.h")
+	headers, err := filepath.Glob("../../preload/[rl]*/*.h")
 	if err != nil {
 		return "", err
 	}
-	plugin = append(plugin, "../../preload/record/make.c")
+	plugin = append(plugin, "../../preload/record/make.c", "../../preload/lib/hash.c")
 	for _, f := range slices.Concat([]string{"../jobeff_spank.h", "testdata/host.c", "testdata/preload_list.c", "testdata/cgroup.c"}, headers, plugin) {
 		if _, err := os.ReadFile(f); err != nil { // so that go test knows what its cached result rests on
 			return "", err

@@ -237,6 +237,7 @@ func TestEvents(t *testing.T) {
 	n.write("", 0o644, "etc", "off")
 	n.step(6, 4294967290)
 	n.step(6, 4294967292)
+	n.step(6, 4294967291, "command=/var/spool/slurmd/job00006/slurm_script", "command=a", "command=secret")
 	want := `step 0 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 array_job=4 array_task=3 cpus=1 workload=water
 exit 0 MONO REAL pid=77 task=1 status=9
 end 0 MONO REAL
@@ -255,6 +256,9 @@ end interactive MONO REAL
 step extern MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1
 exit extern MONO REAL pid=77 task=1 status=9
 end extern MONO REAL
+step batch MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 args=d169b22ededb85af03252b6935a44391 off=1 reason=switched off on this node (/etc/jobeff/off)
+exit batch MONO REAL pid=77 task=1 status=9
+end batch MONO REAL
 `
 	if d := cmp.Diff(want, n.events("6")); d != "" {
 		t.Errorf("(-want +got)\n%s", d)

@@ -5,7 +5,7 @@
  *     job= uid= gid= step= tasks= ntasks= nnodes= nodeid= array= arraytask= cpus= task=
  *     pid= status=        what spank_get_item answers
  *     arg=WORD            a word after the plugin in plugstack.conf
- *     command=PATH        the step's command
+ *     command=WORD        the step's command, or a further word of it
  *     option=NAME:VALUE   an option on the command line: calls its callback
  *     asked=VALUE         what spank_option_getopt answers
  *     env=NAME=VALUE      sets a variable of the job's environment, not of this process's
@@ -57,7 +57,8 @@ static char *asked;
 static char *args[16];
 static int nargs;
 static char **job_env;
-static char *command; /* the step's, of one word */
+static char *command[8]; /* the step's */
+static int words_of_command;
 static size_t njob_env;
 
 spank_context_t spank_context(void)
@@ -93,9 +94,9 @@ spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
 	out = va_arg(ap, void *);
 	words = item == S_JOB_ARGV ? va_arg(ap, void *) : NULL;
 	va_end(ap);
-	if (item == S_JOB_ARGV && command != NULL) {
-		*(int *)out = 1;
-		*(char ***)words = &command;
+	if (item == S_JOB_ARGV && words_of_command > 0) {
+		*(int *)out = words_of_command;
+		*(char ***)words = command;
 		return ESPANK_SUCCESS;
 	}
 	if (item == S_JOB_ENV) {
@@ -233,7 +234,7 @@ static void obey(void *plugin, char *word)
 	else if (strncmp(word, "option=", 7) == 0)
 		give_option(word + 7);
 	else if (strncmp(word, "command=", 8) == 0)
-		command = word + 8;
+		command[words_of_command++ % 8] = word + 8;
 	else if (strncmp(word, "unlink=", 7) == 0)
 		unlink(word + 7);
 	else if (strncmp(word, "asked=", 6) == 0)
