@@ -34,10 +34,10 @@ func TestSend(t *testing.T) {
 		switch {
 		case bytes.Contains(body, []byte(`"job_id":2,`)):
 			w.WriteHeader(400)
-			io.WriteString(w, `{"error":"bad\u001b[31m","hint":"look"}`)
+			io.WriteString(w, `{"type":"urn:jobeff:x","detail":"bad\u001b[31m","hint":"look"}`)
 		case bytes.Contains(body, []byte(`"job_id":3,`)):
 			w.WriteHeader(503)
-			io.WriteString(w, `{"error":"busy"}`)
+			io.WriteString(w, `{"type":"urn:jobeff:x","detail":"busy"}`)
 		default:
 			io.WriteString(w, `{"new":true}`)
 		}

@@ -207,7 +207,7 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, ui
 		uid = &uids[0]
 	}
 	var all []job.WorkloadSummary
-	more, err := l.db.EachWorkload(ctx, v, job.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *job.WorkloadSummary) error {
+	next, err := l.db.EachWorkload(ctx, v, job.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *job.WorkloadSummary) error {
 		all = append(all, *s)
 		return nil
 	})
@@ -215,7 +215,7 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, ui
 		return nil, err
 	}
 	return written(func(w io.Writer) error {
-		return views.WorkloadsHTML(w, q, all, more, seesOthers(v), l.links(v, "workloads"))
+		return views.WorkloadsHTML(w, q, all, next != "", seesOthers(v), l.links(v, "workloads"))
 	})
 }
 

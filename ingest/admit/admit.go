@@ -25,13 +25,17 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"jobeff/ingest/job"
 )
 
 // Options are what a Door needs. A bound of 0 is none.
@@ -90,11 +94,17 @@ func New(o Options) *Door {
 // Refusal is an answer that is not 200.
 type Refusal struct {
 	Status  int
-	Reason  string // for the metrics; "": the status
+	Reason  string // names the problem, also in the metrics; "": the status does
 	Message string
 	Hint    string
 	Retry   time.Duration // when to try again; 0 is not said
 	Cause   error         // for the log; may be nil
+}
+
+// Problem is what the client is told.
+func (e *Refusal) Problem() job.Problem {
+	title := strings.ToLower(cmp.Or(strings.ReplaceAll(e.Reason, "_", " "), http.StatusText(e.Status)))
+	return job.Problem{Type: job.ProblemType + strings.ReplaceAll(title, " ", "_"), Title: title, Status: e.Status, Detail: e.Message, Hint: e.Hint}
 }
 
 // Error returns the message and the cause.

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -295,8 +296,8 @@ func (g *gate) refuse(c net.Conn, p part) {
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(lingers))
 		e := manyConnections(p)
-		text := fmt.Sprintf(`{"error":"%s","hint":"%s"}`+"\n", e.Message, e.Hint)
-		fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		text, _ := json.Marshal(e.Problem()) // texts can be written
+		fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 			e.Status, http.StatusText(e.Status), len(text), text)
 		if half, ok := c.(interface{ CloseWrite() error }); ok {
 			half.CloseWrite()

@@ -90,9 +90,9 @@ func TestBatchAnswers(t *testing.T) {
 			f := &fakeServer{old: old, answer: func(id uint32) (int, string) {
 				switch {
 				case id == 5:
-					return 400, `{"error":"bad","hint":"h"}`
+					return 400, `{"type":"urn:jobeff:x","detail":"bad","hint":"h"}`
 				case id == 7 && away:
-					return 503, `{"error":"later"}`
+					return 503, `{"type":"urn:jobeff:x","detail":"later"}`
 				}
 				return 200, taken
 			}}
@@ -125,7 +125,7 @@ func TestBatchPoison(t *testing.T) {
 	spool := t.TempDir()
 	f := &fakeServer{answer: func(id uint32) (int, string) {
 		if id%each == 0 {
-			return 500, `{"error":"bug"}`
+			return 500, `{"type":"urn:jobeff:x","detail":"bug"}`
 		}
 		return 200, taken
 	}}
@@ -188,7 +188,7 @@ func TestBatchSideBySide(t *testing.T) {
 	spool := t.TempDir()
 	f := &fakeServer{answer: func(id uint32) (int, string) {
 		if id == 0 {
-			return 400, `{"error":"cut"}`
+			return 400, `{"type":"urn:jobeff:x","detail":"cut"}`
 		}
 		return 200, taken
 	}}

@@ -287,14 +287,11 @@ func patiently(ctx context.Context, request func() error) error {
 
 // serverError reads an answer that is not 200.
 func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
-	var said struct {
-		Error string `json:"error"`
-		Hint  string `json:"hint"`
-	}
-	if json.Unmarshal(answer, &said) != nil || said.Error == "" {
+	var said job.Problem
+	if json.Unmarshal(answer, &said) != nil || !strings.HasPrefix(said.Type, job.ProblemType) || said.Detail == "" {
 		return c.foreign(resp.StatusCode, resp.Status)
 	}
-	e := &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Error, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText)}
+	e := &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Detail, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText)}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
@@ -348,7 +345,7 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 	for _, a := range said.Answers {
 		var e error
 		if a.Status != http.StatusOK {
-			e = &ServerError{Status: a.Status, Message: a.Error, Hint: a.Hint}
+			e = &ServerError{Status: a.Status, Message: a.Detail, Hint: a.Hint}
 		}
 		of = append(of, e)
 	}

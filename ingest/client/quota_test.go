@@ -114,7 +114,7 @@ func bytesIn(t *testing.T, dir string) (sum int64) {
 // have many, theirs.
 func TestRefusedIsBounded(t *testing.T) {
 	spool := t.TempDir()
-	f := &fakeServer{answer: func(uint32) (int, string) { return 400, `{"error":"bad"}` }}
+	f := &fakeServer{answer: func(uint32) (int, string) { return 400, `{"type":"urn:jobeff:x","detail":"bad"}` }}
 	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
 	box := node.Outbox{Spool: spool, Most: 64 << 10}
 	refuse := func(id, uid uint32) {
@@ -168,7 +168,7 @@ func TestSendBusy(t *testing.T) {
 	n := 0
 	f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {
 		if n++; n%4 == 3 {
-			return 429, `{"error":"busy"}`
+			return 429, `{"type":"urn:jobeff:x","detail":"busy"}`
 		}
 		return 200, taken
 	}}

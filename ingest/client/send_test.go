@@ -56,7 +56,7 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch batch := r.URL.Path == "/v1/reports/batch"; {
 	case batch && f.old:
 		w.WriteHeader(404)
-		io.WriteString(w, `{"error":"jobeffd knows no POST of this path"}`)
+		io.WriteString(w, `{"type":"urn:jobeff:x","detail":"jobeffd knows no POST of this path"}`)
 	case !batch:
 		status, text := f.take(text)
 		w.WriteHeader(status)
@@ -131,7 +131,7 @@ func names(t *testing.T, dir string) []string {
 func refused(j uint32) string { return fmt.Sprintf("1001.test-%d-%032x.json.zst", j, j) }
 
 func TestSend(t *testing.T) {
-	said := func(word string) string { return `{"error":"` + word + `","hint":"h"}` }
+	said := func(word string) string { return `{"type":"urn:jobeff:x","detail":"` + word + `","hint":"h"}` }
 	for _, c := range []struct {
 		name         string
 		status       int
@@ -151,9 +151,10 @@ func TestSend(t *testing.T) {
 		{"another server", 404, "<html>", true, false, "is not jobeffd"},
 		{"moved", 301, "", true, false, "is not jobeffd"},
 		{"a page to log in", 200, "<html>", true, false, "is not jobeffd"},
+		{"a problem of another program", 404, `{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path"}`, true, false, "is not jobeffd"},
 		{"an empty answer", 200, "", true, false, "is not jobeffd"},
 		{"another program's", 200, "{}", true, false, "is not jobeffd"},
-		{"hostile text", 400, `{"error":"b\u001b[2J\nad","hint":"h"}`, false, true, "b?[2J?ad: h"},
+		{"hostile text", 400, `{"type":"urn:jobeff:x","detail":"b\u001b[2J\nad","hint":"h"}`, false, true, "b?[2J?ad: h"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Job 5 gets the answer, all others are taken.
@@ -220,7 +221,7 @@ func TestImpostors(t *testing.T) {
 	defer elsewhere.Close()
 	endless := func(w http.ResponseWriter, status int) (written int) {
 		w.WriteHeader(status)
-		io.WriteString(w, `{"error":"`)
+		io.WriteString(w, `{"type":"urn:jobeff:x","detail":"`)
 		for some := bytes.Repeat([]byte("x"), 1<<20); written < 64<<20; written += len(some) {
 			if _, err := w.Write(some); err != nil {
 				break
@@ -376,7 +377,7 @@ func TestAskPatiently(t *testing.T) {
 		asked := 0
 		f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {
 			if asked++; asked <= c.busy {
-				return 429, `{"error":"busy","hint":"wait"}`
+				return 429, `{"type":"urn:jobeff:x","detail":"busy","hint":"wait"}`
 			}
 			return 200, `{"workloads":[]}`
 		}}

@@ -217,6 +217,7 @@ type JobQuery struct {
 	End       time.Time // jobs that began before it
 	Limit     int       // 0: the server's default
 	Offset    int       // skips so many
+	After     string    // the place behind which it begins, from the answer before; "": the whole list
 	Sort      string    // a field of which the most comes first, with - before it the least; "": the newest first
 	Detail    bool      // with executions; the server then returns fewer at a time
 	Stored    bool      // a JobList, as jobeff's own commands want it; else documents
@@ -233,7 +234,7 @@ type Parameters map[string]any
 func (q *JobQuery) Parameters() Parameters {
 	return Parameters{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition, "qos": &q.QOS, "cluster": &q.Cluster,
 		"state": &q.State, "program": &q.Program, "rule": &q.Rule, "name": &q.Name, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset,
-		"sort": &q.Sort, "detail": &q.Detail, "stored": &q.Stored, "least_cores": &q.LeastCores, "most_cores": &q.MostCores,
+		"after": &q.After, "sort": &q.Sort, "detail": &q.Detail, "stored": &q.Stored, "least_cores": &q.LeastCores, "most_cores": &q.MostCores,
 		"least_elapsed": &q.LeastElapsed, "most_elapsed": &q.MostElapsed}
 }
 
@@ -282,7 +283,7 @@ type JobList struct {
 
 // Parameters are all of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
-	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail}
+	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "detail": &q.Detail}
 }
 
 // Values is the query as the API's parameters.

@@ -34,13 +34,23 @@ func AuthPrefix(method, uri string) string { return "jobeff1 " + method + " " + 
 // AuthSumSize is the length of the body's sum in AuthPayload.
 const AuthSumSize = 2 * sha256.Size
 
-// BatchAnswer is the answer to one line of a batch: 200, or the status that this report alone
-// would get.
+// Problem is what every answer says that is not 200 (RFC 9457). Pages answer people in plain text.
+type Problem struct {
+	Type   string `json:"type,omitempty"`   // ProblemType and its name
+	Title  string `json:"title,omitempty"`  // the same words for each problem of the type
+	Status int    `json:"status"`           // of HTTP
+	Detail string `json:"detail,omitempty"` // what is wrong with this request
+	Hint   string `json:"hint,omitempty"`   // what to do next
+}
+
+// ProblemType is how the type of every problem of jobeffd begins. So nobody takes another server's for one.
+const ProblemType = "urn:jobeff:"
+
+// BatchAnswer is the answer to one line of a batch: the status 200, or the problem that this report
+// alone would have.
 type BatchAnswer struct {
-	Status int    `json:"status"`
-	New    bool   `json:"new,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Hint   string `json:"hint,omitempty"`
+	New bool `json:"new,omitempty"`
+	Problem
 }
 
 // ErrNewer marks what a later version wrote. It is not wrong: keep it until the server is

@@ -201,9 +201,10 @@ type WorkloadQuery struct {
 	Named bool      // those of jobs that left no record of a program (NamedWorkload) in place of the others
 	Limit int       // the ones that ran last; 0: the server's default
 
-	Offset int  // skips so many
-	Detail bool // with their runs; the server then returns fewer at a time
-	Lost   bool // the ones that lost most first; the API has no parameter for it
+	Offset int    // skips so many
+	After  string // as of a JobQuery
+	Detail bool   // with their runs; the server then returns fewer at a time
+	Lost   bool   // the ones that lost most first; the API has no parameter for it
 }
 
 // WorkloadSummary is a workload in a list. Where jobs left no record of a program, they are its runs, and their CPUs its cores.

@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"jobeff/ingest/admit"
@@ -55,14 +58,47 @@ func refuse(err error) *refusal {
 }
 
 // answer writes JSON.
-func answer(w http.ResponseWriter, status int, body any) {
+func answer(w http.ResponseWriter, r *http.Request, body any) {
 	text, err := json.Marshal(body)
 	if err != nil { // a NaN in a figure
-		status, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+		problem(w, &refusal{Status: http.StatusInternalServerError, Message: "the answer cannot be written as JSON"})
+		return
+	}
+	if text = append(text, '\n'); unchanged(w, r, text) {
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
+	w.Write(text)
+}
+
+// problem writes a refusal.
+func problem(w http.ResponseWriter, e *refusal) {
+	text, _ := json.Marshal(e.Problem()) // texts can be written
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(e.Status)
 	w.Write(append(text, '\n'))
+}
+
+// unchanged marks the answer to a question with its ETag. If the client has this answer, that is all
+// that it is told. What it may see is in the mark, as it is in the answer.
+func unchanged(w http.ResponseWriter, r *http.Request, answer ...[]byte) bool {
+	if r.Method != http.MethodGet {
+		return false
+	}
+	sum := sha256.New()
+	for _, part := range answer {
+		sum.Write(part)
+	}
+	mark := fmt.Sprintf(`"%x"`, sum.Sum(nil)[:16])
+	w.Header().Set("ETag", mark)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	for known := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
+		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == mark || known == "*" {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
 }
 
 // clip shortens what a client sent, for the log.
@@ -92,9 +128,18 @@ func (l *listAnswer) add(item any) error {
 	return nil
 }
 
-// write answers the items, and whether more are left, with the path that answers them. An error is the
-// client's.
-func (l *listAnswer) write(w http.ResponseWriter, more bool, next string) {
+// write answers the items, and the path that answers those that are left, "" if there are none. An
+// error is the client's.
+func (l *listAnswer) write(w http.ResponseWriter, r *http.Request, next string) {
+	after := []byte("]}\n")
+	if next != "" {
+		w.Header().Set("Link", "<"+next+`>; rel="next"`)
+		path, _ := json.Marshal(next) // a text can be written
+		after = []byte(`],"more":true,"next":` + string(path) + "}\n")
+	}
+	if unchanged(w, r, append(l.items, after)...) {
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	before := `{"` + l.of + `":[`
 	for i, text := range l.items {
@@ -106,10 +151,5 @@ func (l *listAnswer) write(w http.ResponseWriter, more bool, next string) {
 	if len(l.items) > 0 {
 		before = ""
 	}
-	after := "]}\n"
-	if more {
-		path, _ := json.Marshal(next) // a text can be written
-		after = `],"more":true,"next":` + string(path) + "}\n"
-	}
-	w.Write([]byte(before + after))
+	w.Write(append([]byte(before), after...))
 }

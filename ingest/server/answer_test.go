@@ -192,3 +192,36 @@ func pageOf(t *testing.T, w *httptest.ResponseRecorder) (ids []uint32, next stri
 	}
 	return ids, list.Next
 }
+
+// TestETag: whoever has an answer already is told so, and no more, until it changes. Another's mark helps nobody.
+func TestETag(t *testing.T) {
+	s := start(t)
+	s.check(t, "a report", s.post(t, report(1, alice)), 200, "true")
+	s.merged(t)
+	get := func(path, known string) request {
+		return request{Addr: s.unix, Method: "GET", Path: path, Header: map[string]string{"If-None-Match": known}}
+	}
+	marks := map[string]string{}
+	for _, path := range []string{"/v1/jobs", "/v1/jobs?limit=1&detail=1", "/v1/jobs/1", "/v1/workloads"} {
+		first := get(path, "").do()
+		mark := first.Header.Get("ETag")
+		if marks[path] = mark; len(mark) < 10 || first.Status != 200 {
+			t.Fatalf("%s: %d, ETag %q", path, first.Status, mark)
+		}
+		for known, status := range map[string]int{mark: 304, "W/" + mark: 304, `"x", ` + mark: 304, "*": 304, `"x"`: 200, mark[:5]: 200} {
+			if got := get(path, known).do(); got.Status != status || got.Header.Get("ETag") != mark || (got.Text == "") != (status == 304) {
+				t.Errorf("%s with %s: %d, ETag %q, %d bytes", path, known, got.Status, got.Header.Get("ETag"), len(got.Text))
+			}
+		}
+		if got := get(path, mark).as(t, 61003); got.Status == 304 && path != "/v1/workloads" {
+			t.Errorf("%s: who sees nothing learns that it is as before", path)
+		}
+	}
+	s.check(t, "another report", s.post(t, report(2, alice)), 200, "true")
+	s.merged(t)
+	for path, status := range map[string]int{"/v1/jobs": 200, "/v1/jobs/1": 304} {
+		if got := get(path, marks[path]).do(); got.Status != status {
+			t.Errorf("%s: %d after another job came", path, got.Status)
+		}
+	}
+}

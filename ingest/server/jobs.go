@@ -32,7 +32,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	}
 	by.note(s.log.Debug()).Str("job", found.Job.DisplayID).Msg("read")
 	if stored == "" {
-		answer(w, http.StatusOK, s.documents.Job(found))
+		answer(w, r, s.documents.Job(found))
 		return
 	}
 	if !found.Step {
@@ -42,7 +42,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, http.StatusOK, found)
+	answer(w, r, found)
 }
 
 // findJob reads the job that a request names in its path and ?attempt=, and the workload of its main
@@ -118,24 +118,26 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &listAnswer{of: "jobs", most: s.mostAnswer}
-	more, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
+	next, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
 		j.Complete = j.IsComplete(time.Now(), s.grace)
 		if q.Stored {
 			return l.add(j)
 		}
 		return l.add(s.documents.Listed(j, q.Detail))
 	})
-	q.Offset += len(l.items)
-	s.endList(w, r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
+	if q.Offset, q.After = 0, next; next != "" {
+		next = "/v1/jobs?" + q.Values().Encode()
+	}
+	s.endList(w, r, by, l, next, err)
 }
 
-// endList answers a list, or says why it cannot be had. next is the path that answers what is left.
-func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
+// endList answers a list, or says why it cannot be had. next is the path that answers what is left; "": nothing is.
+func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *listAnswer, next string, err error) {
 	wrong := new(store.SelectionError)
 	switch {
 	case err == nil:
 		by.note(s.log.Debug()).Int(l.of, len(l.items)).Msg("list")
-		l.write(w, more, next)
+		l.write(w, r, next)
 	case errors.As(err, &wrong):
 		s.fail(w, r, by, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()})
 	default:
@@ -145,7 +147,7 @@ func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *l
 
 // listParameters are what getJobs understands.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "program", "rule", "name", "least_cores", "most_cores",
-	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "sort", "detail", "stored"}
+	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "after", "sort", "detail", "stored"}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
@@ -237,7 +239,7 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by.note(s.log.Debug()).Time("from", from).Time("to", to).Msg("digest")
-	answer(w, http.StatusOK, both)
+	answer(w, r, both)
 }
 
 // digestSpan reads what client.Client.Digest writes.

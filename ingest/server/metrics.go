@@ -227,7 +227,7 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 		said["doubt"], said["hint"] = doubt, hint
 	}
 	s.door.Answers(w, r)
-	answer(w, http.StatusOK, said)
+	answer(w, r, said)
 }
 
 // wordLifetime is how long a node's word counts. A node speaks when jobs end there.

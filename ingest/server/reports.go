@@ -49,7 +49,7 @@ func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (a
 		return false
 	}
 	s.tellAlarm(w)
-	answer(w, http.StatusOK, map[string]bool{"new": added})
+	answer(w, r, map[string]bool{"new": added})
 	return added
 }
 
@@ -207,8 +207,8 @@ func checkEncoding(r *http.Request, body []byte) *refusal {
 
 // postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
 // POST /v1/reports takes. Each is taken or refused by itself, and none stops the others. If
-// the batch could be read, the answer is 200 and {"answers": [{"status": 200, "new": true}, {"status":
-// 400, "error": "…", "hint": "…"}, …]}, in the order of the lines. A status of
+// the batch could be read, the answer is 200 and {"answers": [{"new": true, "status": 200}, {"status":
+// 400, "detail": "…", "hint": "…"}, …]}, in the order of the lines. A status of
 // 200 says that this report is on the disk.
 func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
@@ -235,7 +235,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 	answers, added := s.keepReports(ctx, r, by, lines, begin)
 	s.tellAlarm(w)
-	answer(w, http.StatusOK, map[string]any{"answers": answers})
+	answer(w, r, map[string]any{"answers": answers})
 	if added && s.reported != nil {
 		s.reported()
 	}
@@ -290,7 +290,7 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line 
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)
-		return job.BatchAnswer{Status: e.Status, Error: e.Message, Hint: e.Hint}
+		return job.BatchAnswer{Problem: e.Problem()}
 	}
-	return job.BatchAnswer{Status: http.StatusOK, New: added}
+	return job.BatchAnswer{New: added, Problem: job.Problem{Status: http.StatusOK}}
 }

@@ -41,7 +41,7 @@ func TestBatch(t *testing.T) {
 			if a.New {
 				fresh++
 			}
-			if (a.Error == "") != (a.Status == 200) {
+			if (a.Detail == "") != (a.Status == 200) {
 				t.Errorf("%+v", a)
 			}
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -71,8 +72,10 @@ func TestBadRequests(t *testing.T) {
 	} {
 		got := request{Addr: s.unix, Method: c.method, Path: c.path, Body: c.body, Header: c.header}.do()
 		s.check(t, c.name, got, c.status, c.want)
-		if !strings.HasPrefix(got.Text, `{"error":"`) || got.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: got %s", c.name, got.Text)
+		var said job.Problem
+		if err := json.Unmarshal([]byte(got.Text), &said); err != nil || said.Status != c.status || said.Detail == "" || said.Title == "" ||
+			!strings.HasPrefix(said.Type, job.ProblemType) || got.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: got %s, %s", c.name, got.Header.Get("Content-Type"), got.Text)
 		}
 	}
 	if n := s.rows(t); n != 0 {

@@ -8,6 +8,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,16 +217,13 @@ func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 		event = s.log.Error()
 	}
 	by.note(event).Str("do", clip(r.Method)).Str("path", clip(r.URL.Path)).Int("status", e.Status).AnErr("why", e).Msg("refused")
-	if e.Reason == "" {
-		e.Reason = fmt.Sprint(e.Status)
-	}
-	s.counts.refused.WithLabelValues(e.Reason).Inc()
+	s.counts.refused.WithLabelValues(cmp.Or(e.Reason, fmt.Sprint(e.Status))).Inc()
 }
 
 // fail answers a refusal and logs it.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
-	answer(w, e.Status, map[string]string{"error": e.Message, "hint": e.Hint})
+	problem(w, e)
 }
 
 // Options are what a Server needs; Store and Log must be set.

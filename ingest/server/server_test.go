@@ -299,7 +299,7 @@ func TestWhoMay(t *testing.T) {
 			return r
 		}
 		post := req("POST", "/v1/reports", body(t, report(number, alice)))
-		s.check(t, "a user posts", post.as(t, alice), 403, `"error":"uid 61001 may not report"`)
+		s.check(t, "a user posts", post.as(t, alice), 403, `"detail":"uid 61001 may not report"`)
 		s.check(t, "an operator posts", post.as(t, bob), 403, "may not report")
 		s.check(t, "root posts", post.do(), 200, `{"new":true}`)
 		s.check(t, "root posts again", post.do(), 200, `{"new":false}`)

@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&detail=1.
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&after=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
@@ -28,13 +28,15 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &listAnswer{of: "workloads", most: s.mostAnswer}
-	more, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *job.WorkloadSummary) error { return l.add(one) })
-	q.Offset += len(l.items)
-	s.endList(w, r, by, l, more, "/v1/workloads?"+q.Values().Encode(), err)
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *job.WorkloadSummary) error { return l.add(one) })
+	if q.Offset, q.After = 0, next; next != "" {
+		next = "/v1/workloads?" + q.Values().Encode()
+	}
+	s.endList(w, r, by, l, next, err)
 }
 
 // workloadParameters are what getWorkloads understands.
-var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "detail"}
+var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "after", "detail"}
 
 // parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q job.WorkloadQuery, e *refusal) {
@@ -65,7 +67,7 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	by.note(s.log.Debug()).Str("workload", found.Key).Msg("read")
-	answer(w, http.StatusOK, found)
+	answer(w, r, found)
 }
 
 // whichWorkload reads a workload's name and its owner; uid is nil if the viewer names none.
@@ -139,7 +141,7 @@ func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, m
 		return
 	}
 	by.note(s.log.Info()).Str("workload", changed.Key).Bool("muted", mute != nil).Msg("mute")
-	answer(w, http.StatusOK, changed)
+	answer(w, r, changed)
 }
 
 // readMute reads and checks a mute that a user asks for.

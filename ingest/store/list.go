@@ -23,11 +23,11 @@ const (
 // Jobs lists the jobs of a query, as EachJob finds them.
 func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
 	list := &job.JobList{Jobs: []job.Job{}}
-	more, err := s.EachJob(ctx, v, q, uids, func(j *job.Job) error {
+	next, err := s.EachJob(ctx, v, q, uids, func(j *job.Job) error {
 		list.Jobs = append(list.Jobs, *j)
 		return nil
 	})
-	list.More = more
+	list.More = next != ""
 	if err != nil {
 		return nil, err
 	}
@@ -35,33 +35,54 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 }
 
 // EachJob calls do with each job of a query that the viewer may see, without steps. Executions
-// come only with q.Detail, and those of one job are in memory at a time. more says that jobs are
-// left out, by the query's limit or because do returned ErrEnough. uids limits the list to these
+// come only with q.Detail, and those of one job are in memory at a time. next is q.After for those that
+// are left, by the query's limit or because do returned ErrEnough. uids limits the list to these
 // users; empty means all. If q does not select jobs, the error is a *SelectionError, and do was
 // not called.
-func (s *Store) EachJob(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, do func(*job.Job) error) (more bool, err error) {
-	rows, limit, err := s.listed(ctx, v, q, uids)
+func (s *Store) EachJob(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, do func(*job.Job) error) (next string, err error) {
+	here, at, err := readCursor(q.After, q.Values())
 	if err != nil {
-		return false, err
+		return "", err
+	}
+	rows, limit, order, err := s.listed(ctx, v, q, uids, at)
+	if err != nil {
+		return "", err
 	}
 	if q.Stored {
 		if err := s.addPrograms(ctx, rows); err != nil {
-			return false, fmt.Errorf("store: list: %w", unavailable(err))
+			return "", fmt.Errorf("store: list: %w", unavailable(err))
 		}
 	}
 	for i, r := range rows[:min(limit, len(rows))] {
 		rows[i] = nil
 		if err := s.listedJob(ctx, q, r); err != nil {
-			return false, fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
+			return "", fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
 		}
-		switch err := do(&r.job); {
-		case errors.Is(err, ErrEnough):
-			return i+1 < len(rows), nil
-		case err != nil:
-			return false, err
+		enough := do(&r.job)
+		if enough != nil && !errors.Is(enough, ErrEnough) {
+			return "", enough
+		}
+		if enough != nil && i+1 < len(rows) || i+1 == limit && limit < len(rows) {
+			return s.cursorOf(ctx, order, here, r)
 		}
 	}
-	return len(rows) > limit, nil
+	return "", nil
+}
+
+// cursorOf is the word for the place behind a row of a list in an order.
+func (s *Store) cursorOf(ctx context.Context, order string, c cursor, r *attemptRow) (string, error) {
+	c.Cluster, c.JobID, c.Attempt = r.cluster, r.jobID, r.attempt
+	if !r.job.Start.IsZero() {
+		us := r.job.Start.UnixMicro()
+		c.Start = &us
+	}
+	if value, _ := sortedBy(order); value != "" {
+		err := s.read.QueryRowContext(ctx, "SELECT "+value+" FROM attempts r WHERE r.cluster = ? AND r.job_id = ? AND r.attempt = ?", r.args()...).Scan(&c.Value)
+		if err != nil {
+			return "", fmt.Errorf("store: list: %w", unavailable(err))
+		}
+	}
+	return c.word(), nil
 }
 
 // listedJob completes a job for a list.
@@ -76,15 +97,15 @@ func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) er
 	return nil
 }
 
-// listed reads the rows of a query, one more than its limit.
-func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (rows []*attemptRow, limit int, err error) {
+// listed reads the rows of a query behind at, if it is not nil, one more than its limit.
+func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, err error) {
 	c, from, err := chosen(q, uids)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
-	order, err := orderOf(q.Sort)
+	order, err = orderOf(q.Sort)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	limit = defaultLimit
 	if q.Limit > 0 {
@@ -93,18 +114,21 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 	if q.Detail {
 		limit = min(limit, MaxDetail)
 	}
-	for _, ended := range whichEnded(q, order) {
+	for _, ended := range whichEnded(q, order, at) {
 		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
 		c.add(ended.where, ended.args...)
+		if at != nil {
+			at.behind(&c, ended.order)
+		}
 		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ended.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 		if err != nil {
-			return nil, 0, fmt.Errorf("store: list: %w", unavailable(err))
+			return nil, 0, "", fmt.Errorf("store: list: %w", unavailable(err))
 		}
-		if len(rows) > limit {
+		if order = ended.order; len(rows) > limit {
 			break
 		}
 	}
-	return rows, limit, nil
+	return rows, limit, order, nil
 }
 
 // chosen are the conditions of a query, but for its start, and the tables that they read.
@@ -220,7 +244,7 @@ func keysFirst(query, by string) string {
 // The newest jobs of all began after that start, too, and an index has them in order. Only
 // where they do not fill the list, all that ended since are read and sorted, to find those
 // that began earlier and those of which no start is known.
-func whichEnded(q job.JobQuery, order string) []selection {
+func whichEnded(q job.JobQuery, order string, at *cursor) []selection {
 	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
 	all := selection{"1 = 1", nil, order}
 	if !q.Start.IsZero() {
@@ -229,8 +253,11 @@ func whichEnded(q job.JobQuery, order string) []selection {
 		// + 0 keeps SQLite from the index on the end, which has the span in another order
 		newest.where, newest.args = "r.start_us >= ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", []any{start, start}
 	}
-	if order != newestFirst || q.Jobs != "" {
+	if order != newestFirst || q.Jobs != "" || at != nil && at.Start == nil {
 		return []selection{all}
+	}
+	if at != nil { // the index on the start is entered there
+		newest.where, newest.args = newest.where+" AND r.start_us <= ?", append(newest.args, *at.Start)
 	}
 	return []selection{newest, all}
 }

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -131,7 +133,7 @@ func TestListsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, limit, err := s.listed(ctx, root, job.JobQuery{Limit: 1 << 30}, nil)
+	rows, limit, _, err := s.listed(ctx, root, job.JobQuery{Limit: 1 << 30}, nil, nil)
 	if err != nil || limit > 20_000 || len(rows) != limit+1 {
 		t.Errorf("%v, %d rows are read for %d jobs", err, len(rows), limit)
 	}
@@ -185,6 +187,110 @@ func TestPages(t *testing.T) {
 			if d := cmp.Diff(whole, strings.Join(got, " ")); d != "" {
 				t.Error(d)
 			}
+		}
+	}
+}
+
+// TestCursor: page by page, each list goes on behind what was listed last, whatever comes meanwhile.
+func TestCursor(t *testing.T) {
+	s := listStore(t)
+	for id, elapsed := range map[uint32]time.Duration{1: 100 * time.Second, 2: 300 * time.Second, 3: 300 * time.Second, 4: 200 * time.Second} {
+		start := time.Duration(id) * time.Hour
+		add(t, s, nodeReport(id, 1, "a", start))
+		if _, err := s.AddSlurm(ctx, []slurm.Job{sacct(id, fmt.Sprint(id), "COMPLETED", start, start, start+elapsed)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range uint32(3) { // no start is known of these
+		waits := sacct(90+id, fmt.Sprint(90+id), "PENDING", 0, 0, 0)
+		waits.Start = time.Time{}
+		if _, err := s.AddSlurm(ctx, []slurm.Job{waits}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged(t, s)
+	late := uint32(500)
+	queries := []job.JobQuery{{}, {Start: day.Add(20 * time.Minute)}, {Jobs: "1,2,3,11,20,40,90,91"}, {Cluster: "test", Sort: "lost"}}
+	for by := range orders {
+		queries = append(queries, job.JobQuery{Sort: by}, job.JobQuery{Sort: "-" + by})
+	}
+	for _, q := range queries {
+		list := func() (got []string) {
+			next, err := s.EachJob(ctx, root, q, nil, func(j *job.Job) error {
+				got = append(got, fmt.Sprint(j.Cluster, "/", j.DisplayID, ".", j.Attempt))
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("%+v: %v", q, err)
+			}
+			q.After = next
+			return got
+		}
+		for _, limit := range []int{1, 4} {
+			q.Limit = 0
+			want := list()
+			if len(want) < 8 || q.After != "" {
+				t.Fatalf("%+v: %v", q, want)
+			}
+			q.Limit = limit
+			got := list()
+			for q.After != "" && len(got) < 1000 {
+				if late++; q.Sort == "" || q.Sort == "lost" {
+					add(t, s, nodeReport(late, 1, "a", 100*time.Hour+time.Duration(late)*time.Second)) // newer than all
+					merged(t, s)
+				}
+				got = append(got, list()...)
+			}
+			if q.Sort != "" { // of unknown loss, the late ones come behind all that is known
+				got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(want, id) })
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%+v (-want +got)\n%s", q, d)
+			}
+		}
+	}
+}
+
+// TestWrongCursor: a word of another list, or one that somebody made up, is refused, or is a place in the
+// list: it shows nobody more than the list does.
+func TestWrongCursor(t *testing.T) {
+	s := listStore(t)
+	next, err := s.EachJob(ctx, root, job.JobQuery{Limit: 2}, nil, func(*job.Job) error { return nil })
+	if err != nil || next == "" {
+		t.Fatal(next, err)
+	}
+	text, _ := base64.RawURLEncoding.DecodeString(next)
+	word := func(from, to string) string {
+		if from != "" && !bytes.Contains(text, []byte(from)) {
+			t.Fatalf("%s does not hold %s", text, from)
+		}
+		return base64.RawURLEncoding.EncodeToString(bytes.ReplaceAll(text, []byte(from), []byte(to)))
+	}
+	for what, c := range map[string]struct {
+		q       job.JobQuery
+		refused bool
+	}{
+		"another order":    {job.JobQuery{After: next, Sort: "lost"}, true},
+		"another filter":   {job.JobQuery{After: next, Account: "chem"}, true},
+		"cut":              {job.JobQuery{After: next[:len(next)-3]}, true},
+		"no word":          {job.JobQuery{After: "' OR 1=1 --"}, true},
+		"a number":         {job.JobQuery{After: base64.RawURLEncoding.EncodeToString([]byte("7"))}, true},
+		"SQL":              {job.JobQuery{After: word(`"c":"test"`, `"c":"x' OR '1'='1"`)}, false},
+		"a cluster of \\0": {job.JobQuery{After: word(`"c":"test"`, `"c":"\u0000"`)}, false},
+		"a large number":   {job.JobQuery{After: word(`"a":1`, `"a":9223372036854775807`)}, false},
+		"too large a one":  {job.JobQuery{After: word(`"a":1`, `"a":9223372036854775808`)}, true},
+		"no start":         {job.JobQuery{After: word(`"s":`, `"x":`)}, false},
+		"another limit":    {job.JobQuery{After: next, Limit: 1, Detail: true}, false},
+	} {
+		got := 0
+		_, err := s.EachJob(ctx, bob, c.q, nil, func(j *job.Job) error {
+			if got++; j.UID != bob.UID {
+				t.Errorf("%s: bob sees %s", what, j.DisplayID)
+			}
+			return nil
+		})
+		if wrong := new(SelectionError); errors.As(err, &wrong) != c.refused || err != nil && !c.refused {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

@@ -299,8 +299,8 @@ func plannedQueries(t *testing.T) []string {
 			queries = append(queries, "SELECT r.attempt FROM clusters c CROSS JOIN attempts r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
 		}
 	}
-	queries = append(queries, listWorkloads(alice, job.WorkloadQuery{Muted: true}, &alice.UID, day)[0].where, listWorkloads(root, job.WorkloadQuery{}, nil, day)[0].where,
-		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day)[0].where, workloadOfAttempt)
+	queries = append(queries, listWorkloads(alice, job.WorkloadQuery{Muted: true}, &alice.UID, day, nil)[0].where, listWorkloads(root, job.WorkloadQuery{}, nil, day, nil)[0].where,
+		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, workloadOfAttempt)
 	sets, err := job.ParseJobSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)

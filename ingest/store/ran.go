@@ -106,14 +106,20 @@ const sumNames = `SELECT k.cluster, k.uid, k.name, max(k.user_name), count(*), m
 	FROM (SELECT n.cluster, n.job_id, n.attempt, n.uid, n.name, n.user_name, n.alloc_cpus, n.slurm_elapsed_s, n.slurm_end_us, n.start_us FROM attempts n WHERE n.start_us >= ?%s ORDER BY n.start_us DESC LIMIT ?) k
 	WHERE k.slurm_end_us IS NOT NULL AND k.name <> ''
 		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = k.cluster AND w.job_id = k.job_id AND w.attempt = k.attempt)
-	GROUP BY k.cluster, k.uid, k.name ORDER BY max(k.start_us) DESC, k.name LIMIT ? OFFSET ?`
+	GROUP BY k.cluster, k.uid, k.name%s ORDER BY max(k.start_us) DESC, k.name, k.cluster, k.uid LIMIT ? OFFSET ?`
 
 // eachNamed is EachWorkload for those of jobs without a record of a program. None of them can be muted.
-func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (more bool, err error) {
+func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32, here, at *cursor, do func(*job.WorkloadSummary) error) (next string, err error) {
 	if q.Muted {
-		return false, nil
+		return "", nil
 	}
 	var c conditions
+	var later []any
+	behind := ""
+	if at != nil && at.Start != nil {
+		behind = " HAVING max(k.start_us) < ? OR max(k.start_us) = ? AND (k.name, k.cluster, k.uid) > (?, ?, ?)"
+		later = []any{*at.Start, *at.Start, at.Key, at.Cluster, at.UID}
+	}
 	among := newestOfAll
 	if uid != nil {
 		c.add(" AND n.uid = ?", *uid)
@@ -121,25 +127,26 @@ func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32,
 	}
 	limit := mostListed(q)
 	n := 0
-	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among, limit + 1, q.Offset})
-	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, "")), args, func(rows *sql.Rows) error {
+	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among}, later, []any{limit + 1, q.Offset})
+	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, ""), behind), args, func(rows *sql.Rows) error {
 		var one job.WorkloadSummary
 		var start int64
 		run := &one.Newest
 		err := rows.Scan(&run.Cluster, &run.UID, &one.Name, &run.User, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &start)
 		if err != nil || n == limit {
-			more = true
+			next = here.word()
 			return err
 		}
 		run.Start = time.UnixMicro(start).UTC()
 		one.Key = job.NamedWorkload(run.Cluster, run.UID, "", one.Name, nil).Key
+		here.Start, here.Key, here.Cluster, here.UID = &start, one.Name, run.Cluster, run.UID
 		n++
 		return do(&one)
 	})
 	if errors.Is(err, ErrEnough) {
-		return true, nil
+		return here.word(), nil
 	}
-	return more, err
+	return next, err
 }
 
 // ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first, and the

@@ -55,16 +55,34 @@ func TestAlike(t *testing.T) {
 	}
 	for _, v := range []Viewer{alice, root} {
 		var told []string
-		more, err := s.EachWorkload(ctx, v, job.WorkloadQuery{Named: true, Limit: 2}, nil, func(one *job.WorkloadSummary) error {
-			told = append(told, fmt.Sprintf("%s %d %d x %d %.2f", one.Name, one.Newest.UID, one.Runs, one.MostCores, one.CoreHours))
-			return nil
-		})
+		list := func(q job.WorkloadQuery) (next string, err error) {
+			q.Named = true
+			return s.EachWorkload(ctx, v, q, nil, func(one *job.WorkloadSummary) error {
+				told = append(told, fmt.Sprintf("%s %d %d x %d %.2f", one.Name, one.Newest.UID, one.Runs, one.MostCores, one.CoreHours))
+				return nil
+			})
+		}
+		next, err := list(job.WorkloadQuery{Limit: 2})
 		want := []string{fmt.Sprintf("fit %d 3 x 4 2.00", alice.UID), fmt.Sprintf("fit %d 1 x 4 0.67", alice.UID+1)}
 		if !v.All {
 			want[1] = fmt.Sprintf("other %d 1 x 4 0.67", alice.UID)
 		}
-		if err != nil || more != v.All || !slices.Equal(told, want) {
-			t.Errorf("%v, more %v, %v, want %v", told, more, err, want)
+		if err != nil || (next != "") != v.All || !slices.Equal(told, want) {
+			t.Errorf("%v, next %q, %v, want %v", told, next, err, want)
+		}
+		told = nil
+		if _, err := list(job.WorkloadQuery{}); err != nil {
+			t.Error(err)
+		}
+		whole := told
+		told = nil
+		for pages, after := 0, ""; pages == 0 || after != ""; pages++ {
+			if after, err = list(job.WorkloadQuery{Limit: 1, After: after}); err != nil || pages > len(whole) {
+				t.Fatal(after, err)
+			}
+		}
+		if !slices.Equal(told, whole) {
+			t.Errorf("page by page %v, at once %v", told, whole)
 		}
 	}
 	var several *AmbiguousError

@@ -25,7 +25,7 @@ func (s *Store) SumJobs(ctx context.Context, v Viewer, q job.JobQuery, uids []ui
 	if err != nil {
 		return sum, err
 	}
-	ended := whichEnded(q, "")[0]
+	ended := whichEnded(q, "", nil)[0]
 	c.add(ended.where, ended.args...)
 	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
 	err = s.read.QueryRowContext(ctx, sumOfJobs+from+" WHERE "+where+") r", args...).Scan(&sum.Jobs, &sum.Measured, &sum.Used, &sum.Judged, &sum.Lost)

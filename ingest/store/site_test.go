@@ -171,7 +171,7 @@ func TestCoordinatorsWorkloads(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for who, want := range map[*Viewer]string{&root: "exe lmp theirs", &alice: "exe lmp", &bob: "theirs", &chemist: "lmp"} {
 			var names []string
-			more, err := s.EachWorkload(ctx, *who, job.WorkloadQuery{Since: day, Lost: lost}, nil, func(w *job.WorkloadSummary) error {
+			next, err := s.EachWorkload(ctx, *who, job.WorkloadQuery{Since: day, Lost: lost}, nil, func(w *job.WorkloadSummary) error {
 				name, _, _ := strings.Cut(w.Name, "-")
 				names = append(names, name)
 				if _, err := s.Workload(ctx, *who, w.Key, nil); err != nil {
@@ -183,7 +183,7 @@ func TestCoordinatorsWorkloads(t *testing.T) {
 				return nil
 			})
 			slices.Sort(names)
-			if got := strings.Join(names, " "); err != nil || more || got != want {
+			if got := strings.Join(names, " "); err != nil || next != "" || got != want {
 				t.Errorf("%+v sees %q, want %q, %v", *who, got, want, err)
 			}
 		}

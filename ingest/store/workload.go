@@ -382,54 +382,66 @@ func (r *workloadRun) finish() error {
 
 // EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail
 // the runs of one are in memory at a time. uid, if it is not nil, limits the list to that user's.
-// Of a workload, viewers see the runs that they may see. more is that of EachJob, and do may return ErrEnough.
-func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (more bool, err error) {
+// Of a workload, viewers see the runs that they may see. next is that of EachJob, and do may return ErrEnough.
+func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (next string, err error) {
 	if others := v.All || len(v.Accounts) > 0; !others {
 		if uid != nil && *uid != v.UID {
-			return false, nil
+			return "", nil
 		}
 		uid = &v.UID
+	}
+	here, at, err := readCursor(q.After, q.Values())
+	if err != nil {
+		return "", err
 	}
 	if q.Named {
 		if !v.All {
 			if uid != nil && *uid != v.UID {
-				return false, nil
+				return "", nil
 			}
 			uid = &v.UID
 		}
-		more, err = s.eachNamed(ctx, q, uid, do)
-		return more, wrapWorkload(err)
+		next, err = s.eachNamed(ctx, q, uid, &here, at, do)
+		return next, wrapWorkload(err)
 	}
-	all, limit, err := s.workloadsOf(ctx, v, q, uid)
+	all, limit, err := s.workloadsOf(ctx, v, q, uid, at)
 	if err != nil {
-		return false, wrapWorkload(err)
+		return "", wrapWorkload(err)
 	}
 	for i := range all[:min(limit, len(all))] {
 		one := all[i]
-		if err := s.summarize(ctx, v, &one, q.Detail); err != nil {
-			return false, wrapWorkload(err)
+		if err := s.summarize(ctx, v, &one.WorkloadSummary, q.Detail); err != nil {
+			return "", wrapWorkload(err)
 		}
-		switch err := do(&one); {
-		case errors.Is(err, ErrEnough):
-			return i+1 < len(all), nil
-		case err != nil:
-			return false, err
+		enough := do(&one.WorkloadSummary)
+		if enough != nil && !errors.Is(enough, ErrEnough) {
+			return "", enough
+		}
+		if enough != nil && i+1 < len(all) || i+1 == limit && limit < len(all) {
+			here.Start, here.Key = &one.start, one.Key
+			return here.word(), nil
 		}
 	}
-	return len(all) > limit, nil
+	return "", nil
 }
 
-// workloadsOf reads the sums of a query's workloads, of one more than its limit.
-func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (all []job.WorkloadSummary, limit int, err error) {
+// listedWorkload is a workload of a list, and when its newest run began.
+type listedWorkload struct {
+	job.WorkloadSummary
+	start int64 // us
+}
+
+// workloadsOf reads the sums of a query's workloads behind at, if it is not nil, of one more than its limit.
+func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, at *cursor) (all []listedWorkload, limit int, err error) {
 	limit = mostListed(q)
 	if q.Detail {
 		limit = min(limit, maxDetailed)
 	}
-	for _, list := range listWorkloads(v, q, uid, time.Now()) {
+	for _, list := range listWorkloads(v, q, uid, time.Now(), at) {
 		all = nil
 		err = s.eachRow(ctx, list.where, append(list.args, limit+1, q.Offset), func(rows *sql.Rows) error {
-			var one job.WorkloadSummary
-			err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &one.Lost)
+			var one listedWorkload
+			err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &one.Lost, &one.start)
 			all = append(all, one)
 			return err
 		})
@@ -453,7 +465,7 @@ const newestOfAll = 20_000
 // listWorkloads are the queries of a list; their last arguments are the limit and the offset. The
 // first that fills the list is the list. Among the newest runs of all users there are mostly
 // enough workloads, and only theirs are then added up. One user's are added up at once.
-func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time) (queries []selection) {
+func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time, at *cursor) (queries []selection) {
 	var c conditions
 	c.add("w.start_us >= ?", max(q.Since.UnixMicro(), 0))
 	if uid != nil {
@@ -468,19 +480,25 @@ func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time) (q
 	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
 	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600,
-		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0)` + where
+		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0), max(w.start_us)` + where
+	var later conditions
+	behind := ""
+	if at != nil && at.Start != nil {
+		later.add("(max(w.start_us) < ? OR max(w.start_us) = ? AND min(w.workload_key) > ?)", *at.Start, *at.Start, at.Key)
+		behind = " HAVING " + later.where[0]
+	}
 	group, page, order := " GROUP BY w.workload_key", " LIMIT ? OFFSET ?", " ORDER BY max(w.start_us) DESC, 1"
 	if q.Lost {
 		order = " ORDER BY 6 DESC, 1"
 	} else if uid == nil {
-		newest := fmt.Sprintf(` AND w.workload_key IN (SELECT n.workload_key FROM (SELECT w.workload_key, w.start_us%s ORDER BY w.start_us DESC LIMIT %d) n
-			GROUP BY n.workload_key ORDER BY max(n.start_us) DESC, n.workload_key`+page+")", where, newestOfAll)
-		queries = append(queries, selection{where: sums + newest + group + order, args: slices.Concat(c.args, c.args)})
+		newest := fmt.Sprintf(" AND w.workload_key IN (SELECT n.workload_key FROM (SELECT w.workload_key, w.start_us%s ORDER BY w.start_us DESC LIMIT %d) n",
+			where, newestOfAll) + strings.ReplaceAll(group+behind+order+page, "w.", "n.") + ")"
+		queries = append(queries, selection{where: sums + newest + group + order, args: slices.Concat(c.args, c.args, later.args)})
 	}
 	if uid == nil { // || keeps SQLite from reading all runs that ever were, in the order of their workloads
 		group += " || ''"
 	}
-	return append(queries, selection{where: sums + group + order + page, args: c.args})
+	return append(queries, selection{where: sums + group + behind + order + page, args: slices.Concat(c.args, later.args)})
 }
 
 // summarize reads the newest run of a workload, or with detail all runs, and whether it is

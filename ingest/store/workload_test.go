@@ -167,11 +167,50 @@ func TestWorkloadNames(t *testing.T) {
 
 // listed is the list that a query gets.
 func listed(s *Store, v Viewer, q job.WorkloadQuery, uid *uint32) (list job.WorkloadList, err error) {
-	list.More, err = s.EachWorkload(ctx, v, q, uid, func(one *job.WorkloadSummary) error {
+	list.Next, err = s.EachWorkload(ctx, v, q, uid, func(one *job.WorkloadSummary) error {
 		list.Workloads = append(list.Workloads, *one)
 		return nil
 	})
+	list.More = list.Next != ""
 	return list, err
+}
+
+// TestWorkloadCursor: page by page a list goes on behind what was listed last, also where it must look beyond
+// the newest runs, and whatever runs meanwhile.
+func TestWorkloadCursor(t *testing.T) {
+	s := open(t)
+	for i := range uint32(12) {
+		addConfirmed(t, s, runReport(1+i, int(i)/2, 1<<(i%3), named(fmt.Sprint("w", i%9)))) // some begin together
+	}
+	for _, uid := range []*uint32{nil, &alice.UID} {
+		var want, got []string
+		whole, err := listed(s, root, job.WorkloadQuery{}, uid)
+		if err != nil || len(whole.Workloads) != 9 {
+			t.Fatalf("%+v, %v", whole, err)
+		}
+		for _, w := range whole.Workloads {
+			want = append(want, w.Name)
+		}
+		for q := (job.WorkloadQuery{Limit: 2}); len(got) < 20; {
+			page, err := listed(s, root, q, uid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range page.Workloads {
+				got = append(got, w.Name)
+			}
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		if _, err := listed(s, root, job.WorkloadQuery{Muted: true, After: whole.Next + "x"}, uid); err == nil {
+			t.Error("a made-up place is taken")
+		}
+		addConfirmed(t, s, runReport(50, 40, 4, named("w8"))) // is the first one now
+	}
 }
 
 // TestWorkloadsList: newest first, bounded, each with its sums; no one sees another's.

@@ -180,9 +180,7 @@ func (w *week) decide(ctx context.Context) error {
 func (w *week) judge(ctx context.Context) error {
 	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
-		n := 0
-		more, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
-			n++
+		next, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
 			if j.Unconfirmed || j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
 				return nil
 			}
@@ -193,10 +191,10 @@ func (w *week) judge(ctx context.Context) error {
 			}
 			return err
 		})
-		if err != nil || !more || n == 0 {
+		if err != nil || next == "" {
 			return err
 		}
-		q.Offset += n
+		q.After = next
 	}
 }
 

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/url"
+	"strings"
+)
+
+// cursor is a place in a list: behind what was listed last. Unlike an offset it stays where it is while
+// jobs arrive. Clients get it as a word. Whoever writes one of their own comes to another place in a list
+// that they may see anyway.
+type cursor struct {
+	List    string   `json:"l"`           // sum of its filters
+	Value   *float64 `json:"v,omitempty"` // what a list of jobs is sorted by before their start; nil: not known
+	Start   *int64   `json:"s,omitempty"` // us, of a job or of a workload's newest run; nil: not known
+	Cluster string   `json:"c,omitempty"`
+	JobID   uint32   `json:"j,omitempty"`
+	Attempt int64    `json:"a,omitempty"`
+	Key     string   `json:"k,omitempty"` // of a workload; the name of jobs without a program
+	UID     uint32   `json:"u,omitempty"` // of the user of these
+}
+
+// word is what clients get.
+func (c *cursor) word() string {
+	text, _ := json.Marshal(c) // numbers and texts can be written
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// readCursor reads the word of a query, nil where there is none. It must be of a list with the same filters.
+func readCursor(word string, query url.Values) (c cursor, at *cursor, err error) {
+	for _, other := range []string{"after", "limit", "offset", "detail", "stored"} {
+		query.Del(other)
+	}
+	sum := fnv.New64a()
+	io.WriteString(sum, query.Encode())
+	c.List = fmt.Sprintf("%x", sum.Sum64())
+	if word == "" {
+		return c, nil, nil
+	}
+	at = new(cursor)
+	text, err := base64.RawURLEncoding.DecodeString(word)
+	if err == nil {
+		err = json.Unmarshal(text, at)
+	}
+	if err != nil || at.List != c.List {
+		return c, nil, &SelectionError{errors.New("after is no place in this list: take it from the answer before, with the same filters")}
+	}
+	return c, at, nil
+}
+
+// sortedBy takes the order of a list apart: the value before newestFirst, "" where there is none, and how one
+// that comes later compares with it.
+func sortedBy(order string) (value, later string) {
+	value = strings.TrimSuffix(strings.TrimSuffix(order, newestFirst), " NULLS LAST, ")
+	value, most := strings.CutSuffix(value, " DESC")
+	if most {
+		return value, "<"
+	}
+	return value, ">"
+}
+
+// behind requires jobs that come after the cursor in an order.
+func (c *cursor) behind(all *conditions, order string) {
+	where, args := "(r.cluster > ? OR r.cluster = ? AND (r.job_id < ? OR r.job_id = ? AND r.attempt < ?))",
+		[]any{c.Cluster, c.Cluster, c.JobID, c.JobID, c.Attempt}
+	where, args = past("r.start_us", "< ?", c.Start, where, args)
+	if value, later := sortedBy(order); value != "" {
+		where, args = past(value, later+" CAST(? AS DOUBLE PRECISION)", c.Value, where, args)
+	}
+	all.add(where, args...)
+}
+
+// past are the rows with a later value in a column, or NULL, and of those with the same the ones that tie selects.
+func past[T any](column, later string, value *T, tie string, args []any) (string, []any) {
+	if value == nil {
+		return "(" + column + " IS NULL AND " + tie + ")", args
+	}
+	return fmt.Sprintf("(%[1]s %[2]s OR %[1]s IS NULL OR %[1]s = %[3]s AND %[4]s)", column, later, later[2:], tie), append([]any{*value, *value}, args...)
+}
