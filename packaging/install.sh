@@ -116,7 +116,8 @@ install_jobeffd() {
 	done
 	put 644 packaging/systemd/sysusers.conf "$confs/sysusers.d/jobeff.conf"
 	schema=$(printf '%s\n' ingest/store/migrations/*.sql | sed -n '$s|.*/0*\([0-9]*\)_.*|\1|p')
-	install -d -m 755 "$dest/share/jobeff"
+	put 644 packaging/prometheus/jobeff.rules.yml "$dest/share/jobeff/jobeff.rules.yml"
+	put 644 packaging/grafana/jobeff.json "$dest/share/jobeff/grafana.json"
 	echo "$schema" >"$dest/share/jobeff/schema" # a downgrade is refused by it
 	put_page jobeffd.8
 	put 755 packaging/ldap/mailaddress "$dest/share/doc/jobeffd/examples/mailaddress"

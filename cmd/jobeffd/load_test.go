@@ -331,7 +331,7 @@ func resident(b *testing.B, pid int) float64 {
 }
 
 // freePort is one that nobody listens on just now.
-func freePort(b *testing.B) int {
+func freePort(b testing.TB) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

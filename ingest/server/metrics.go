@@ -50,6 +50,10 @@ func newCounts(db *store.Store, reader bool) *counts {
 			Help:    "From the moment a report is handed to the writer until it is committed.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
 	}
+	for _, yes := range []string{"true", "false"} { // a rate needs the 0 before the first one
+		c.received.WithLabelValues(yes)
+		c.settled.WithLabelValues(yes)
+	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: name("build_info"), Help: "1; the version is a label.",
 		ConstLabels: prometheus.Labels{"version": etc.Version}})
 	build.Set(1)
@@ -62,7 +66,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
 	}
-	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{db: db},
+	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{db: db}, newCoreTime(db),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
@@ -89,10 +93,19 @@ type boxes struct{ db *store.Store }
 var (
 	boxOldest = prometheus.NewDesc("jobeff_outbox_oldest_seconds", "Age of the report that waited longest on any node, as the nodes said within the last hour.", nil, nil)
 	boxCount  = prometheus.NewDesc("jobeff_outbox_reports", "Reports on the nodes, as they said within the last hour: waiting, refused for good, cut or lost since the outbox was full.", []string{"state"}, nil)
+	seenNodes = prometheus.NewDesc("jobeff_nodes_seen", "Nodes that reported within the last four weeks.", nil, nil)
+	lateNodes = prometheus.NewDesc("jobeff_nodes_silent", "Those of them that have not reported for a day: no job ended there, or jobeff does not run there.", nil, nil)
 )
 
+// silentFor is after how long a node that reported before counts as silent.
+const silentFor = 24 * time.Hour
+
 // Describe and Collect make it a prometheus.Collector.
-func (o boxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
+func (o boxes) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{boxOldest, boxCount, seenNodes, lateNodes} {
+		ch <- desc
+	}
+}
 
 // Collect adds up what nodes said within wordLifetime.
 func (o boxes) Collect(ch chan<- prometheus.Metric) {
@@ -115,6 +128,10 @@ func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(boxOldest, prometheus.GaugeValue, oldest.Seconds())
 	for state, n := range sum {
 		ch <- prometheus.MustNewConstMetric(boxCount, prometheus.GaugeValue, float64(n), state)
+	}
+	if seen, silent, err := o.db.NodesHeard(ctx, now, silentFor); err == nil {
+		ch <- prometheus.MustNewConstMetric(seenNodes, prometheus.GaugeValue, float64(seen))
+		ch <- prometheus.MustNewConstMetric(lateNodes, prometheus.GaugeValue, float64(silent))
 	}
 }
 

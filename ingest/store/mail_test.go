@@ -421,6 +421,9 @@ func TestSilentNodes(t *testing.T) {
 	silent("gone") // not written yet
 	keep("late", -2, day.Add(2*heardEvery))
 	silent("late")
+	if all, silent, err := s.NodesHeard(ctx, day.AddDate(0, 0, 2).Add(time.Hour), 48*time.Hour); all != 3 || silent != 1 || err != nil {
+		t.Errorf("%d nodes, %d of them silent, %v", all, silent, err)
+	}
 
 	s.heard.kept = time.Time{}
 	add(t, s, nodeReport(7, 1, "a", 0))

@@ -128,5 +128,13 @@ func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []job.Nod
 	return all, err
 }
 
+// NodesHeard counts the nodes that reported within silentAfter, and those of them that have not within a shorter
+// time before now.
+func (s *Store) NodesHeard(ctx context.Context, now time.Time, within time.Duration) (all, silent int64, err error) {
+	err = s.read.QueryRowContext(ctx, "SELECT count(*), COALESCE(sum(CASE WHEN heard_us < ? THEN 1 ELSE 0 END), 0) FROM nodes WHERE heard_us >= ?",
+		now.Add(-within).UnixMicro(), now.Add(-silentAfter).UnixMicro()).Scan(&all, &silent)
+	return all, silent, unavailable(err)
+}
+
 // silentAfter: a node is missed if it reported within this time before.
 const silentAfter = 28 * 24 * time.Hour

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/store"
+)
+
+// Of how many accounts and partitions the core time is told by name. That of the rest is summed up under
+// restName, which is nobody's name then.
+const (
+	namedAccounts   = 1000
+	namedPartitions = 100
+	restName        = "other"
+)
+
+// coreTimeLifetime is how long a sum is used again. Each one reads all months.
+const coreTimeLifetime = time.Minute
+
+// coreTime counts the core time of jobs that ended, by partition and account, since it was made. The sums
+// of the months keep what retention drops. A job's figures may be revised, and then a sum may fall:
+// Prometheus would take that for a restart, and add all of it again. So a counter stays at the most that
+// its sum was. It starts at 0: what jobs used before is no part of any rate.
+type coreTime struct {
+	months func(context.Context, store.Viewer, job.MonthQuery) ([]job.MonthSum, error)
+
+	mu                   sync.Mutex
+	at                   time.Time // of the last sum
+	accounts, partitions names
+	before, most         map[place]coreSeconds
+}
+
+// place is where core time is spent.
+type place struct{ partition, account string }
+
+type coreSeconds struct{ used, judged, lost float64 }
+
+// names are those that keep a counter of their own.
+type names map[string]bool
+
+// of is the name under which one is counted. Text that Prometheus could not take is replaced.
+func (n names) of(name string, most int) string {
+	name = cmp.Or(strings.ToValidUTF8(name, "?"), "unknown")
+	if !n[name] && (len(n) >= most || name == restName) {
+		return restName
+	}
+	n[name] = true
+	return name
+}
+
+// newCoreTime counts from now on.
+func newCoreTime(db *store.Store) *coreTime {
+	c := &coreTime{months: db.Months, accounts: names{}, partitions: names{}}
+	c.refresh(time.Now())
+	return c
+}
+
+// refresh reads the sums if the last ones are too old. If the database fails, the last ones stay.
+func (c *coreTime) refresh(now time.Time) {
+	if now.Sub(c.at) < coreTimeLifetime {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	rows, err := c.months(ctx, store.Viewer{All: true}, job.MonthQuery{By: []string{"partition", "account"}})
+	if err != nil {
+		return
+	}
+	c.at = now
+	sums := map[place]coreSeconds{}
+	for _, r := range rows { // most lost first: these get the names
+		p := place{c.partitions.of(r.Partition, namedPartitions), c.accounts.of(r.Account, namedAccounts)}
+		s := sums[p]
+		sums[p] = coreSeconds{s.used + 3600*r.UsedHours, s.judged + 3600*r.JudgedHours, s.lost + 3600*r.LostHours}
+	}
+	if c.before == nil {
+		c.before, c.most = sums, map[place]coreSeconds{}
+	}
+	for p, s := range sums {
+		m := c.most[p]
+		c.most[p] = coreSeconds{max(m.used, s.used), max(m.judged, s.judged), max(m.lost, s.lost)}
+	}
+}
+
+var (
+	coreLabels = []string{"partition", "account"}
+	coreUsed   = prometheus.NewDesc("jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. "+
+		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", coreLabels, nil)
+	coreJudged = prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known.", coreLabels, nil)
+	coreLost   = prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones that was not useful.", coreLabels, nil)
+)
+
+// Describe names what Collect sends.
+func (c *coreTime) Describe(ch chan<- *prometheus.Desc) {
+	ch <- coreUsed
+	ch <- coreJudged
+	ch <- coreLost
+}
+
+// Collect sends what was added since the daemon started.
+func (c *coreTime) Collect(ch chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refresh(time.Now())
+	for p, m := range c.most {
+		b := c.before[p]
+		for desc, v := range map[*prometheus.Desc]float64{coreUsed: m.used - b.used, coreJudged: m.judged - b.judged, coreLost: m.lost - b.lost} {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, v, p.partition, p.account)
+		}
+	}
+}

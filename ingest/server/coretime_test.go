@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/store"
+)
+
+// sumsOf is a coreTime of made-up sums.
+func sumsOf(rows *[]job.MonthSum, err *error) *coreTime {
+	return &coreTime{accounts: names{}, partitions: names{}, months: func(context.Context, store.Viewer, job.MonthQuery) ([]job.MonthSum, error) {
+		return *rows, *err
+	}}
+}
+
+// TestCoreTime: counters begin at 0, grow with the sums, and fall neither when a sum does nor when the
+// database fails.
+func TestCoreTime(t *testing.T) {
+	rows, err := []job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 100, JudgedHours: 50, LostHours: 20}}, error(nil)
+	c := sumsOf(&rows, &err)
+	now := time.Now()
+	c.refresh(now)
+	for i, step := range []struct {
+		rows []job.MonthSum
+		err  error
+		want string // used, judged and lost of chem and of bio
+	}{
+		{rows, nil, "0 0 0, 0 0 0"},
+		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21}}, nil, "36000 7200 3600, 0 0 0"},
+		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 51, LostHours: 20}, {Partition: "main", Account: "bio", UsedHours: 1}}, nil, "36000 7200 3600, 3600 0 0"},
+		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21.5}}, nil, "36000 7200 5400, 3600 0 0"},
+		{nil, errors.New("away"), "36000 7200 5400, 3600 0 0"},
+	} {
+		rows, err = step.rows, step.err
+		now = now.Add(coreTimeLifetime)
+		c.refresh(now)
+		got := ""
+		for _, account := range []string{"chem", "bio"} {
+			m, b := c.most[place{"main", account}], c.before[place{"main", account}]
+			got += fmt.Sprintf("%.0f %.0f %.0f, ", m.used-b.used, m.judged-b.judged, m.lost-b.lost)
+		}
+		if strings.TrimSuffix(got, ", ") != step.want {
+			t.Errorf("step %d: %s want %s", i, got, step.want)
+		}
+	}
+}
+
+// TestCoreTimeOfManyAccounts: 10,000 accounts and partitions of whatever name make few series, that
+// Prometheus can read, and whose sum is the whole. Who has a series of their own keeps it.
+func TestCoreTimeOfManyAccounts(t *testing.T) {
+	var rows []job.MonthSum
+	var err error
+	c := sumsOf(&rows, &err)
+	now := time.Now()
+	c.refresh(now)
+	hostile := []string{"", "other", "a\"b", "a\nb", "a\\b", "\xff", "\xfe", "{job=\"x\"}", strings.Repeat("x", 10_000), "\x00", "# HELP"}
+	for i := range 10_000 {
+		name := fmt.Sprint("account", i)
+		if i < len(hostile) {
+			name = hostile[i]
+		}
+		rows = append(rows, job.MonthSum{Partition: name, Account: name, UsedHours: 1, JudgedHours: 1, LostHours: 1})
+	}
+	check := func(want float64) {
+		t.Helper()
+		now = now.Add(coreTimeLifetime)
+		c.refresh(now)
+		c.at = time.Now() // Collect takes these
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(c)
+		all, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := 0.0
+		for _, f := range all {
+			if n := len(f.Metric); n > namedAccounts+namedPartitions {
+				t.Errorf("%s: %d series", f.GetName(), n)
+			}
+			for _, m := range f.Metric {
+				if f.GetName() == "jobeff_used_core_seconds_total" {
+					used += m.GetCounter().GetValue()
+				}
+			}
+		}
+		if used != want*3600 {
+			t.Errorf("%v s, want %v h", used, want)
+		}
+	}
+	check(10_000)
+	named := len(c.accounts)
+	for i := range rows { // another order: others lose most now
+		rows[i].UsedHours++
+	}
+	for i := range len(rows) / 2 {
+		rows[i], rows[len(rows)-1-i] = rows[len(rows)-1-i], rows[i]
+	}
+	check(20_000)
+	if named != namedAccounts || len(c.accounts) != named {
+		t.Errorf("%d accounts, then %d", named, len(c.accounts))
+	}
+}
