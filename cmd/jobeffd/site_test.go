@@ -107,7 +107,7 @@ func sitePaths(b *testing.B, database, query string, args ...any) (paths []strin
 }
 
 // browse serves a database's pages on a socket, and gives who looks at them.
-func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string) {
+func browse(b testing.TB, db *store.Store) (browser *http.Client, socket string) {
 	o := server.Options{Store: db, Log: zerolog.Nop()}
 	if _, err := show(&o, etc.Default(), db); err != nil {
 		b.Fatal(err)

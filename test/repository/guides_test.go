@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"jobeff/etc"
-	"jobeff/report/document"
 )
 
 // guides are the documents for people: README.md and those of doc/.
@@ -184,50 +182,6 @@ func stringConstants(t *testing.T, path, prefix string) (values []string) {
 		return true
 	})
 	return values
-}
-
-// TestAPIIsWhole: doc/API.md names every path of the server, and every field of the
-// commands' JSON.
-func TestAPIIsWhole(t *testing.T) {
-	t.Chdir("../..")
-	api := fileText(t, "doc/API.md")
-	paths := regexp.MustCompile(`HandleFunc\("([A-Z]+ /[^"]+)"`).FindAllStringSubmatch(fileText(t, "ingest/server/server.go"), -1)
-	if len(paths) < 10 {
-		t.Fatalf("only %d paths found", len(paths))
-	}
-	for _, m := range paths {
-		if !strings.Contains(api, "| `"+m[1]+"` |") {
-			t.Errorf("doc/API.md has no row for %s", m[1])
-		}
-	}
-	fields := map[string]bool{}
-	for _, printed := range []any{document.Job{}, document.Workload{}, document.Digest{}, document.Comparison{}} {
-		jsonFields(reflect.TypeOf(printed), fields)
-	}
-	for name := range fields {
-		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_low"), "_high")
-		if !strings.Contains(api, "`"+name+"`") && (plain == name || !fields[plain] || !strings.Contains(api, "`"+plain+"`")) {
-			t.Errorf("doc/API.md does not name the field %s", name)
-		}
-	}
-}
-
-// jsonFields adds the JSON names of a struct and of what it holds.
-func jsonFields(of reflect.Type, names map[string]bool) {
-	switch of.Kind() {
-	case reflect.Pointer, reflect.Slice:
-		jsonFields(of.Elem(), names)
-	case reflect.Struct:
-		for i := range of.NumField() {
-			f := of.Field(i)
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-				names[name] = true
-			}
-			if f.IsExported() {
-				jsonFields(f.Type, names)
-			}
-		}
-	}
 }
 
 // TestPicturesAreNew: the guides' pictures were made of what stands in the tree.
