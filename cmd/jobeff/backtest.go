@@ -97,32 +97,20 @@ func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workloa
 	return w, err
 }
 
-// eachJob calls do with every job of a query, page by page. Jobs that arrive meanwhile
-// move the pages, so a page may begin with jobs of the one before; they are skipped.
+// eachJob calls do with every job of a query, page by page.
 func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job.Job) error) error {
-	type key struct {
-		cluster string
-		id      uint32
-		attempt int
-	}
-	seen := map[key]bool{}
 	for {
 		list, err := c.Jobs(ctx, q)
 		if err != nil {
 			return err
 		}
 		for i := range list.Jobs {
-			j := &list.Jobs[i]
-			if k := (key{j.Cluster, j.JobID, j.Attempt}); !seen[k] {
-				seen[k] = true
-				if err := do(j); err != nil {
-					return err
-				}
+			if err := do(&list.Jobs[i]); err != nil {
+				return err
 			}
 		}
-		if !list.More || len(list.Jobs) == 0 {
+		if q.After = job.After(list.Next); q.After == "" {
 			return nil
 		}
-		q.Offset += len(list.Jobs)
 	}
 }

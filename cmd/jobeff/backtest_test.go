@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -14,21 +15,25 @@ import (
 	"jobeff/ingest/job"
 )
 
-// TestEachJobOnce: pages of a list that grows in between give every job once.
+// TestEachJobOnce: pages of a list give every job once, each by the place that the one before named.
 func TestEachJobOnce(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest := 10
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
-		list := job.JobList{More: newest-offset > 4}
-		for id := newest - offset; id > max(0, newest-offset-4); id-- {
+		before := 11
+		if after := r.URL.Query().Get("after"); after != "" {
+			before, _ = strconv.Atoi(after)
+		}
+		var list job.JobList
+		for id := before - 1; id > max(0, before-5); id-- {
 			list.Jobs = append(list.Jobs, job.Job{JobID: uint32(id)})
 		}
-		newest++ // a job begins
+		if before > 5 {
+			list.More, list.Next = true, fmt.Sprint("/v1/jobs?limit=4&after=", before-4)
+		}
 		json.NewEncoder(w).Encode(list)
 	})}
 	go srv.Serve(l)

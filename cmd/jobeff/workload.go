@@ -273,9 +273,9 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 }
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns
-// the oldest first. Workloads that run meanwhile move the pages; none is returned twice.
+// the oldest first.
 func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
-	seen, most := map[string]bool{}, q.Limit
+	most := q.Limit
 	q.Detail = true
 	for more = true; more && len(all) < most; {
 		q.Limit = most - len(all)
@@ -284,13 +284,12 @@ func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now tim
 			return nil, false, err
 		}
 		for _, one := range list.Workloads {
-			if one.Workload != nil && !seen[one.Key] { // nil: its runs were removed meanwhile
-				seen[one.Key] = true
+			if one.Workload != nil { // nil: its runs were removed meanwhile
 				all = append(all, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
 			}
 		}
-		q.Offset += len(list.Workloads)
-		more = list.More && len(list.Workloads) > 0
+		q.After = job.After(list.Next)
+		more = q.After != ""
 	}
 	slices.Reverse(all)
 	return all, more, nil

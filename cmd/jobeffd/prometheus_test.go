@@ -99,9 +99,12 @@ func queriesOf(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	var d struct {
-		Panels []struct {
-			Type    string
-			Targets []struct{ Expr string }
+		Editable bool
+		Panels   []struct {
+			Type, Title, Description string
+			Datasource               struct{ UID string }
+			FieldConfig              struct{ Defaults struct{ Unit string } }
+			Targets                  []struct{ Expr string }
 		}
 		Templating struct {
 			List []struct{ Type, Query string }
@@ -112,10 +115,16 @@ func queriesOf(t *testing.T) (all []string) {
 	}
 	as := strings.NewReplacer("$job", ".+", "$instance", ".+", "$partition", ".*", "$account", ".*", "$__rate_interval", "1m", "$__range", "1h")
 	for _, p := range d.Panels {
-		if len(p.Targets) == 0 && p.Type != "row" {
-			t.Errorf("a %s asks nothing", p.Type)
+		if p.Type == "row" {
+			continue
+		}
+		if len(p.Targets) == 0 || p.Title == "" || p.Description == "" || p.Datasource.UID != "${datasource}" || p.FieldConfig.Defaults.Unit == "" || d.Editable {
+			t.Errorf("the dashboard's panel %q lacks what grafana/dashboard-linter asks for", p.Title)
 		}
 		for _, target := range p.Targets {
+			if strings.Count(target.Expr, "{") != strings.Count(target.Expr, `{job=~"$job", instance=~"$instance"`) {
+				t.Errorf("%s does not select job and instance", target.Expr)
+			}
 			all = append(all, as.Replace(target.Expr))
 		}
 	}

@@ -281,6 +281,13 @@ type JobList struct {
 	Next string `json:"next,omitempty"`
 }
 
+// After is JobQuery.After, or a WorkloadQuery's, for a list's Next; "": nothing is left.
+func After(next string) string {
+	_, query, _ := strings.Cut(next, "?")
+	v, _ := url.ParseQuery(query) // jobeffd wrote it
+	return v.Get("after")
+}
+
 // Parameters are all of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
 	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "detail": &q.Detail}
