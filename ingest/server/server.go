@@ -99,7 +99,7 @@ func New(o Options) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r, leave := s.door.Enter(w, r)
 	defer leave()
-	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+	if p := r.URL.EscapedPath(); strings.Contains(p, "//") || p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
 	}
