@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/notice"
 )
 
 // hungReports are those of a job of one node, whose four reports say since a moment that nothing moves.
@@ -80,6 +81,7 @@ func TestHungIsTold(t *testing.T) {
 			s := newSMTP(t).start(t)
 			cfg := config(s.port)
 			cfg.Notice.QuietFrom, cfg.Notice.QuietTo = 0, 0
+			cfg.Mail.Link = "https://jobeff.example.org"
 			hungRule(cfg).Shadow = false
 			tt.edit(cfg)
 			rules, err := policy.Compile(cfg.Rules)
@@ -100,6 +102,13 @@ func TestHungIsTold(t *testing.T) {
 				if flat := strings.Join(strings.Fields(l.text), " "); !strings.Contains(flat, tt.text) || !strings.Contains(l.html, strings.Fields(tt.text)[0]) {
 					t.Errorf("no %q in\n%s", tt.text, l.text)
 				}
+				if link := "https://jobeff.example.org/jobs/7/wrong?rule=hung"; len(all) == 1 && strings.Contains(l.text, link) == strings.Contains(tt.want, "hpc") && name != "notices in shadow" {
+					t.Errorf("its owner alone is led to %s:\n%s", link, l.text)
+				}
+			}
+			_, err = db.NoticeOf(ctx, store.Viewer{UID: 1001}, "7", "hung")
+			if log, e := db.Told(ctx, time.Time{}); e != nil || (err == nil) != strings.Contains(tt.want, "alice") || len(notice.SentOf(log, cfg.Notice.Shadow)) > 0 {
+				t.Errorf("the log has %+v, %v, %v", log, err, e)
 			}
 		})
 	}
