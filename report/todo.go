@@ -57,7 +57,7 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []p
 		add(fmt.Sprintf("Ask for %s.", figure.Counted(int(best.Cores.Value), "core")), shell.Sbatch(int(best.Cores.Value), study))
 	}
 	if l, name := policy.LineFor(study, j); l.Why == "" {
-		add("For its memory and its time: "+lineText(l), shell.Line(l, name))
+		add("For memory and time, this line "+lineText(l), shell.Line(l, name))
 	}
 	if _, err := job.ParseJobID(j.DisplayID); err == nil && len(all) == 0 {
 		add(tellsMore(j, study, verdicts))

@@ -35,5 +35,5 @@ for file in "${shipped[@]}"; do
 	[ "$file" = preload/lib/calls.c ] || analyze "$file" 60
 done
 wait "$calls"
-mapfile -t shells < <(git ls-files -co --exclude-standard '*.sh' .ci/run 'packaging/scripts/*')
+mapfile -t shells < <(git ls-files -co --exclude-standard '*.sh' .ci/run 'packaging/scripts/*' packaging/ldap/mailaddress)
 shellcheck "${shells[@]}"
