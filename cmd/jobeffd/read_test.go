@@ -11,8 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,29 +48,15 @@ func readJobs() int {
 // here they get what jobeffd and jobeff leave of the CPUs (nice 19).
 // JOBEFF_READ_DB names the database's file, which is then kept, and used where it is there.
 func BenchmarkRead(b *testing.B) {
-	d, jobs := newDaemon(b), readJobs()
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	d.program = []string{"nice", "-n", "10", self} // as in jobeffd.service, which jobeffd-read.service is not
-	d.db = cmp.Or(os.Getenv("JOBEFF_READ_DB"), d.db)
-	if _, err := os.Stat(d.db); err != nil {
-		fillJobs(b, d.db, jobs, time.Now().Add(-readSpan).UTC())
-	}
-	begin, _ := readable(b, d.db)
-	program := filepath.Join(d.dir, "jobeff")
+	d, people, begin := manyJobs(b)
+	jobs, program := readJobs(), filepath.Join(d.dir, "jobeff")
 	// Copied, as a package's files are: the kernel maps what the linker wrote in smaller parts,
 	// which costs each start a millisecond or two.
 	install := exec.Command("sh", "-c", `go build -trimpath -ldflags "-s -w" -o "$1.built" ../jobeff && cp "$1.built" "$1"`, "sh", program)
 	if out, err := install.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nreport_rate = 0\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)
-	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	people := d.reader(b)
+	b.Run("months", func(b *testing.B) { benchMonths(b, d.db, begin) })
 	d.start(b)
 	people.start(b)
 	month := func(i int) []string {
@@ -111,15 +99,141 @@ func BenchmarkRead(b *testing.B) {
 			_, last := readable(b, d.db)
 			stop := d.reportOn(b, last+1, load.limit)
 			read(b)
-			b.Logf("%.0f reports a second meanwhile", stop())
+			b.Logf("%s meanwhile", stop())
+		})
+	}
+}
+
+// manyJobs is a jobeffd, and one for people beside it, whose database has many jobs; begin is when the first
+// began. Neither is started.
+func manyJobs(b *testing.B) (d, people *daemon, begin time.Time) {
+	d = newDaemon(b)
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	d.program = []string{"nice", "-n", "10", self} // as in jobeffd.service, which jobeffd-read.service is not
+	d.db = cmp.Or(os.Getenv("JOBEFF_READ_DB"), d.db)
+	if _, err := os.Stat(d.db); err != nil {
+		fillJobs(b, d.db, readJobs(), time.Now().Add(-readSpan).UTC())
+	}
+	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nreport_rate = 0\nread_rate = 0\nconnections = 0\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)
+	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	begin, _ = readable(b, d.db)
+	return d, d.reader(b), begin
+}
+
+// benchMonths is how long the months of a year take, and its users.
+func benchMonths(b *testing.B, database string, begin time.Time) {
+	db, err := store.Open(database)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	for _, by := range []string{"month", "user"} {
+		b.Run("by-"+by, func(b *testing.B) {
+			var waits []time.Duration
+			for b.Loop() {
+				t0 := time.Now()
+				all, err := db.Months(ctx, store.Viewer{All: true}, job.MonthQuery{From: begin, By: []string{by}})
+				waits = append(waits, time.Since(t0))
+				if err != nil || len(all) < 12 {
+					b.Fatal(all, err)
+				}
+			}
+			reportWaits(b, waits)
+		})
+	}
+}
+
+// Readers of BenchmarkLoadBesideReaders: so many, each of which looks at something, rests, and looks again.
+const (
+	besideReaders = 200
+	besideRests   = 10 * time.Second
+	besideFor     = 30 * time.Second
+	besideReports = 5000 // a second
+)
+
+// BenchmarkLoadBesideReaders lets 200 people look at lists, months and pages beside 5,000 reports a second, and
+// without these: what each of them waits for, and how long reports do. All of them share the CPUs.
+func BenchmarkLoadBesideReaders(b *testing.B) {
+	d, people, begin := manyJobs(b)
+	d.start(b)
+	people.start(b)
+	db, err := store.OpenBeside(d.db)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	browser := browserOf(people.socket)
+	open := func(path string) error {
+		text, err := opened(browser, path)
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", path, err, text)
+		}
+		return err
+	}
+	kinds := []string{"list", "months", "page"}
+	look := map[string]func(i int) error{
+		"list": func(i int) error {
+			from := begin.Add(time.Duration(i%11) * readSpan / 12)
+			return open(fmt.Sprintf("/v1/jobs?user=%d&start=%s&end=%s", 2000+i%readUsers, from.Format(time.RFC3339), from.Add(readSpan/12).Format(time.RFC3339)))
+		},
+		"months": func(i int) error {
+			_, err := db.Months(ctx, store.Viewer{All: true}, job.MonthQuery{From: begin, By: []string{"month", "user"}[i%2 : i%2+1]})
+			return err
+		},
+		"page": func(i int) error { return open(fmt.Sprint("/jobs/", 1+i*7919%readJobs())) },
+	}
+	for _, limit := range []rate.Limit{0, besideReports} {
+		b.Run(fmt.Sprintf("%g-reports", limit), func(b *testing.B) {
+			if limit > 0 {
+				_, last := readable(b, d.db)
+				stop := d.reportOn(b, last+1, limit)
+				defer func() { b.Log(stop()) }()
+			}
+			var mu sync.Mutex
+			waits := map[string][]time.Duration{}
+			var readers errgroup.Group
+			begin := time.Now()
+			for r := range besideReaders {
+				readers.Go(func() error {
+					time.Sleep(besideRests * time.Duration(r) / besideReaders)
+					for i := r; time.Since(begin) < besideFor; i += besideReaders {
+						kind := kinds[i%len(kinds)]
+						t0 := time.Now()
+						if err := look[kind](i); err != nil {
+							return err
+						}
+						took := time.Since(t0)
+						mu.Lock()
+						waits[kind] = append(waits[kind], took)
+						mu.Unlock()
+						time.Sleep(besideRests)
+					}
+					return nil
+				})
+			}
+			if err := readers.Wait(); err != nil {
+				b.Fatal(err)
+			}
+			for _, kind := range kinds {
+				all := waits[kind]
+				slices.Sort(all)
+				b.ReportMetric(all[len(all)/2].Seconds()*1e3, kind+"-p50-ms")
+				b.ReportMetric(all[len(all)*99/100].Seconds()*1e3, kind+"-p99-ms")
+			}
+			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
 // reportOn lets 200 clients report of jobs from first on, limit a second together, until it
-// is told to stop; stop returns how many reports a second were taken. They are a process of
-// its own.
-func (d *daemon) reportOn(b *testing.B, first int, limit rate.Limit) (stop func() float64) {
+// is told to stop; stop says how many reports a second were taken, and how long they waited. They are
+// a process of its own.
+func (d *daemon) reportOn(b *testing.B, first int, limit rate.Limit) (stop func() string) {
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
@@ -136,19 +250,18 @@ func (d *daemon) reportOn(b *testing.B, first int, limit rate.Limit) (stop func(
 	if _, err := fmt.Fscan(stdout, &ready); err != nil {
 		b.Fatal("the clients: ", err)
 	}
-	return func() (perSecond float64) {
+	return func() string {
 		stdin.Close()
-		_, err := fmt.Fscan(stdout, &perSecond)
+		said, err := io.ReadAll(stdout)
 		if err := errors.Join(err, cmd.Wait()); err != nil {
 			b.Error("the clients: ", err)
 		}
-		return perSecond
+		return strings.TrimSpace(string(said))
 	}
 }
 
 // reportClients is the process of reportOn: it reports as said, "SOCKET FIRST LIMIT", until
-// its standard input ends; it writes "ready" when it begins, and at the end how many reports a
-// second were taken.
+// its standard input ends; it writes "ready" when it begins, and at the end what stop returns.
 func reportClients(said string) error {
 	var d daemon
 	var first int
@@ -160,7 +273,8 @@ func reportClients(said string) error {
 	pace := rate.NewLimiter(limit, 1)
 	next, _ := loadReports(loadJobs(), first)
 	fmt.Println("ready")
-	var taken atomic.Int64
+	var mu sync.Mutex
+	var waits []time.Duration
 	var over atomic.Bool
 	var clients errgroup.Group
 	begin := time.Now()
@@ -168,14 +282,24 @@ func reportClients(said string) error {
 		clients.Go(func() error {
 			c := &loadClient{socket: d.socket}
 			defer c.Close()
+			var own []time.Duration
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				waits = append(waits, own...)
+			}()
 			for body := next(); !over.Load(); body = next() {
 				if body == nil {
 					return errors.New("no report left: JOBEFF_LOAD_JOBS asks for more")
 				}
-				if err := errors.Join(pace.Wait(ctx), c.PostReport(ctx, body)); err != nil {
+				if err := pace.Wait(ctx); err != nil {
 					return err
 				}
-				taken.Add(1)
+				t0 := time.Now()
+				if err := c.PostReport(ctx, body); err != nil {
+					return err
+				}
+				own = append(own, time.Since(t0))
 			}
 			return nil
 		})
@@ -183,7 +307,10 @@ func reportClients(said string) error {
 	io.Copy(io.Discard, os.Stdin)
 	over.Store(true)
 	err := clients.Wait()
-	fmt.Println(float64(taken.Load()) / time.Since(begin).Seconds())
+	took := time.Since(begin)
+	slices.Sort(waits)
+	fmt.Printf("%.0f reports a second, p50 %.1f and p99 %.1f ms\n", float64(len(waits))/took.Seconds(),
+		waits[len(waits)/2].Seconds()*1e3, waits[len(waits)*99/100].Seconds()*1e3)
 	return err
 }
 
@@ -232,11 +359,11 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	own := map[string]string{"job_id": "n", "uid": uid, "start_us": start,
 		// one in 20 is a run of the workload that its job's page shows
 		"workload_key": "CASE WHEN n / " + fmt.Sprint(readUsers) + " % 20 = 0 THEN (SELECT key FROM keys k WHERE k.uid = " + uid + ") ELSE 'other' || n % 100000 END",
-		"state":        "'COMPLETED'", "alloc_cpus": "1",
+		"state":        "'COMPLETED'", "alloc_cpus": "1", "account": "'of' || (n * 31 % " + fmt.Sprint(readUsers) + " / 20)", "partition_name": "'part' || n % 4",
 		"slurm_submit_us": start, "slurm_start_us": start, "slurm_end_us": start + " + 20000000", "slurm_elapsed_s": "20",
 		"node_start_us": start, "node_end_us": start + " + 20000000"}
 	restore := dropIndexes(b, db) // to sort once takes half as long as to insert in no order
-	for _, table := range []string{"attempts", "reports", "executions", "calls", "workload_runs"} {
+	for _, table := range []string{"attempts", "reports", "executions", "workload_runs"} {
 		repeatRow(b, db, table, jobs, own)
 	}
 	restore()
