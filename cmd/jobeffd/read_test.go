@@ -148,7 +148,7 @@ func benchMonths(b *testing.B, database string, begin time.Time) {
 	}
 }
 
-// Readers of BenchmarkLoadBesideReaders: so many, each of which looks at something, rests, and looks again.
+// Readers of BenchmarkLoadBesidePeople: so many, each of which looks at something, rests, and looks again.
 const (
 	besideReaders = 200
 	besideRests   = 10 * time.Second
@@ -156,9 +156,9 @@ const (
 	besideReports = 5000 // a second
 )
 
-// BenchmarkLoadBesideReaders lets 200 people look at lists, months and pages beside 5,000 reports a second, and
+// BenchmarkLoadBesidePeople lets 200 people look at lists, months and pages beside 5,000 reports a second, and
 // without these: what each of them waits for, and how long reports do. All of them share the CPUs.
-func BenchmarkLoadBesideReaders(b *testing.B) {
+func BenchmarkLoadBesidePeople(b *testing.B) {
 	d, people, begin := manyJobs(b)
 	d.start(b)
 	people.start(b)
