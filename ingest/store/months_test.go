@@ -243,7 +243,7 @@ func TestMonthsOfAnyHistory(t *testing.T) {
 // testHistory makes the test's program do a history, for as long as it lives, and write a letter after each step.
 const testHistory = "JOBEFF_STORE_TEST_HISTORY"
 
-// TestMonthsKilled kills a process at any moment of its history. (Fault 50.)
+// TestMonthsKilled kills a process at any moment of its history. (Fault 14.)
 func TestMonthsKilled(t *testing.T) {
 	database := newDatabase(t)
 	for round := range 6 {
