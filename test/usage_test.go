@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/report/document"
 )
@@ -106,6 +107,12 @@ func TestCoordinator(t *testing.T) {
 	if r := site.try(t, "", "as", "bob", "jobeff", mine); r.code == 0 {
 		t.Fatalf("bob sees alice's job: %s", r.stdout)
 	}
+	digest := func(args ...string) result {
+		return site.try(t, "", append([]string{"as", "bob", "jobeff", "digest", "--json"}, args...)...)
+	}
+	if r := digest(); r.code == 0 {
+		t.Errorf("bob, who coordinates nothing, gets a digest: %s", r.stdout)
+	}
 	site.exec(t, "ctl", "sacctmgr", "-i", "add", "coordinator", "account=lab", "names=bob")
 	until(t, "the coordinator to see a job of their account", func() bool {
 		return site.try(t, "", "as", "bob", "jobeff", mine).code == 0
@@ -121,6 +128,14 @@ func TestCoordinator(t *testing.T) {
 		if f := strings.Split(strings.TrimSpace(line), "|"); f[1] == "alice" && f[2] != "lab" {
 			t.Errorf("bob's list shows %v", f)
 		}
+	}
+	year, week := time.Now().ISOWeek()
+	until(t, "the coordinator's digest to count that job alone", func() bool {
+		r := digest("--week", fmt.Sprintf("%d-W%02d", year, week))
+		return r.code == 0 && strings.Contains(strings.Join(strings.Fields(r.stdout), ""), `"accounts":["lab"],"total":{"jobs":1,`)
+	})
+	if r := digest("-A", "proj"); r.code == 0 {
+		t.Errorf("bob gets the digest of another account: %s", r.stdout)
 	}
 	if log := site.exec(t, "ctl", "cat", site.dir+"/log/jobeffd.log"); !strings.Contains(log, `"form":"json"`) {
 		t.Errorf("sacct was not read as JSON:\n%s", log)
