@@ -546,8 +546,9 @@ func TestSums(t *testing.T) {
 	for n := 34; n <= 46; n++ {
 		before = s.digest(fmt.Sprintf("2026-W%02d", n), before)
 	}
-	s.list("-a", "-S", "2026-11-10", "-E", "2026-11-20", "--limit", "400")
-	s.list("-a", "-A", "physics", "-s", "CD", "-S", "2026-11-01", "-E", "2026-11-20", "--limit", "400")
+	s.list("-a", "-S", "2026-11-10", "-E", "2026-11-20", "--tasks", "--limit", "400")
+	s.list("-a", "-S", "2026-11-20", "-E", "2026-11-21")
+	s.list("-a", "-A", "physics", "-s", "CD", "-S", "2026-11-01", "-E", "2026-11-20", "--tasks", "--limit", "400")
 	for id := range strings.FieldsSeq(s.jobeff("-a", "-nP", "-o", "jobid", "-S", "2026-11-15", "-E", "2026-11-20", "--limit", "40")) {
 		s.job(id)
 	}
