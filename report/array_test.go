@@ -42,19 +42,26 @@ func arrayTasks() (all []job.Job) {
 	return all
 }
 
-func TestArrayViews(t *testing.T) {
-	eachView(t, "array", func(w io.Writer, opts text.Options) error { return Array(w, arrayTasks(), false, opts) })
-	var out bytes.Buffer
-	if err := ArrayHTML(&out, arrayTasks(), true, page.Links{Home: "../", Jobs: "../jobs/"}); err != nil {
+func arrayHTML(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := ArrayHTML(&b, arrayTasks(), true, siteLinks); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "array.html", out.Bytes())
+	return b.Bytes()
+}
+
+func TestArrayViews(t *testing.T) {
+	eachView(t, "array", func(w io.Writer, opts text.Options) error { return Array(w, arrayTasks(), false, opts) })
+	shown := arrayHTML(t)
+	checkPage(t, shown)
+	golden(t, "array.html", shown)
 	hostile := arrayTasks()
 	for i := range hostile {
 		hostile[i].Name, hostile[i].Program, hostile[i].State, hostile[i].User = fixtures()["hostile"].Name, fixtures()["hostile"].Name, fixtures()["hostile"].State, fixtures()["hostile"].User
 	}
 	eachView(t, "array-hostile", func(w io.Writer, opts text.Options) error { return Array(w, hostile, false, opts) })
-	out.Reset()
+	var out bytes.Buffer
 	if err := ArrayHTML(&out, hostile, false, page.Links{}); err != nil || strings.Contains(out.String(), "<script") {
 		t.Errorf("%v: %s", err, out.String())
 	}

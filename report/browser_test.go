@@ -76,7 +76,7 @@ func browserPages(t *testing.T) map[string][]byte {
 	for _, name := range []string{"scales", "sections", "weak", "hostile"} {
 		pages["workload-"+name] = workloadHTML(t, name)
 	}
-	pages["compare"] = compareHTML(t, "mpi")
+	pages["compare"], pages["array"] = compareHTML(t, "mpi"), arrayHTML(t)
 	pages["wrong"], pages["wrong-said"] = wrongHTML(t, ""), wrongHTML(t, nasty)
 	return pages
 }
@@ -104,8 +104,8 @@ var visible = map[string][]string{
 
 	"wrong":      {"Was this wrong?", "by the rule low-efficiency", "This was wrong"},
 	"wrong-said": {"It was said to be wrong on 2026-11-20", "In these words: "},
-
-	"compare": {"Job 12 against job 11", "Nearly all of it is communication efficiency", "Where the difference comes from", "MPI: Open MPI v4.1.4; now MPICH 4.0.2", "halo"},
+	"array":      {"Array 900 sweep", "They ran 2 different programs", "5 completed tasks of solve", "sbatch --array=4,7-8 YOUR-SCRIPT", "900_10"},
+	"compare":    {"Job 12 against job 11", "Nearly all of it is communication efficiency", "Where the difference comes from", "MPI: Open MPI v4.1.4; now MPICH 4.0.2", "halo"},
 }
 
 // TestInBrowser opens each page in Chromium, light and dark, on a telephone and on

@@ -140,13 +140,21 @@ var ShortStates = map[string]string{
 	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
 }
 
-// states counts the states of an array's tasks: "60 COMPLETED", or "57 CD, 3 F".
+// mostStates is how many states of an array's tasks stand in a line.
+const mostStates = 2
+
+// states counts the states of an array's tasks: "60 COMPLETED", "57 CD, 3 F" or "55 CD, 3 F, 2 more".
 func states(all []policy.Counted) string {
 	if len(all) == 1 {
 		return figure.Count(all[0].Tasks) + " " + all[0].Name
 	}
 	var parts []string
-	for _, s := range all {
+	left := 0
+	for i, s := range all {
+		if i >= mostStates {
+			left += s.Tasks
+			continue
+		}
 		name := s.Name
 		for short, long := range ShortStates {
 			if long == s.Name {
@@ -154,6 +162,9 @@ func states(all []policy.Counted) string {
 			}
 		}
 		parts = append(parts, figure.Count(s.Tasks)+" "+name)
+	}
+	if left > 0 {
+		parts = append(parts, figure.Count(left)+" more")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -198,7 +198,7 @@ func under(p *text.Page, jobs []job.Job, lines []line, all int, chosen []Column,
 		legend = block.Joined(" ", legend, "An array is one line, with the medians of its tasks and the sums of core-hours; differ: its tasks ran several programs. "+
 			"jobeff ARRAY sums it up, --tasks lists them.")
 	}
-	for i, said := range block.Notes(totalText(jobs), legend) {
+	for i, said := range block.Notes(totalText(figure.Counted(len(jobs), "job"), policy.HoursOf(jobs)), legend) {
 		if i == 0 {
 			p.Line("")
 		}
@@ -206,19 +206,17 @@ func under(p *text.Page, jobs []job.Job, lines []line, all int, chosen []Column,
 	}
 }
 
-// totalText sums up jobs. What was lost is a part of the core-hours of those whose loss is known.
-func totalText(jobs []job.Job) string {
-	sum := policy.HoursOf(jobs)
+// totalText sums up what is listed. What was lost is a part of the core-hours of those whose loss is known.
+func totalText(listed string, sum job.Hours) string {
 	if sum.Used == 0 {
 		return ""
 	}
-	sum.Jobs = len(jobs)
-	return sumText(sum, "job")
+	return sumText(listed, sum)
 }
 
-// sumText says what jobs used and lost; noun is what they are.
-func sumText(sum job.Hours, noun string) string {
-	said := fmt.Sprintf("Total of %s: %s core-hours used", figure.Counted(sum.Jobs, noun), figure.Hours(sum.Used))
+// sumText says what those that are listed used and lost.
+func sumText(listed string, sum job.Hours) string {
+	said := fmt.Sprintf("Total of %s: %s core-hours used", listed, figure.Hours(sum.Used))
 	if sum.Judged == 0 {
 		return said + "; of none is it known what was lost."
 	}

@@ -41,7 +41,7 @@ const jobsNote = "PE parallel efficiency = LB load balance × CommE communicatio
 
 // JobsHTML writes a list of jobs as a page, in the given order.
 func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
-	l := &page.List{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(p.Sum, "job")},
+	l := &page.List{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(figure.Counted(p.Sum.Jobs, "job"), p.Sum)},
 		Empty: "There are no such jobs in this time. A job appears a few seconds after its end.", Pages: pages(p.Query, len(p.Jobs), p.More)}
 	if p.Own {
 		l.Heading = "Your jobs"

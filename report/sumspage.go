@@ -43,7 +43,7 @@ func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
 	from := min(p.Query.Offset, len(rows))
 	to := min(from+p.Query.Limit, len(rows))
 	l := &page.List{Heading: p.Heading, Span: p.Span + ", " + orderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
-		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(sum, p.Counted)},
+		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(figure.Counted(sum.Jobs, p.Counted), sum)},
 		Empty: "There is nothing in this time.", Pages: pages(p.Query, to-from, to < len(rows))}
 	l.Fields = []page.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}
 	since := page.Field{Name: "start", Label: "Since", Value: p.Query.Start.Format(time.DateOnly), Kind: "date"}

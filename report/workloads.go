@@ -25,8 +25,10 @@ func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSumma
 	if p.Width < roomy {
 		t.Gap = " "
 	}
+	var hours job.Hours
 	for _, n := range named {
 		n = inert.Copy(n, p.Unicode)
+		hours.Used += n.CoreHours
 		cores := figure.Count(n.MostCores)
 		if n.FewestCores < n.MostCores {
 			cores = figure.Count(n.FewestCores) + "-" + cores
@@ -34,6 +36,8 @@ func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSumma
 		t.Rows = append(t.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), cores, "no record of a program", figure.Hours(n.CoreHours), "-"})
 	}
 	for _, study := range studies {
+		sum := study.Workload.Sum()
+		hours.Add(job.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost})
 		t.Rows = append(t.Rows, workloadRow(inert.Copy(study, p.Unicode)))
 	}
 	if p.Width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it
@@ -55,6 +59,9 @@ func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSumma
 			p.Line("there are more workloads: raise --limit")
 		}
 		p.Line("")
+		if total := totalText(figure.Counted(len(studies)+len(named), "workload"), hours); total != "" {
+			p.Paragraph("", "", total, nil)
+		}
 		p.Paragraph("", "", "Advice: fewer cores that would have been better for the newest run; "+
 			"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.", nil)
 		if len(named) > 0 {
