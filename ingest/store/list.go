@@ -203,7 +203,7 @@ func (c *conditions) ran(programs []string) {
 	for _, name := range programs {
 		either.add("(e.executable = ? OR substr(e.executable, length(e.executable) - ?) = ?)", name, len([]rune(name)), "/"+name)
 	}
-	c.add("EXISTS (SELECT 1 FROM executions e WHERE e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt AND "+anyOf(either.where)+")", either.args...)
+	c.add("(SELECT 1 FROM executions e WHERE e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt AND "+anyOf(either.where)+" LIMIT 1) IS NOT NULL", either.args...)
 }
 
 const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
