@@ -3,7 +3,7 @@
 # doc/overhead.svg from what messages cost on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# what doc/job.png, doc/course.png and doc/digest.png are made of: their data, templates, style and drawing
+# what doc/job.png, doc/jobs.png, doc/course.png and doc/digest.png are made of: their data, templates, style and drawing
 inputs() { cat policy/demo/*.go report/plot/*.go report/mail/mail.go report/mail/templates/digest.html report/page/templates/* | sha256sum; }
 if [ "${1:-}" = --inputs ]; then
 	inputs
@@ -18,11 +18,11 @@ build/jobeffd --config "$JOBEFF_CONFIG" 2>"$dir/log" &
 daemon=$!
 for _ in $(seq 100); do if [ -S "$dir/s" ]; then break; fi; sleep 0.1; done
 
-# picture NAME HEIGHT: makes doc/NAME.png from NAME.html.
+# picture NAME HEIGHT [WIDTH]: makes doc/NAME.png from NAME.html.
 picture() {
 	chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
 		--disable-component-update --disable-sync --user-data-dir="$dir/chromium" --hide-scrollbars \
-		--window-size="1000,$2" --screenshot="doc/$1.png" "file://$dir/$1.html" 2>/dev/null
+		--window-size="${3:-1000},$2" --screenshot="doc/$1.png" "file://$dir/$1.html" 2>/dev/null
 }
 mkdir -p doc
 # of last week's jobs for which a curve would have advised fewer cores, the one that lost most
@@ -35,7 +35,9 @@ course=$(build/jobeff -a -S -30days -nP -o jobid,nodes | awk -F'|' '$2 >= 4 && $
 build/jobeff report "$course" --html "$dir/page.html"
 sed -n '1,/<main/p; /<h1>/p; /aria-labelledby="course"/,/<\/section>/p; /<\/main>/,$p' "$dir/page.html" >"$dir/course.html"
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
+curl -sS --fail --unix-socket "$dir/s" http://jobeffd/jobs >"$dir/jobs.html"
 picture job 1500
+picture jobs 760 1280
 picture digest 1200
 picture course 640
 inputs >doc/pictures.sha256

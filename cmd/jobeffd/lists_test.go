@@ -58,7 +58,8 @@ func madeUpPages(t *testing.T) (address, database string) {
 		t.Fatal(err)
 	}
 	o := server.Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: admit.Proxy{Header: "X-Forwarded-User", Secret: []byte(pagesSecret)}}
-	if _, err := show(&o, etc.Default(), db); err != nil {
+	by, err := show(&o, etc.Default(), db)
+	if err != nil {
 		t.Fatal(err)
 	}
 	web, err := server.ListenPages("127.0.0.1:0")
@@ -74,6 +75,16 @@ func madeUpPages(t *testing.T) (address, database string) {
 	go func() { done <- server.New(o).Serve(run, web, socket) }()
 	t.Cleanup(func() { stop(); <-done })
 	addJobs(t, db, "unix:"+socket.Addr().String())
+	how := judging(by, 0)
+	if err := db.JudgeBy(ctx, how.Rules); err != nil {
+		t.Fatal(err)
+	}
+	for all := 0; all < 80; { // the newest first
+		n, err := db.Judge(ctx, how, time.Now())
+		if all += n; err != nil || n == 0 {
+			t.Fatal(all, err)
+		}
+	}
 	return "http://" + web.Addr().String(), database
 }
 
@@ -184,6 +195,7 @@ func TestListsOfViewers(t *testing.T) {
 		{"bin", "/nodes", 404, nil, nil},
 		{"games", "/", 200, []string{"There are no such jobs", `href="nodes"`}, nil},
 		{"games", "/jobs?user=daemon", 200, []string{"Total of 5 jobs"}, nil},
+		{"games", "/jobs?rule=low-efficiency", 200, []string{"Total of", ">low-efficiency"}, nil},
 		{"games", "/jobs?user=" + url.QueryEscape("daemon' OR ''='"), 200, []string{"There are no such jobs"}, nil},
 		{"games", "/jobs?start=2020-01-01", 400, []string{"spans 92 days at most", "Name users"}, nil},
 		{"games", "/jobs?start=2020-01-01&user=daemon", 200, []string{"Total of 5 jobs"}, nil},

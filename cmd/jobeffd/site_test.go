@@ -64,6 +64,12 @@ func BenchmarkSite(b *testing.B) {
 		{"largest-workloads", sitePaths(b, database, "SELECT max(job_id) FROM workload_runs GROUP BY workload_key ORDER BY count(*) DESC LIMIT ?", siteHeavy)},
 		{"largest-jobs", sitePaths(b, database, "SELECT job_id FROM executions ORDER BY length(detail) DESC LIMIT ?", siteHeavy)},
 		{"digest", slices.Repeat([]string{"/digest"}, siteDigests)},
+		{"list", slices.Repeat([]string{"/jobs", "/jobs?sort=-pe&rule=low-efficiency", "/jobs?program=lmp&name=me"}, siteDigests)},
+		{"list-of-92-days", slices.Repeat([]string{"/jobs?start=" + time.Now().AddDate(0, 0, 1-longestDays).Format(time.DateOnly)}, siteDigests)},
+		{"sums", slices.Repeat([]string{"/months", "/users", "/accounts"}, siteDigests)},
+		{"programs", slices.Repeat([]string{"/programs"}, siteDigests)},
+		{"workloads", slices.Repeat([]string{"/workloads"}, siteDigests)},
+		{"notices", slices.Repeat([]string{"/notices"}, siteDigests)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var waits []time.Duration
