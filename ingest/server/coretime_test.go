@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
 
@@ -106,5 +107,37 @@ func TestCoreTimeOfManyAccounts(t *testing.T) {
 	check(20_000)
 	if named != namedAccounts || len(c.accounts) != named {
 		t.Errorf("%d accounts, then %d", named, len(c.accounts))
+	}
+}
+
+// TestCoreTimeOfJobs: what a job used counts once Slurm has told of its end, less what was before the start,
+// and stays when retention drops the job.
+func TestCoreTimeOfJobs(t *testing.T) {
+	db := openStore(t)
+	line := func(id uint32) slurm.Job {
+		l := known(id, "n1", 1)
+		l.CPUs, l.Account, l.Partition = 4, "chem", "main"
+		return l
+	}
+	tell(t, db, line(1))
+	c := newCoreTime(db)
+	used := func() float64 {
+		c.at = time.Time{}
+		c.refresh(time.Now())
+		at := place{"main", "chem"}
+		return c.most[at].used - c.before[at].used
+	}
+	if s := used(); s != 0 {
+		t.Errorf("%v s before any job ended", s)
+	}
+	tell(t, db, line(2), line(3))
+	if s := used(); s != 2*4*60 {
+		t.Errorf("%v s of two jobs", s)
+	}
+	if done, err := db.Retain(ctx, store.Retention{Jobs: time.Hour}, time.Now().Add(48*time.Hour), nil); err != nil || done.Pruned != 3 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if s := used(); s != 2*4*60 {
+		t.Errorf("%v s once they are dropped", s)
 	}
 }
