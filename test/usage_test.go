@@ -93,17 +93,26 @@ func TestUsageAsSacct(t *testing.T) {
 	}
 }
 
+// askMetrics prints what jobeffd answers Prometheus.
+const askMetrics = `import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/jobeffd/jobeffd.sock")
+s.sendall(b"GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n")
+print(s.makefile().read())`
+
 // TestCoordinator: the coordinator of an account sees its jobs once sacctmgr knows them as such,
-// and no other jobs. No one else sees those.
+// and no other jobs. No one else sees those. Prometheus is told what the account used.
 func TestCoordinator(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"add account lab", "add user alice account=lab"} {
 		site.exec(t, "ctl", append([]string{"sacctmgr", "-i"}, strings.Fields(args)...)...)
 	}
-	mine := site.run(t, "alice", "srun true", "-A", "lab")
+	mine := site.run(t, "alice", "srun sleep 2", "-A", "lab")
 	other := site.run(t, "alice", "srun true")
-	site.jobeff(t, "alice", mine)
+	d := site.jobeff(t, "alice", mine)
 	site.jobeff(t, "alice", other)
+	used := fmt.Sprintf("jobeff_used_core_seconds_total{account=\"lab\",partition=\"main\"} %v\n", float64(d.AllocCPUs)*d.JobElapsed)
+	until(t, used, func() bool { return strings.Contains(site.exec(t, "ctl", "python3", "-c", askMetrics), used) })
 	if r := site.try(t, "", "as", "bob", "jobeff", mine); r.code == 0 {
 		t.Fatalf("bob sees alice's job: %s", r.stdout)
 	}

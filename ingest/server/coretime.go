@@ -22,7 +22,7 @@ const (
 )
 
 // coreTimeLifetime is how long a sum is used again. Each one reads all months.
-const coreTimeLifetime = time.Minute
+const coreTimeLifetime = 15 * time.Second
 
 // coreTime counts the core time of jobs that ended, by partition and account, since it was made. The sums
 // of the months keep what retention drops. A job's figures may be revised, and then a sum may fall:
