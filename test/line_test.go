@@ -50,6 +50,16 @@ while time.process_time() < 5: pass"`
 	if list := site.as(t, "alice", "jobeff", "workload", "-nP"); !strings.Contains(list, "my fit|alice|-|1|4|") {
 		t.Errorf("the list of workloads does not hold it:\n%s", list)
 	}
+	// of a script's arguments a hash is kept, as b2sum -l 128 prints it
+	argued := strings.TrimSpace(site.as(t, "alice", "sh", "-c", `printf '#!/bin/sh\nsrun true\n' >argued.sh; sbatch --parsable -o /dev/null -n1 argued.sh 'a b' secret`))
+	site.wait(t, argued)
+	hashed := ""
+	for _, s := range site.jobeff(t, "alice", argued).Steps {
+		hashed += s.Args
+	}
+	if want := site.as(t, "alice", "sh", "-c", `printf 'a b\0secret\0' | b2sum -l 128`); hashed != want[:32] {
+		t.Errorf("its arguments have the hash %q, want %s", hashed, want)
+	}
 	if r := site.try(t, "", "as", "bob", "jobeff", "workload", "my fit"); r.code == 0 {
 		t.Errorf("bob sees alice's jobs: %s", r.stdout)
 	}
