@@ -101,15 +101,15 @@ func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint3
 }
 
 // sumNames sums up the ended jobs without a run of a workload by name, among the newest of one user or of all.
-const sumNames = `SELECT k.cluster, k.uid, k.name, max(k.user_name), count(*), min(k.alloc_cpus), max(k.alloc_cpus),
-		CAST(COALESCE(sum(k.alloc_cpus * k.slurm_elapsed_s), 0) AS DOUBLE PRECISION) / 3600, max(k.start_us)
-	FROM (SELECT n.cluster, n.job_id, n.attempt, n.uid, n.name, n.user_name, n.alloc_cpus, n.slurm_elapsed_s, n.slurm_end_us, n.start_us FROM attempts n WHERE n.start_us >= ?%s ORDER BY n.start_us DESC LIMIT ?) k
-	WHERE k.slurm_end_us IS NOT NULL AND k.name <> ''
-		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = k.cluster AND w.job_id = k.job_id AND w.attempt = k.attempt)
-	GROUP BY k.cluster, k.uid, k.name%s ORDER BY max(k.start_us) DESC, k.name, k.cluster, k.uid LIMIT ? OFFSET ?`
+const sumNames = `SELECT r.cluster, r.uid, r.name, max(r.user_name), count(*), min(r.alloc_cpus), max(r.alloc_cpus),
+		CAST(COALESCE(sum(r.alloc_cpus * r.slurm_elapsed_s), 0) AS DOUBLE PRECISION) / 3600, max(r.start_us)
+	FROM (SELECT n.cluster, n.job_id, n.attempt, n.uid, n.name, n.user_name, n.account, n.alloc_cpus, n.slurm_elapsed_s, n.slurm_end_us, n.start_us FROM attempts n WHERE n.start_us >= ?%s ORDER BY n.start_us DESC LIMIT ?) r
+	WHERE r.slurm_end_us IS NOT NULL AND r.name <> ''%s
+		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt)
+	GROUP BY r.cluster, r.uid, r.name%s ORDER BY max(r.start_us) DESC, r.name, r.cluster, r.uid LIMIT ? OFFSET ?`
 
 // eachNamed is EachWorkload for those of jobs without a record of a program. None of them can be muted.
-func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32, here, at *cursor, do func(*job.WorkloadSummary) error) (next string, err error) {
+func (s *Store) eachNamed(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, here, at *cursor, do func(*job.WorkloadSummary) error) (next string, err error) {
 	if q.Muted {
 		return "", nil
 	}
@@ -117,7 +117,7 @@ func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32,
 	var later []any
 	behind := ""
 	if at != nil && at.Start != nil {
-		behind = " HAVING max(k.start_us) < ? OR max(k.start_us) = ? AND (k.name, k.cluster, k.uid) > (?, ?, ?)"
+		behind = " HAVING max(r.start_us) < ? OR max(r.start_us) = ? AND (r.name, r.cluster, r.uid) > (?, ?, ?)"
 		later = []any{*at.Start, *at.Start, at.Key, at.Cluster, at.UID}
 	}
 	among := newestOfAll
@@ -127,8 +127,12 @@ func (s *Store) eachNamed(ctx context.Context, q job.WorkloadQuery, uid *uint32,
 	}
 	limit := mostListed(q)
 	n := 0
-	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among}, later, []any{limit + 1, q.Offset})
-	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, ""), behind), args, func(rows *sql.Rows) error {
+	sees, seen := v.sees()
+	if sees != "" {
+		sees = " AND " + sees
+	}
+	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among}, seen, later, []any{limit + 1, q.Offset})
+	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, ""), sees, behind), args, func(rows *sql.Rows) error {
 		var one job.WorkloadSummary
 		var start int64
 		run := &one.Newest

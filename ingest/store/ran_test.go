@@ -53,7 +53,7 @@ func TestAlike(t *testing.T) {
 	if r := w.Jobs[2]; r.Limit != 3600 || r.CPUTime != 540 || r.Memory != 4<<30 || r.Elapsed != 600 || r.NodeNeeded != 0 || r.State != "COMPLETED" {
 		t.Errorf("%+v", r)
 	}
-	for _, v := range []Viewer{alice, root} {
+	for _, v := range []Viewer{alice, root, {UID: alice.UID + 7, Accounts: []string{"proj"}}, {UID: alice.UID + 7, Accounts: []string{"other"}}} {
 		var told []string
 		list := func(q job.WorkloadQuery) (next string, err error) {
 			q.Named = true
@@ -64,10 +64,13 @@ func TestAlike(t *testing.T) {
 		}
 		next, err := list(job.WorkloadQuery{Limit: 2})
 		want := []string{fmt.Sprintf("fit %d 3 x 4 2.00", alice.UID), fmt.Sprintf("fit %d 1 x 4 0.67", alice.UID+1)}
-		if !v.All {
+		switch {
+		case v.UID == alice.UID:
 			want[1] = fmt.Sprintf("other %d 1 x 4 0.67", alice.UID)
+		case slices.Contains(v.Accounts, "other"):
+			want = nil
 		}
-		if err != nil || (next != "") != v.All || !slices.Equal(told, want) {
+		if err != nil || (next != "") != (v.All || slices.Contains(v.Accounts, "proj")) || !slices.Equal(told, want) {
 			t.Errorf("%v, next %q, %v, want %v", told, next, err, want)
 		}
 		told = nil

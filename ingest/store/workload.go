@@ -395,13 +395,7 @@ func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery,
 		return "", err
 	}
 	if q.Named {
-		if !v.All {
-			if uid != nil && *uid != v.UID {
-				return "", nil
-			}
-			uid = &v.UID
-		}
-		next, err = s.eachNamed(ctx, q, uid, &here, at, do)
+		next, err = s.eachNamed(ctx, v, q, uid, &here, at, do)
 		return next, wrapWorkload(err)
 	}
 	all, limit, err := s.workloadsOf(ctx, v, q, uid, at)
