@@ -194,8 +194,9 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
-	     starts_container(sp) ? " container=1" : "", arguments, *workload != '\0' ? " workload=" : "",
-	     workload, off != NULL ? " off=1 reason=" : "", off != NULL ? off : "");
+	     starts_container(sp) ? " container=1" : "", arguments,
+	     *workload != '\0' ? " workload=" : "", workload, off != NULL ? " off=1 reason=" : "",
+	     off != NULL ? off : "");
 }
 
 /* Whether the site wants `what`. The prolog noted it. */
