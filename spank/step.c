@@ -156,7 +156,7 @@ static bool starts_container(spank_t sp)
 	return false;
 }
 
-#define JE_ARGUMENTS (sizeof(" args=") + 2 * JE_HASH_BYTES)
+#define JE_ARGUMENTS (sizeof(" args=") + (size_t)2 * JE_HASH_BYTES)
 
 /* Tells the arguments of the batch script, which part jobs of one name; "" where there are none.
  * Only a hash is told: an argument may be a password. */
