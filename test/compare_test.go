@@ -53,6 +53,9 @@ cd ~/compare-%[1]s && %[3]sbash -c 'ms=100; [ $SLURM_NODEID != 1 ] || ms=%[4]d; 
 	if len(slow.ByNode) != 1 || slow.ByNode[0].Name != "node n2" || slow.ByNode[0].After < 6 || part(slow, "load_balance") <= 0 || part(slow, "computing") <= 0 {
 		t.Errorf("a slow node: %+v", slow)
 	}
+	if len(slow.Places) == 0 || !strings.HasPrefix(slow.Places[0].Name, "MPI_Allreduce at rounds.c:") || slow.Places[0].After <= slow.Places[0].Before {
+		t.Errorf("the others wait for it at %+v", slow.Places)
+	}
 	if slow.Usual != nil || slow.Nothing {
 		t.Errorf("no other run tells how much they differ: %+v", slow)
 	}
