@@ -120,12 +120,26 @@ func TestChainIsTold(t *testing.T) {
 	}
 }
 
-// loggedApps are applications of Debian's that run with windows on two ranks of one node. Their
-// inputs are larger than those of hybridApps, or collect more windows.
-var loggedApps = []struct {
+// loggedApp is an application of Debian's that runs on two ranks of one node.
+type loggedApp struct {
 	name, program, folder, prepare, run string
 	messages                            bool // at least half of its windows hold messages between ranks
-}{
+}
+
+// start runs it in a folder of the job's id, with a set of inputs and an environment of its own.
+func (a loggedApp) start(t *testing.T, set, env string) (id string) {
+	t.Helper()
+	inputs := filepath.Join(site.home("alice"), set, a.folder)
+	if err := os.CopyFS(inputs, os.DirFS(a.folder)); err != nil {
+		t.Fatal(err)
+	}
+	return site.run(t, "alice", `mkdir $SLURM_JOB_ID && cd $SLURM_JOB_ID && cp `+inputs+`/* . && { `+a.prepare+`; } >log 2>&1 || exit 1
+export OMP_NUM_THREADS=1
+env `+env+srun(t, openmpi)+a.run+` >printed 2>&1`, "-N1", "-n2")
+}
+
+// loggedApps have inputs that are larger than those of hybridApps, or collect more windows.
+var loggedApps = []loggedApp{
 	{"LAMMPS", "lmp", "lammps", `sed -i 's/^neigh_modify.*/neigh_modify every 1 delay 5 check yes/; s/^run.*/run 1000/; s/ 0 20/ 0 10/g' in.melt`,
 		`lmp -in in.melt -log none`, true},
 	{"Quantum ESPRESSO", "pw.x", "qe", `sed -i 's/ecutwfc = 12.0/ecutwfc = 30.0/; s/2 2 2 1 1 1/6 6 6 1 1 1/' si.in && zcat ` + pseudo + ` >Si.pz-vbc.UPF`,
@@ -145,13 +159,7 @@ func TestWindowsOfApplications(t *testing.T) {
 			if _, err := exec.LookPath(a.program); err != nil {
 				t.Skipf("this Debian has no %s", a.program)
 			}
-			inputs := filepath.Join(site.home("alice"), "windows", a.folder)
-			if err := os.CopyFS(inputs, os.DirFS(a.folder)); err != nil {
-				t.Fatal(err)
-			}
-			id := site.run(t, "alice", `mkdir $SLURM_JOB_ID && cd $SLURM_JOB_ID && cp `+inputs+`/* . && { `+a.prepare+`; } >log 2>&1 || exit 1
-export JOBEFF_WINDOWS=1 OMP_NUM_THREADS=1
-`+srun(t, openmpi)+a.run+` >out 2>&1`, "-N1", "-n2")
+			id := a.start(t, "windows", "JOBEFF_WINDOWS=1 ")
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 			w := e.Windows
 			if e.Size != 2 || w == nil {
