@@ -49,6 +49,21 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t read_ns =
+	UINT64_MAX; /* what a reading of the clock takes: libjobeff.so sees it, too */
+
+static void measure_clock(void)
+{
+	for (int i = 0; i < 50; i++) {
+		uint64_t from = now(), each;
+
+		for (int k = 1; k < 100; k++)
+			now();
+		each = (now() - from) / 100;
+		read_ns = each < read_ns ? each : read_ns;
+	}
+}
+
 static int note_tool(struct dl_phdr_info *info, size_t bytes, void *own)
 {
 	(void)bytes;
@@ -134,6 +149,7 @@ static void finish(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+	measure_clock();
 	dl_iterate_phdr(note_tool, (void *)(uintptr_t)note_tool);
 }
 
@@ -156,7 +172,7 @@ __attribute__((constructor)) static void begin(void)
 		result = next(NAMES);                               \
 		ready = true;                                       \
 		place->calls++;                                     \
-		ns = now() - from;                                  \
+		ns = now() - from + read_ns;                        \
 		place->ns += ns;                                    \
 		place->short_ns += ns < 20000 ? ns : 0;             \
 		return result;                                      \
