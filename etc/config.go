@@ -35,9 +35,9 @@ type Measure struct {
 	StopOnHarm        bool     `toml:"stop_on_harm"`
 	Partitions        []string `toml:"partitions"`
 	ExcludePartitions []string `toml:"exclude_partitions"`
-	Counters          bool     `toml:"counters"`   // hardware counters, where a machine has them
-	Windows           bool     `toml:"windows"`    // logs the calls of sampled windows
-	RecordMiB         int      `toml:"record_mib"` // MiB per job and node
+	Counters          bool     `toml:"counters"`    // hardware counters, where a machine has them
+	RecordMiB         int      `toml:"record_mib"`  // MiB per job and node
+	WindowsMiB        int      `toml:"windows_mib"` // … of these, for the calls of sampled windows
 }
 
 // Covers tells whether jobs of a partition are measured.
@@ -126,6 +126,7 @@ func (c *Config) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"measure.share", checkShare(c.Measure.Share)},
 		{"measure.record_mib", checkRange(c.Measure.RecordMiB, 1, 4<<10)},
+		{"measure.windows_mib", checkRange(c.Measure.WindowsMiB, 0, 16)},
 		{"measure.partitions", checkNames(c.Measure.Partitions)},
 		{"measure.exclude_partitions", checkNames(c.Measure.ExcludePartitions)},
 		{"report.to", CheckAddress(c.Report.To)},

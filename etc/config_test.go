@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the got texts as the golden ones"
 func TestShippedIsTheDefault(t *testing.T) {
 	want := &Config{
 		Retention: Retention{Ranks: Days(90 * 24 * time.Hour), Jobs: Days(400 * 24 * time.Hour)},
-		Measure:   Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
+		Measure:   Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64, WindowsMiB: 4},
 		Report:    Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256, Interim: Duration(10 * time.Minute)},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,

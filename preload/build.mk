@@ -72,6 +72,11 @@ build/bench/jobeff_places.so: $(call objects_of,places)
 	@mkdir -p build/bench
 	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@
 
+# For bench: the library whose windows a program can switch.
+build/bench/jobeff_windows.so: $(call objects_of,lib) preload/bench/switch.c
+	@mkdir -p build/bench
+	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@
+
 # For tests: the library as it is, but with the readings of test/apps/virtualclock.c.
 build/test/libjobeff-clock.so: $(call objects_of,clock)
 	@mkdir -p build/test

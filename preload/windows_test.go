@@ -186,20 +186,91 @@ func TestManyWindows(t *testing.T) {
 	})
 }
 
+// TestWindowsOfSlurmsTasks: where no launcher says how many ranks a node has, Slurm's list does.
+func TestWindowsOfSlurmsTasks(t *testing.T) {
+	f := families[1]
+	program := compile(t, f.cc, "windows.c", "-pthread")
+	for tasks, want := range map[string]int{"4": 7, "2(x500),1": 7, "2(x3),16,1(x2)": 2, "33": 0} { // 1,024 windows need 7
+		file := newRecord(t)
+		mustRun(t, run(t, append(logs(file), "SLURM_STEP_TASKS_PER_NODE="+tasks), program, "replace", "3000"))
+		if slots := windowSlots(t, file); slots != want {
+			t.Errorf("%s tasks on the nodes: %d slots of windows in 1 MiB, want %d", tasks, slots, want)
+		}
+	}
+}
+
+// TestWindowsOfManyPrograms: all programs that a job runs on a node share its room.
+func TestWindowsOfManyPrograms(t *testing.T) {
+	f := families[1]
+	program := compile(t, f.cc, "windows.c", "-pthread")
+	file := newRecord(t)
+	for range 6 {
+		mustRun(t, run(t, logs(file), program, "replace", "3000"))
+	}
+	if slots := windowSlots(t, file); slots != 32 {
+		t.Errorf("six programs have %d slots of windows, want the 32 of 1 MiB", slots)
+	}
+}
+
+// windowSlots is how many slots of windows a record has.
+func windowSlots(t *testing.T, file string) (slots int) {
+	for _, s := range readSlots(t, file) {
+		if s.Windows != nil {
+			slots++
+		}
+	}
+	return slots
+}
+
+// TestWindowsMayCost: what a run logs is bounded, in calls and in time. Each run is of one rank on a clock that
+// its work moves.
+func TestWindowsMayCost(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		rounds        string
+		least, most   int    // windows that are kept
+		looks, logged uint64 // of all windows together
+	}{
+		{"looks", "16", 3, 12, 3000, 11800},   // one call in 100 us of 80 ms, and those of a second more
+		{"spins", "16", 17, 17, 16000, 16000}, // the last one has only begun
+		{"slow", "60", 4, 11, 0, 0},           // 10 s, 1 % of the others, and half a second
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				file := newRecord(t)
+				mustRun(t, mpirun(t, f, append(onClock(t, f.cc, file), "JOBEFF_WINDOWS=1"), 1, compile(t, f.cc, "windows.c", "-pthread"), c.name, c.rounds))
+				windows, looks := 0, uint64(0)
+				for _, s := range readSlots(t, file) {
+					if s.Windows == nil {
+						continue
+					}
+					for _, entry := range s.Windows.Entries {
+						switch entry.Op {
+						case uint8(replay.OpWindow):
+							if replay.Flags(entry.Flags)&replay.TooLong == 0 {
+								windows++
+							}
+						case uint8(replay.OpPoll):
+							looks += entry.Request
+						}
+					}
+				}
+				if windows < c.least || windows > c.most || looks < c.looks || looks > c.logged {
+					t.Errorf("%d windows with %d looks, want %d to %d with %d to %d", windows, looks, c.least, c.most, c.looks, c.logged)
+				}
+			})
+		})
+	}
+}
+
 // TestWindowsShareTheNode: the ranks of a node share 512 slots. Beyond them nothing is logged.
 func TestWindowsShareTheNode(t *testing.T) {
 	f := families[1]
 	for ranks, want := range map[string]int{"2": 8, "128": 4, "512": 1, "513": 0} {
 		file := newRecord(t)
-		env := append(logs(file), "OMPI_COMM_WORLD_LOCAL_SIZE="+ranks) // the library asks for it first; MPICH does not
+		env := append(logs(file), "JOBEFF_WINDOWS=16", "OMPI_COMM_WORLD_LOCAL_SIZE="+ranks) // the library asks for it first; MPICH does not
 		mustRun(t, mpirun(t, f, env, 2, compile(t, f.cc, "windows.c", "-pthread"), "replace", "3000"))
-		slots := 0
-		for _, s := range readSlots(t, file) {
-			if s.Windows != nil {
-				slots++
-			}
-		}
-		if slots > 2*want || slots < min(2*want, 2) {
+		if slots := windowSlots(t, file); slots > 2*want || slots < min(2*want, 2) {
 			t.Errorf("%s ranks on the node: 2 of them have %d slots of windows, want at most %d", ranks, slots, 2*want)
 		}
 	}

@@ -3,7 +3,7 @@
  *   LD_PRELOAD                ours, then the user's own entries; $PLATFORM is left to ld.so
  *   JOBEFF_RECORD_FILE        the same text on every node and in every step
  *   JOBEFF_COUNTERS           1 if the site wants hardware counters (step.c sets it)
- *   JOBEFF_WINDOWS            1 if the site wants windows (step.c sets it)
+ *   JOBEFF_WINDOWS            MiB of a node for windows (step.c sets it)
  *   JOBEFF_ARGUMENTS          1 if the site wants the arguments' text (step.c sets it)
  *   APPTAINERENV_LD_PRELOAD   the user's own entries: our library does not exist inside a
  *   SINGULARITYENV_LD_PRELOAD container, and ld.so would complain

@@ -33,9 +33,9 @@ static struct {
 	bool is_extern;
 	bool measured; /* the tasks get the library */
 	bool injected;
-	bool counters;	/* the site wants counters */
-	bool windows;	/* … and windows */
-	bool arguments; /* the site wants the arguments' text */
+	bool counters;	 /* the site wants counters */
+	char windows[8]; /* MiB of a node for windows; "": not known */
+	bool arguments;	 /* the site wants the arguments' text */
 	bool forked;
 	struct je_cgroup cgroup;
 	uint32_t exits;	     /* tasks that have ended */
@@ -214,7 +214,8 @@ static void read_wishes(int dir)
 	if (!je_text_read(dir, "job", job, sizeof(job)))
 		return;
 	step.counters = wants(job, "counters");
-	step.windows = wants(job, "windows");
+	if (!je_text_value(job, "windows", step.windows, sizeof(step.windows)))
+		*step.windows = '\0';
 	step.arguments = wants(job, "arguments");
 }
 
@@ -257,8 +258,8 @@ void je_step_user(spank_t sp, const struct je_settings *set)
 		je_inject(sp, set->preload, step.ids.job_id);
 		if (step.counters)
 			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
-		if (step.windows)
-			spank_setenv(sp, "JOBEFF_WINDOWS", "1", 0);
+		if (*step.windows != '\0')
+			spank_setenv(sp, "JOBEFF_WINDOWS", step.windows, 0);
 		if (step.arguments)
 			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
 		step.injected = true;

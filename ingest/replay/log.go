@@ -76,15 +76,21 @@ type Log struct {
 	Entries    []Entry
 }
 
-// Kept tells whether window i is among those that are sampled 1 in 2^k. What is kept with k + 1
-// is kept with k, too, so ranks with different k share the windows of the largest. The bits are
-// mixed (splitmix64), for a loop with two collectives would else show one of them only.
+// Kept tells whether window i is among those that are sampled 1 in 2^k: of two blocks of windows that
+// make a larger one, a mixed bit (splitmix64) says whose window is kept there, too (je_window_of in
+// record_windows.h). So what is kept with k + 1 is kept with k, and ranks with different k share the
+// windows of the largest. Without mixing, a loop with two collectives would show one of them only.
 func Kept(i uint64, k int) bool {
-	z := i + 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return z&(1<<k-1) == 0
+	for level := uint64(1); level <= uint64(k); level++ {
+		z := i>>level<<6 + level + 0x9e3779b97f4a7c15
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+		if i>>(level-1)&1 != z>>63 {
+			return false
+		}
+	}
+	return true
 }
 
 // usefulSince is the useful time from prev, when the call before was left, to the end of this

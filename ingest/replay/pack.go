@@ -47,7 +47,7 @@ const (
 	MostBytes   = 64 << 20 // of all nodes, compressed
 	mostText    = 16 << 20 // of one node
 
-	mostNodeSize = 1 << 20 // bytes of one node, compressed
+	mostNodeSize = 256 << 10 // bytes of one node, compressed: each job on several nodes sends logs
 )
 
 // RoomOn is the room on each of a run's nodes.

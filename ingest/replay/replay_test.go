@@ -572,7 +572,7 @@ func intervalOf(t *testing.T, windows int) *job.Windows {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(windows, func(p *proc, i int) {
 		p.compute(50 * ms)
-		if Kept(uint64(2*i+p.rank), 1) {
+		if Kept(uint64(2*(2*i+p.rank)), 1) { // of a pair, which is one rank's alone
 			p.compute(50 * ms)
 		}
 	}))

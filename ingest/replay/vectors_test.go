@@ -45,11 +45,14 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// The library in C samples by the same bits: splitmix64's second number is 0x6e789e6aa1b965f4.
-func TestKeptIsSplitmix(t *testing.T) {
-	const second = 0x9e3779b97f4a7c15
-	if !Kept(second, 2) || Kept(second, 3) || Kept(0, 1) || !Kept(0, 0) {
-		t.Error("other windows than the library's are sampled")
+// The library in C samples by the same bits (je_window_of): of the first 2^k windows it keeps this one.
+func TestKeptIsOneOfABlock(t *testing.T) {
+	for k, want := range []uint64{0, 1, 2, 2, 2, 2, 40, 40, 229, 430, 430, 430, 3617, 7658, 7658, 23576, 23576} {
+		for i := range uint64(1) << k {
+			if Kept(i, k) != (i == want) {
+				t.Errorf("k %d: window %d is kept %v, want %d alone", k, i, Kept(i, k), want)
+			}
+		}
 	}
 }
 
@@ -91,7 +94,7 @@ func TestCommunicatorByNumber(t *testing.T) {
 
 // A node's room is its part of what a server holds.
 func TestRoomOn(t *testing.T) {
-	for nodes, want := range map[int]Room{0: {1 << 20, mostText, 1 << 20}, 1: {1 << 20, mostText, 1 << 20}, 64: {1 << 20, mostText, 1 << 14}, 128: {1 << 19, mostText, 1 << 13}} {
+	for nodes, want := range map[int]Room{0: {1 << 18, mostText, 1 << 20}, 1: {1 << 18, mostText, 1 << 20}, 64: {1 << 18, mostText, 1 << 14}, 512: {1 << 17, mostText, 1 << 11}} {
 		if got := RoomOn(nodes); got != want {
 			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
 		}

@@ -33,7 +33,7 @@ END {
 		limit = bound
 		if (share > 0) {
 			n = all_of(groups[i], over)
-			if (median(v, n) * share > limit) limit = int(median(v, n) * share)
+			if (median(v, n) * share > limit) limit = int(median(v, n) * share * 10) / 10
 		}
 		if (bound != "") printf ", bound %s: %s", limit, verdict(limit)
 		printf "\n"

@@ -228,24 +228,26 @@ int32_t je_comm_size(const struct je_args *args)
 	return ask_comm(args, false).size;
 }
 
-static bool has_root(const struct je_side *side)
+/* Whether what this thread remembers of a communicator is true. A program, or a tool that is linked
+ * to it, may free and make communicators past this library, and MPI uses handles again. An array
+ * must not be read beyond its end, so MPI is asked before. Each word of what it says is read as it
+ * was written: a wider reading would wait for it. */
+bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by_rank)
 {
-	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
-}
+	struct je_comm *entry = je_comm_entry(me, handle);
+	bool holds = je_comm_known(entry, handle) && !may_be_freed(me, &comm_freed_ticks);
 
-/* Whether what this thread remembers of the call's communicator is true. A program, or a tool that
- * is linked to it, may free and make communicators past this library, and MPI uses handles again.
- * An array must not be read beyond its end, so MPI is asked before. */
-static bool comm_holds(const struct je_args *args)
-{
-	const struct je_row *row = args->row;
-	struct je_comm *entry = je_comm_entry(args->me, je_handle(args, row->comm));
-	bool by_rank = has_root(&row->sent) || has_root(&row->received) ||
-		       row->received.how == JE_HOW_MINE;
-	struct je_comm now = ask_comm(args, by_rank);
-	bool holds = now.handle != 0 && je_comm_known(entry, now.handle) &&
-		     now.size == entry->size && (!by_rank || now.rank == entry->rank);
+	if (holds) {
+		uintptr_t comm =
+			fortran && je_mpi.comm_f2c != NULL ? je_mpi.comm_f2c((int)handle) : handle;
+		int inter = 1, size = 0, rank = entry->rank;
 
+		ask.comm_test_inter(comm, &inter);
+		ask.comm_size(comm, &size);
+		if (by_rank)
+			ask.comm_rank(comm, &rank);
+		holds = inter == 0 && size == entry->size && rank == entry->rank;
+	}
 	if (!holds)
 		entry->handle = 0;
 	return holds;
@@ -472,9 +474,9 @@ static int64_t bytes_of_any(const struct je_args *args, const struct je_side *si
 		return 0;
 	if (side->how <= JE_HOW_PEER || side->how == JE_HOW_ELEMENT)
 		return bytes_of_point(args, side);
-	if ((has_root(side) || has_root(other)) && is_inter(args))
+	if ((je_has_root(side) || je_has_root(other)) && is_inter(args))
 		return 0;
-	if (has_root(side))
+	if (je_has_root(side))
 		return bytes_of_root_side(args, side);
 	if (je_in_place(args, side)) {
 		struct je_side mirrored = mirror(side, other);
@@ -505,18 +507,4 @@ struct je_moved je_moved(const struct je_args *args)
 	moved.received =
 		args->row->alike ? moved.sent : (uint64_t)bytes_of_any(args, &args->row->received);
 	return moved;
-}
-
-/* The same, if amounts with arrays of counts were computed before the call. */
-struct je_moved je_moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
-				   const struct je_amount *received)
-{
-	const struct je_row *row = args->row;
-	bool reads = (je_is_array(&row->sent) && sent->counts != NULL) ||
-		     (je_is_array(&row->received) && received->counts != NULL);
-
-	if (reads && !comm_holds(args))
-		return je_moved(args);
-	return (struct je_moved){ je_bytes_of(sent, je_is_array(&row->sent)),
-				  je_bytes_of(received, je_is_array(&row->received)) };
 }

@@ -84,6 +84,7 @@ struct je_moved {
 void je_bytes_init(uint32_t family);
 struct je_moved je_moved(const struct je_args *args);
 int32_t je_comm_size(const struct je_args *args);
+bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by_rank);
 void je_types_forget(void);
 void je_comms_forget(bool freed);
 
@@ -111,9 +112,15 @@ JE_HOT struct je_type *je_type_entry(struct je_thread *me, uintptr_t handle)
 	return &me->types[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_TYPES_BITS)];
 }
 
+/* In which of JE_COMMS places a communicator is remembered. */
+JE_HOT uint32_t je_comm_place(uintptr_t handle)
+{
+	return (uint32_t)((uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS));
+}
+
 JE_HOT struct je_comm *je_comm_entry(struct je_thread *me, uintptr_t handle)
 {
-	return &me->comms[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS)];
+	return &me->comms[je_comm_place(handle)];
 }
 
 JE_HOT bool je_type_known(const struct je_type *entry, uintptr_t handle)
@@ -137,9 +144,6 @@ struct je_amount {
 	int32_t n;
 };
 
-struct je_moved je_moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
-				   const struct je_amount *received);
-
 /* Whether a call's form is one of je_amount's, if its counts are of 32 bits. */
 #define JE_IS_INLINE(how)                                                                 \
 	((how) <= JE_HOW_VEC || (how) == JE_HOW_PARTS || (how) == JE_HOW_BLOCKS ||        \
@@ -149,6 +153,11 @@ struct je_moved je_moved_by_arrays(const struct je_args *args, const struct je_a
 #define JE_IS_ARRAY(how)                                                         \
 	((how) == JE_HOW_VEC || (how) == JE_HOW_PARTS || (how) == JE_HOW_MINE || \
 	 (how) == JE_HOW_ROOT_VEC)
+
+JE_HOT bool je_has_root(const struct je_side *side)
+{
+	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
+}
 
 JE_HOT bool je_is_array(const struct je_side *side)
 {
@@ -202,7 +211,7 @@ JE_HOT bool je_elements_in(const struct je_args *args, const struct je_side *sid
 
 	if (JE_UNLIKELY(!je_comm_known(comm, handle) || je_in_place(args, side)))
 		return false;
-	if (side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC &&
+	if (je_has_root(side) &&
 	    (je_int(args, side->peer) == comm->rank) == (side->how == JE_HOW_OFF_ROOT))
 		return true;
 	if (je_is_array(side)) {

@@ -165,7 +165,7 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	if (args.row->class == JE_CLASS_IO)
 		je_timeline_cut(me, slot, now, true);
 	else if (je_place_is_due(me, now - entered, sum))
-		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame);
+		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame, result);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
 		log_call(&args, index % JE_STRIDE, result, moved, entered, now);
 	if (JE_UNLIKELY(me->counters != NULL))
@@ -181,6 +181,28 @@ JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount
 	moved.sent = je_bytes_of(sent, false);
 	moved.received = row->alike ? moved.sent : je_bytes_of(received, false);
 	return moved;
+}
+
+/* It gets a copy: an address would keep what is known of a call in memory, in each call. */
+static JE_COLD struct je_moved moved_anew(struct je_args args)
+{
+	return je_moved(&args);
+}
+
+/* The same for amounts with arrays of counts. */
+JE_HOT struct je_moved moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
+				       const struct je_amount *received)
+{
+	const struct je_row *row = args->row;
+	bool sends = je_is_array(&row->sent), receives = je_is_array(&row->received);
+	bool by_rank = je_has_root(&row->sent) || je_has_root(&row->received) ||
+		       row->received.how == JE_HOW_MINE;
+
+	if (((sends && sent->counts != NULL) || (receives && received->counts != NULL)) &&
+	    JE_UNLIKELY(
+		    !je_comm_holds(args->me, je_handle(args, row->comm), args->fortran, by_rank)))
+		return moved_anew(*args);
+	return (struct je_moved){ je_bytes_of(sent, sends), je_bytes_of(received, receives) };
 }
 
 /* The communicators that this library remembers may be others after such a call. */
@@ -207,15 +229,42 @@ static JE_COLD void log_before(struct je_thread *me, uint32_t index, const intpt
 	je_windows_before(&args, index % JE_STRIDE);
 }
 
-/* Where counts differ by rank, the log looks at each of them. */
+JE_HOT uintptr_t comm_of_border(const struct je_args *args)
+{
+	return je_handle(args, args->row->args - 1);
+}
+
+/* Where counts differ by rank they are read after the call, so it is counted then. */
 JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sent,
 			 const struct je_amount *received)
 {
 	const struct je_row *row = args->row;
-	bool moves = !row->moves || sent->bytes != 0 || received->bytes != 0;
+	struct je_thread *me = args->me;
+	uintptr_t comm = comm_of_border(args);
 
-	return !je_is_array(&row->sent) && !je_is_array(&row->received) &&
-	       je_windows_skip(args->me, je_handle(args, row->args - 1), moves);
+	if (je_is_array(&row->sent) || je_is_array(&row->received))
+		return je_windows_pass(me, comm) ||
+		       (je_windows_count_on(me, comm) && me->skips > 1);
+	return je_windows_skip(me, comm, !row->moves || sent->bytes != 0 || received->bytes != 0);
+}
+
+/* Counts a border whose counts all ranks have alike: without a zero, nobody leaves before all have
+ * entered. */
+JE_HOT void count_border(const struct je_args *args, int result, const struct je_amount *counts)
+{
+	struct je_thread *me = args->me;
+	uintptr_t comm = comm_of_border(args);
+	int32_t i = 0;
+
+	if (je_windows_pass(me, comm))
+		return;
+	if (!succeeded(args, result) || !je_comm_known(je_comm_entry(me, comm), comm)) {
+		je_windows_end(me);
+		return;
+	}
+	while (i < counts->n && counts->counts[i] > 0)
+		i++;
+	me->skips -= i == counts->n;
 }
 
 #define JE_BODY(n)                                                               \
@@ -277,45 +326,51 @@ JE_BODY(14)
 
 /* The usual way. The compiler knows the row. It does not always know `index`: several bindings may
  * share the way. */
-#define JE_USUAL(index, number, n)                                                                 \
-	do {                                                                                       \
-		struct je_slot *slot = me->ready;                                                  \
-		int (*next)(JE_PARAMS(n)) = je_next_of(index);                                     \
-		const struct je_row *row = &rows[number];                                          \
-		const intptr_t slots[] = { JE_NAMES(n) };                                          \
-		struct je_args args = args_of(me, index, number, slots);                           \
-		struct je_amount sent, received;                                                   \
-                                                                                                   \
-		if (JE_UNLIKELY(slot == NULL || next == NULL ||                                    \
-				!je_amount_of(&args, &row->sent, &sent) ||                         \
-				(!row->alike && !je_amount_of(&args, &row->received, &received)))) \
-			break;                                                                     \
-                                                                                                   \
-		uint64_t entered = je_inline_ticks();                                              \
-                                                                                                   \
-		if (JE_UNLIKELY(entered >= me->due))                                               \
-			break;                                                                     \
-		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))        \
-			break;                                                                     \
-		if (JE_IS_BORDER(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF) &&          \
-		    !skips_border(&args, &sent, row->alike ? &sent : &received))                   \
-			break;                                                                     \
-		enter_call(me, slot, number, entered);                                             \
-                                                                                                   \
-		int result = next(JE_NAMES(n));                                                    \
-		uint64_t now = je_inline_ticks();                                                  \
-		struct je_moved moved = { 0, 0 };                                                  \
-                                                                                                   \
-		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
-			moved = arrays_##number ? je_moved_by_arrays(&args, &sent, &received)      \
-						: moved_by(row, &sent, &received);                 \
-                                                                                                   \
-		uint64_t sum = leave_call(me, slot, row, entered, now, moved);                     \
-                                                                                                   \
-		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                          \
-			je_place_note(me, slot, number, now - entered,                             \
-				      __builtin_frame_address(0));                                 \
-		return result;                                                                     \
+#define JE_USUAL(index, number, n)                                                               \
+	do {                                                                                     \
+		struct je_slot *slot = me->ready;                                                \
+		int (*next)(JE_PARAMS(n)) = je_next_of(index);                                   \
+		const struct je_row *row = &rows[number];                                        \
+		const intptr_t slots[] = { JE_NAMES(n) };                                        \
+		struct je_args args = args_of(me, index, number, slots);                         \
+		struct je_amount sent, received;                                                 \
+                                                                                                 \
+		if (JE_UNLIKELY(slot == NULL) || JE_UNLIKELY(next == NULL))                      \
+			break;                                                                   \
+		if (JE_UNLIKELY(!je_amount_of(&args, &row->sent, &sent)))                        \
+			break;                                                                   \
+		if (!row->alike && JE_UNLIKELY(!je_amount_of(&args, &row->received, &received))) \
+			break;                                                                   \
+                                                                                                 \
+		uint64_t entered = je_inline_ticks();                                            \
+                                                                                                 \
+		if (JE_UNLIKELY(entered >= me->due))                                             \
+			break;                                                                   \
+		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))      \
+			break;                                                                   \
+		if (JE_IS_BORDER(number) &&                                                      \
+		    JE_UNLIKELY(!skips_border(&args, &sent, row->alike ? &sent : &received)))    \
+			break;                                                                   \
+		enter_call(me, slot, number, entered);                                           \
+                                                                                                 \
+		int result = next(JE_NAMES(n));                                                  \
+		uint64_t now = je_inline_ticks();                                                \
+		struct je_moved moved = { 0, 0 };                                                \
+                                                                                                 \
+		if (row->moves && JE_LIKELY(succeeded(&args, result)))                           \
+			moved = arrays_##number ? moved_by_arrays(&args, &sent, &received)       \
+						: moved_by(row, &sent, &received);               \
+                                                                                                 \
+		uint64_t sum = leave_call(me, slot, row, entered, now, moved);                   \
+                                                                                                 \
+		if (arrays_##number && JE_IS_BORDER(number))                                     \
+			count_border(&args, result,                                              \
+				     row->sent.how == JE_HOW_PARTS ? &sent : &received);         \
+		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                        \
+			result = je_place_note(me, slot, number, now - entered,                  \
+					       __builtin_frame_address(0), result);              \
+		JE_IN_ORDER(); /* the frame is still there when a place is noted */              \
+		return result;                                                                   \
 	} while (0)
 
 /* A jump, so that the place of a call (places.h) is where its stub returns to. gcc makes one by
@@ -334,25 +389,27 @@ JE_HOT bool je_inside(const struct je_thread *me)
 
 /* MPICH's Fortran calls its C: such a call is handed on without a frame of its own. The stubs begin
  * at a cache line: where they did not, MPI_Alltoallv's took 10 ns more by chance of its place. */
-#define JE_STUB_C(symbol, way, number, n)                                             \
-	static __attribute__((noinline)) int way(JE_PARAMS(n))                        \
-	{                                                                             \
-		struct je_thread *me = &je_me;                                        \
-                                                                                      \
-		JE_USUAL(number, number, n);                                          \
-		me->index = number;                                                   \
-		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));                            \
-	}                                                                             \
-	__attribute__((aligned(64))) JE_EXPORT int symbol(JE_PARAMS(n))               \
-	{                                                                             \
-		int (*next)(JE_PARAMS(n)) = je_next_of(number);                       \
-                                                                                      \
-		if (plain_##number && JE_UNLIKELY(je_inside(&je_me)) && next != NULL) \
-			return next(JE_NAMES(n));                                     \
-		if (plain_##number)                                                   \
-			JE_JUMP way(JE_NAMES(n));                                     \
-		je_me.index = number;                                                 \
-		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));                            \
+#define JE_STUB_C(symbol, way, number, n)                               \
+	static __attribute__((noinline)) int way(JE_PARAMS(n))          \
+	{                                                               \
+		struct je_thread *me = &je_me;                          \
+                                                                        \
+		JE_USUAL(number, number, n);                            \
+		me->index = number;                                     \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));              \
+	}                                                               \
+	__attribute__((aligned(64))) JE_EXPORT int symbol(JE_PARAMS(n)) \
+	{                                                               \
+		if (plain_##number && JE_UNLIKELY(je_inside(&je_me))) { \
+			int (*next)(JE_PARAMS(n)) = je_next_of(number); \
+                                                                        \
+			if (next != NULL)                               \
+				return next(JE_NAMES(n));               \
+		}                                                       \
+		if (plain_##number)                                     \
+			JE_JUMP way(JE_NAMES(n));                       \
+		je_me.index = number;                                   \
+		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));              \
 	}
 
 /* All Fortran bindings of a function have the same arguments, so their stubs share one way. */

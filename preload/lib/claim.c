@@ -42,15 +42,16 @@ static void *claim_in(int fd, struct je_head *head, enum wish wish, uint32_t *in
 	return slot;
 }
 
-static void *claim(uint32_t *index, enum wish wish)
+static void *claim(uint32_t *index, enum wish wish, uint32_t most)
 {
-	void *slot;
+	void *slot = NULL;
 	int fd;
 	struct je_head *head = je_record_map(&fd);
 
 	if (head == NULL)
 		return NULL;
-	slot = claim_in(fd, head, wish, index);
+	if (wish != WISH_WINDOWS || __atomic_fetch_add(&head->windows, 1, __ATOMIC_RELAXED) < most)
+		slot = claim_in(fd, head, wish, index);
 	je_record_unmap(head, fd);
 	return slot;
 }
@@ -58,23 +59,24 @@ static void *claim(uint32_t *index, enum wish wish)
 /* Claims a slot, filled with zeros; NULL: there is none. */
 JE_COLD struct je_slot *je_claim(uint32_t *index)
 {
-	return claim(index, WISH_PROCESS);
+	return claim(index, WISH_PROCESS, 0);
 }
 
 /* Does the same for sections, for which fewer slots are left. */
 JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
 {
-	return claim(index, WISH_SECTIONS);
+	return claim(index, WISH_SECTIONS, 0);
 }
 
 /* Does the same for OpenMP threads. */
 JE_COLD struct je_openmp *je_claim_openmp(uint32_t *index)
 {
-	return claim(index, WISH_PROCESS);
+	return claim(index, WISH_PROCESS, 0);
 }
 
-/* Does the same for windows, for which the fewest are left. */
-JE_COLD struct je_windows *je_claim_windows(uint32_t *index)
+/* Does the same for windows, for which the fewest are left: all processes together get at most
+ * `most`. */
+JE_COLD struct je_windows *je_claim_windows(uint32_t *index, uint32_t most)
 {
-	return claim(index, WISH_WINDOWS);
+	return claim(index, WISH_WINDOWS, most);
 }

@@ -125,7 +125,7 @@ void je_reuse_pack(int fd, struct je_head *head);
 struct je_slot *je_claim(uint32_t *index);
 struct je_sections *je_claim_sections(uint32_t *index);
 struct je_openmp *je_claim_openmp(uint32_t *index);
-struct je_windows *je_claim_windows(uint32_t *index);
+struct je_windows *je_claim_windows(uint32_t *index, uint32_t most);
 
 /* state.c */
 
@@ -150,6 +150,7 @@ struct je_comm { /* an intracommunicator, remembered */
 	int32_t rank, size;
 	uint64_t generation; /* valid while it equals je_comms_generation */
 };
+#define JE_NO_COMM UINTPTR_MAX
 enum { JE_TYPES_BITS = 3, JE_TYPES = 1 << JE_TYPES_BITS };
 enum { JE_COMMS_BITS = 2, JE_COMMS = 1 << JE_COMMS_BITS };
 
@@ -159,9 +160,8 @@ struct je_thread {
 	uint32_t mode;	  /* enum je_mode */
 	uint32_t index;	  /* which wrapper was entered, from its stub to the common body */
 	uint32_t windows; /* enum je_windows_is */
-	uint32_t skips;	  /* borders still to come that are only counted (windows.h) */
-	uintptr_t border; /* the communicator of the last border, as the call named it */
-	uintptr_t beside; /* one of fewer ranks, likewise; 0: none */
+	uint32_t skips;	  /* the border that is looked at is so many ahead (windows.h) */
+	uintptr_t border; /* on which borders are counted, as calls name it; JE_NO_COMM: none */
 	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
 	uint64_t lengthy; /* ticks: the place of a call is noted that took so long (places.h) */
 	uint64_t sample;  /* … and of the one with which the time in MPI reaches this */
@@ -180,6 +180,9 @@ struct je_thread {
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
 	uint32_t ompt_open;	    /* regions that it began and OMPT told of (ompt.c) */
+
+	/* communicators as calls name them: of other borders, and of fewer ranks */
+	uintptr_t borders[JE_COMMS], beside[JE_COMMS];
 
 	uint64_t read; /* ticks: when to read CPU times (cpu.c) */
 	uint64_t edge; /* ticks: the next one of the timeline; 0: this thread has none */

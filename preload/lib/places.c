@@ -309,8 +309,9 @@ static JE_COLD void take(struct je_thread *me, struct je_slot *slot, struct je_p
 	errno = saved;
 }
 
-__attribute__((noinline)) void je_place_note(struct je_thread *me, struct je_slot *slot,
-					     uint32_t number, uint64_t ticks, const void *frame)
+__attribute__((noinline)) int je_place_note(struct je_thread *me, struct je_slot *slot,
+					    uint32_t number, uint64_t ticks, const void *frame,
+					    int result)
 {
 	struct je_place place = { .function = (uint16_t)(number + 1) };
 	struct je_place *entry;
@@ -325,7 +326,7 @@ __attribute__((noinline)) void je_place_note(struct je_thread *me, struct je_slo
 	for (; slot->mpi_ticks > me->sample; samples++) /* a call of no time has no moment */
 		draw_next(me, slot);
 	if (!is_long && samples == 0)
-		return;
+		return result;
 	walk(me, slot, frame, &place);
 	entry = find(&slot->places, &place);
 	if (JE_UNLIKELY(entry->function == 0 || !is_same(entry, &place)))
@@ -340,4 +341,5 @@ __attribute__((noinline)) void je_place_note(struct je_thread *me, struct je_slo
 	}
 	if (ticks > entry->longest_ticks)
 		entry->longest_ticks = ticks;
+	return result;
 }

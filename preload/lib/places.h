@@ -10,7 +10,7 @@
  * took `sum`. A thread's first call always is. */
 JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t sum)
 {
-	return ticks >= me->lengthy || sum >= me->sample;
+	return JE_UNLIKELY(ticks >= me->lengthy) || JE_UNLIKELY(sum >= me->sample);
 }
 
 /* MPI begins: keeps whose code calls it, so that a call is known in which the process is killed
@@ -18,9 +18,10 @@ JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t
 void je_place_begin(struct je_slot *slot, const void *caller);
 
 /* `frame` is that of the function to which the stub jumped: the caller's frame pointer, and behind
- * it the address to which the stub returns. */
-void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
-		   const void *frame);
+ * it the address to which the stub returns. The call's result passes through, so that it needs no
+ * register that a call keeps. */
+int je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
+		  const void *frame, int result);
 
 #pragma GCC visibility pop
 

@@ -16,6 +16,7 @@ void je_thread_start(struct je_thread *me, struct je_slot *slot)
 	slot->tid = (int32_t)syscall(SYS_gettid);
 	je_pair_read(je_clock, &slot->claimed_at);
 	me->slot = slot;
+	me->border = JE_NO_COMM;
 }
 
 /* The thread's next call is measured in this slot. NULL: it is not measured. */

@@ -3,9 +3,6 @@
  * This runs after the call. Waits and tests overwrite the requests that they complete, so these
  * are copied before the call.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "windows.h"
 
 enum { JE_REQUESTS_MOST = 2048, JE_MAKES = 128 };
@@ -143,7 +140,8 @@ static void add_collective(const struct je_window_call *call, const struct shape
 	entry.flags = shape->flags & JE_LOG_NONBLOCKING;
 	if (!JE_IS_BORDER(call->number) || comm->size < je_world_size()) {
 		je_windows_add(args->me, &entry);
-		args->me->beside = JE_IS_BORDER(call->number) ? handle : args->me->beside;
+		if (JE_IS_BORDER(call->number))
+			je_windows_beside(args->me, handle);
 	} else if (binds_all(call, comm)) {
 		je_windows_border(args->me, entry, handle);
 	} else {
@@ -461,11 +459,9 @@ void je_windows_after(const struct je_window_call *call)
 JE_COLD void je_windows_start(struct je_thread *me, struct je_slot *slot, bool session,
 			      je_claim_fn claim)
 {
-	const char *wish = getenv("JOBEFF_WINDOWS");
-
-	if (je_process.windows != NULL || wish == NULL || strcmp(wish, "1") != 0 ||
-	    !je_windows_open(slot, claim))
+	if (je_process.windows != NULL || !je_windows_open(slot, claim))
 		return;
+	je_windows_forget(me);
 	je_window_args_start(slot->family);
 	if (session)
 		je_process.windows->why = JE_WINDOWS_SESSIONS;

@@ -1,41 +1,62 @@
 /* windows.c: the log's stream of entries, and which windows are kept.
  *
- * The stream lies in slots of the record that are claimed one by one. When it is full, or has
- * JE_WINDOWS_MOST windows, every second window is removed, and the others move together: all ranks
- * then keep the windows of the one with the least room, without talking to each other.
+ * The stream lies in slots of the record that are claimed one by one. When it is full, has
+ * JE_WINDOWS_MOST windows, or has cost what it may, every second window is removed, and the others
+ * move together: all ranks then keep the windows of the one with the least room, without talking to
+ * each other.
+ *
+ * What it may cost: of one call in JE_LOG_EVERY_NS the log is written, and windows that are kept
+ * take JE_FREE_S and a hundredth of what the run takes beyond. Both sums are halved with the
+ * windows, so a run pays once more for half of them each time that k grows.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ticks.h"
 #include "windows.h"
 
 enum {
-	JE_NODE_WINDOW_SLOTS = 512, /* 16 MiB on a node */
+	JE_SLOTS_PER_MIB = (1 << 20) / JE_SLOT_BYTES,
 	JE_K_MOST = 40,
 	JE_WINDOWS_MOST = 1024, /* kept: more cost time, and tell little more */
-	JE_SKIPS_MOST = 512,	/* looked up at a time */
+	JE_LOG_EVERY_NS = 100000,
+	JE_FREE_S = 10,
 };
 
 static struct {
 	je_claim_fn claim;
 	struct je_windows *slots[JE_WINDOWS_SLOTS];
 	uint32_t claimed, most; /* slots */
+	uint32_t on_node;	/* … of all processes of the job */
 	uint32_t used;		/* entries, over all slots */
 	uint32_t kept;		/* entries that stay when k grows */
 	uint32_t windows;	/* that are kept */
 	uint32_t window;	/* where the open window begins */
 	uint64_t index;		/* of the open window, when `skips` borders were left to skip */
+	uint64_t next;		/* of the next one that is kept */
 	uint32_t skips;
 	uint64_t began_ticks; /* when it began */
+	uint64_t from_ticks;  /* when the log did */
+	uint64_t second;      /* ticks; 0: not known, and nothing is dear */
+	uint64_t calls;	      /* that were logged */
+	uint64_t kept_ticks;  /* time in the windows that are kept */
 	bool any;	      /* a window is open, kept or not */
 	bool too_long;	      /* it did not fit */
 } stream;
 
-/* splitmix64 adds its step first: else window 0, a program's start, would always be kept. */
+/* The first window from `index` on that is kept. */
+static uint64_t next_kept(uint64_t index)
+{
+	uint32_t k = stream.slots[0]->k;
+	uint64_t block = index >> k, found = je_window_of(block, k);
+
+	return found < index ? je_window_of(block + 1, k) : found;
+}
+
 static bool is_kept(uint64_t index)
 {
-	return je_is_kept(index + UINT64_C(0x9e3779b97f4a7c15), stream.slots[0]->k);
+	return next_kept(index) == index;
 }
 
 static struct je_log *at(uint32_t i)
@@ -43,34 +64,44 @@ static struct je_log *at(uint32_t i)
 	return &stream.slots[i / JE_LOGS_PER_SLOT]->entries[i % JE_LOGS_PER_SLOT];
 }
 
-/* A number at the beginning of a text of the launcher's; 0: there is none. */
+/* The largest number of a text like "3", or "2(x3),1", which means two on three nodes and one on
+ * the next; 0: there is none. */
 static uint32_t number_of(const char *name)
 {
 	const char *text = getenv(name);
-	uint32_t n = 0;
+	uint32_t most = 0;
 
-	for (; text != NULL && *text >= '0' && *text <= '9' && n < 1000000; text++)
-		n = n * 10 + (uint32_t)(*text - '0');
-	return n;
+	while (text != NULL && *text >= '0' && *text <= '9') {
+		uint32_t n = 0;
+
+		for (; *text >= '0' && *text <= '9' && n < 1000000; text++)
+			n = n * 10 + (uint32_t)(*text - '0');
+		most = n > most ? n : most;
+		text = strchr(text, ',');
+		text += text != NULL;
+	}
+	return most;
 }
 
-/* How many ranks of the job are on this node, or more. */
+/* How many ranks of the job are on this node, or more. mpirun says it, else Slurm does. */
 static uint32_t local_ranks(const struct je_slot *slot)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-					     "MV2_COMM_WORLD_LOCAL_SIZE" };
+					     "MV2_COMM_WORLD_LOCAL_SIZE",
+					     "SLURM_STEP_TASKS_PER_NODE" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (number_of(names[i]) > 0)
 			return number_of(names[i]);
-	return slot->size > 0 ? (uint32_t)slot->size : JE_NODE_WINDOW_SLOTS + 1;
+	return slot->size > 0 ? (uint32_t)slot->size : UINT32_MAX;
 }
 
 static JE_COLD bool claim_slot(void)
 {
 	uint32_t index;
 	int saved = errno;
-	struct je_windows *slot = stream.claimed < stream.most ? stream.claim(&index) : NULL;
+	struct je_windows *slot =
+		stream.claimed < stream.most ? stream.claim(&index, stream.on_node) : NULL;
 
 	errno = saved;
 	if (slot == NULL) {
@@ -93,10 +124,15 @@ static JE_COLD bool claim_slot(void)
 /* Whether the log can begin. The first slot is claimed now, so that it can say why it is empty. */
 JE_COLD bool je_windows_open(const struct je_slot *slot, je_claim_fn claim)
 {
-	uint32_t share = JE_NODE_WINDOW_SLOTS / local_ranks(slot);
+	uint32_t mib = number_of("JOBEFF_WINDOWS");
+	uint32_t share;
 
+	stream.on_node = (mib < JE_WINDOWS_MIB ? mib : JE_WINDOWS_MIB) * JE_SLOTS_PER_MIB;
+	share = stream.on_node / local_ranks(slot);
 	stream.claim = claim;
 	stream.most = share < JE_WINDOWS_SLOTS ? share : JE_WINDOWS_SLOTS;
+	stream.from_ticks = je_ticks();
+	stream.second = (uint64_t)(je_ticks_per_ns(&slot->claimed_at) * 1e9);
 	if (!claim_slot())
 		return false;
 	je_process.windows = stream.slots[0];
@@ -157,15 +193,40 @@ static JE_COLD void compact(void)
 	set_seq(0);
 }
 
+/* Removes every second window. */
+static JE_COLD void thin_out(void)
+{
+	stream.slots[0]->k++;
+	stream.calls /= 2;
+	stream.kept_ticks /= 2;
+	stream.next = 0;
+	compact();
+}
+
 /* Makes room in a full stream: for the open window, which may be removed itself. */
 static JE_COLD void make_room(void)
 {
 	uint32_t before = stream.used;
 
-	while (stream.used == before && stream.slots[0]->k < JE_K_MOST) {
-		stream.slots[0]->k++;
-		compact();
-	}
+	while (stream.used == before && stream.slots[0]->k < JE_K_MOST)
+		thin_out();
+}
+
+/* Whether more calls were logged up to `now` than a run of that length may. The first ones are
+ * free, for one second's worth. */
+static bool is_dear(uint64_t now)
+{
+	uint64_t each = stream.second / (1000000000 / JE_LOG_EVERY_NS);
+
+	return now > stream.from_ticks &&
+	       stream.calls * each > now - stream.from_ticks + stream.second;
+}
+
+/* The same of the time in windows. */
+static bool is_slow(uint64_t now)
+{
+	return stream.second != 0 &&
+	       stream.kept_ticks > JE_FREE_S * stream.second + (now - stream.from_ticks) / 100;
 }
 
 /* One window may take half of what the stream can hold, so that it never drives out all others. */
@@ -187,6 +248,7 @@ static void append(const struct je_log *entry)
 	JE_IN_ORDER();
 	slot->used++;
 	stream.used++;
+	stream.calls++;
 	stream.kept += stays(entry->op);
 }
 
@@ -195,7 +257,8 @@ static bool is_logging(void)
 	return stream.any && stream.window != UINT32_MAX && !stream.too_long;
 }
 
-/* Unsuccessful tests in a row are one entry. */
+/* Unsuccessful tests in a row are one entry. One after the other they only wait, and cost nothing;
+ * a program that works in between pays for each. */
 static bool joins(const struct je_log *entry)
 {
 	struct je_log *last;
@@ -205,6 +268,7 @@ static bool joins(const struct je_log *entry)
 	last = at(stream.used - 1);
 	if (last->op != JE_LOG_POLL)
 		return false;
+	stream.calls += entry->enter_ticks - last->leave_ticks > entry->bytes;
 	last->leave_ticks = entry->leave_ticks;
 	last->bytes += entry->bytes;
 	last->request++;
@@ -216,13 +280,18 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 {
 	bool always = stays(entry->op);
 
-	if ((!always && !is_logging()) || joins(entry))
+	if (!always && !is_logging())
+		return;
+	if (joins(entry) && !is_dear(entry->leave_ticks))
 		return;
 	if (always && stream.kept >= stream.most * JE_LOGS_PER_SLOT / 2) {
 		stream.slots[0]->lost++;
 		return;
 	}
-	if (is_logging() && is_long()) {
+	if (is_logging() && is_dear(entry->leave_ticks)) {
+		stream.too_long = true;
+		thin_out(); /* so that the next window finds something left */
+	} else if (is_logging() && is_long()) {
 		stream.too_long = true;
 		compact();
 	} else if (!has_room()) {
@@ -236,32 +305,42 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 		stream.slots[0]->lost++;
 }
 
+/* A collective is on a communicator of fewer ranks, which other ranks may not have. */
+void je_windows_beside(struct je_thread *me, uintptr_t comm)
+{
+	me->beside[je_comm_place(comm)] = comm;
+}
+
 /* Takes over how many borders were skipped. */
 static void catch_up(struct je_thread *me)
 {
-	stream.index += stream.skips - me->skips;
-	stream.skips = me->skips = 0;
+	if (me->border != JE_NO_COMM)
+		stream.index += stream.skips - me->skips;
+	me->border = JE_NO_COMM;
 }
 
 /* The communicators that calls named may be others from now on. */
 void je_windows_forget(struct je_thread *me)
 {
 	catch_up(me);
-	me->beside = 0;
+	for (uint32_t i = 0; i < JE_COMMS; i++)
+		me->borders[i] = me->beside[i] = JE_NO_COMM;
 }
 
-/* The open window is not kept: lets the next such ones pass. */
-static void skip_next(struct je_thread *me)
+/* The open window is not kept: the borders up to the next that is are only counted. */
+static void skip_next(struct je_thread *me, uintptr_t comm)
 {
-	while (stream.skips < JE_SKIPS_MOST && !is_kept(stream.index + stream.skips + 1))
-		stream.skips++;
-	me->skips = stream.skips;
+	uint64_t left = stream.next - stream.index;
+
+	me->skips = stream.skips = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+	me->border = me->borders[je_comm_place(comm)] = comm;
 }
 
 /* No call is logged from now on. */
 void je_windows_end(struct je_thread *me)
 {
 	stream.any = false;
+	me->border = JE_NO_COMM;
 	me->windows = JE_WINDOWS_OFF;
 }
 
@@ -271,37 +350,56 @@ static void close_window(struct je_thread *me, struct je_log entry)
 		return;
 	entry.flags |= JE_LOG_BORDER;
 	je_windows_add(me, &entry);
-	if (stream.too_long && stream.window != UINT32_MAX)
-		at(stream.window)->bytes = entry.leave_ticks - stream.began_ticks;
+	if (stream.window != UINT32_MAX) {
+		uint64_t ticks = entry.leave_ticks - stream.began_ticks;
+
+		stream.kept_ticks += ticks;
+		if (stream.too_long)
+			at(stream.window)->bytes = ticks;
+	}
 	stream.index++;
+}
+
+/* Begins a window that is kept; false: it cannot be. */
+static bool begin_window(struct je_log entry)
+{
+	if (stream.windows == JE_WINDOWS_MOST || is_dear(entry.leave_ticks) ||
+	    is_slow(entry.leave_ticks) || !has_room())
+		return false;
+	stream.window = stream.used;
+	stream.windows++;
+	entry.op = JE_LOG_WINDOW;
+	entry.request = stream.index;
+	entry.bytes = 0;
+	append(&entry);
+	return true;
 }
 
 /* A collective was left that closes a window and begins the next one. */
 void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
 {
+	if (je_process.windows->why != JE_WINDOWS_LOGGED) { /* another thread called MPI */
+		je_windows_end(me);
+		return;
+	}
 	catch_up(me);
 	close_window(me, entry);
-	me->border = comm;
 	stream.any = true;
 	stream.too_long = false;
 	stream.window = UINT32_MAX;
 	stream.began_ticks = entry.leave_ticks;
 	me->windows = JE_WINDOWS_COUNTING;
-	while (is_kept(stream.index)) {
-		if (stream.windows < JE_WINDOWS_MOST && has_room()) {
-			stream.window = stream.used;
-			stream.windows++;
-			entry.op = JE_LOG_WINDOW;
-			entry.request = stream.index;
-			entry.bytes = 0;
-			append(&entry);
+	if (stream.next < stream.index)
+		stream.next = next_kept(stream.index);
+	while (stream.next == stream.index) {
+		if (begin_window(entry)) {
 			me->windows = JE_WINDOWS_LOGGING;
 			return;
 		}
 		if (stream.slots[0]->k >= JE_K_MOST)
-			return;
-		stream.slots[0]->k++;
-		compact();
+			break;
+		thin_out();
+		stream.next = next_kept(stream.index);
 	}
-	skip_next(me);
+	skip_next(me, comm);
 }

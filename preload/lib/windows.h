@@ -7,24 +7,46 @@
 #pragma GCC visibility push(hidden)
 
 /* windows.c: the stream of entries, and the borders of windows */
-typedef struct je_windows *(*je_claim_fn)(uint32_t *index); /* of claim.c */
+enum { JE_WINDOWS_MIB = 16 };						   /* most on a node */
+typedef struct je_windows *(*je_claim_fn)(uint32_t *index, uint32_t most); /* of claim.c */
 bool je_windows_open(const struct je_slot *slot, je_claim_fn claim);
 void je_windows_add(struct je_thread *me, const struct je_log *entry);
 void je_windows_end(struct je_thread *me);
 void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm);
 void je_windows_forget(struct je_thread *me);
+void je_windows_beside(struct je_thread *me, uintptr_t comm);
 
-/* Whether a collective needs no look at the log: it is on the last border's communicator and no
- * window that it begins or ends is kept, or it is on one of fewer ranks. Other ranks count it, too,
- * even if it fails here. */
+/* The collectives of a communicator need no look at the log: it has fewer ranks, or nothing is
+ * logged. */
+JE_HOT bool je_windows_pass(const struct je_thread *me, uintptr_t comm)
+{
+	return me->windows == JE_WINDOWS_OFF || comm == me->beside[je_comm_place(comm)];
+}
+
+/* A communicator on which borders are counted. */
+JE_HOT bool je_windows_count_on(const struct je_thread *me, uintptr_t comm)
+{
+	return comm == me->border ||
+	       (comm == me->borders[je_comm_place(comm)] && me->border != JE_NO_COMM);
+}
+
+/* Whether a collective that is a border if it moves anything needs no look at the log: no window
+ * that it begins or ends is kept. Other ranks count it, too, even if it fails here. There is no
+ * call in this: registers that a call may change would be kept in memory. */
 JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 {
-	if (comm == me->beside && comm != 0)
+	if (JE_LIKELY(comm == me->border)) {
+		if (JE_UNLIKELY(!moves))
+			return false;
+	} else if (je_windows_pass(me, comm)) {
 		return true;
-	if (me->skips == 0 || comm != me->border || !moves)
+	} else if (!moves || !je_windows_count_on(me, comm)) {
 		return false;
-	me->skips--;
-	return true;
+	}
+	if (JE_LIKELY(--me->skips != 0))
+		return true;
+	me->skips = 1;
+	return false;
 }
 
 /* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */

@@ -141,6 +141,8 @@ struct je_head {
 	uint32_t pack_from;	/* packing begins when `next` is so large; 0: the default */
 	uint32_t lost_preload;	/* atomic: LD_PRELOAD hid MPI: ranks of a tool, and launchers */
 	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
+	uint32_t windows;		  /* atomic: how often a slot for windows was asked for */
+	uint32_t reserved1;
 };
 
 /* where the address begins in je_slot.open_call: JE_FUNCS is below 2^16, an address below 2^48 */

@@ -119,6 +119,16 @@ struct je_windows {
 	struct je_log entries[JE_LOGS_PER_SLOT];
 };
 
+/* The window that is kept of block i of 2^k windows. Of two blocks that make a larger one, a mixed
+ * bit says whose window is kept there, too: loops do not alias, and what is kept with k + 1 is kept
+ * with k. */
+static inline uint64_t je_window_of(uint64_t i, uint32_t k)
+{
+	for (; k > 0; k--)
+		i = i << 1 | je_mixed((i << 6) + k + UINT64_C(0x9e3779b97f4a7c15)) >> 63;
+	return i;
+}
+
 _Static_assert(sizeof(struct je_log) == JE_LOG_BYTES, "je_log has no padding");
 _Static_assert(offsetof(struct je_windows, entries) == JE_WINDOWS_HEAD, "no padding");
 _Static_assert(sizeof(struct je_windows) == JE_SLOT_BYTES, "je_windows fills its slot");

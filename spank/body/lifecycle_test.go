@@ -30,6 +30,7 @@ boot_id *
 job_id 20
 uid 12345
 record_bytes 67108864
+windows 4
 prolog 1
 start_mono_ns *
 start_real_ns *
@@ -62,7 +63,7 @@ nodelist n[1-2]
 // still holds, a requeue is noticed, and the report has of the list what a report may have.
 func TestJobOfScatteredNodes(t *testing.T) {
 	n := newNode(t)
-	n.write("[measure]\nrecord_mib = 3\nwindows = true\n", 0o644, "etc", "jobeff.toml")
+	n.write("[measure]\nrecord_mib = 3\nwindows_mib = 16\n", 0o644, "etc", "jobeff.toml")
 	numbers := make([]string, 3000)
 	for i := range numbers {
 		numbers[i] = strconv.Itoa(2*i + 1)
@@ -70,7 +71,7 @@ func TestJobOfScatteredNodes(t *testing.T) {
 	list := "n[" + strings.Join(numbers, ",") + "]"
 	n.env = append(n.env, "SLURM_NODELIST="+list)
 	n.prolog(8)
-	if env := n.step(8, 0); !strings.Contains(env, "JOBEFF_WINDOWS=1\n") {
+	if env := n.step(8, 0); !strings.Contains(env, "JOBEFF_WINDOWS=16\n") {
 		t.Errorf("the task got %q", env)
 	}
 	checkRanks(t, n, "8", 3<<20)
@@ -140,7 +141,7 @@ func TestDecisions(t *testing.T) {
 		"asked rubbish": {func(*testNode) {}, "OFF;", "on\n"},
 		"kill switch":   {func(n *testNode) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
 		"configuration": {func(n *testNode) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
-			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, stop_on_harm, partitions, exclude_partitions, counters, windows, record_mib)\n"},
+			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, stop_on_harm, partitions, exclude_partitions, counters, record_mib, windows_mib)\n"},
 		"alarm": {func(n *testNode) {
 			n.write("[measure]\nstop_on_harm = true\n", 0o644, "etc", "jobeff.toml")
 			n.write("", 0o600, "spool", "alarm")

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -369,17 +370,36 @@ func TestRecordBytes(t *testing.T) {
 	checkRanks(t, n, "8", 3<<20)
 }
 
-// The site's wish for hardware counters, and for the arguments' text, reaches the tasks;
-// the user's own word stays.
+// The site's wishes for hardware counters, windows and the arguments' text reach the tasks; the user's own
+// word stays. Of windows alone the site has a wish by default.
 func TestSitesWishes(t *testing.T) {
-	for variable, setting := range map[string]string{"JOBEFF_COUNTERS": "[measure]\ncounters = true\n", "JOBEFF_WINDOWS": "[measure]\nwindows = true\n", "JOBEFF_ARGUMENTS": "[workload]\narguments = true\n"} {
+	for setting, want := range map[string]map[string]string{
+		"[measure]\n":                    {"WINDOWS": "4"},
+		"[measure]\nwindows_mib = 0\n":   {},
+		"[measure]\ncounters = true\n":   {"WINDOWS": "4", "COUNTERS": "1"},
+		"[workload]\narguments = true\n": {"WINDOWS": "4", "ARGUMENTS": "1"},
+	} {
 		n := newNode(t)
 		n.write(setting, 0o644, "etc", "jobeff.toml")
 		n.prolog(8)
-		for want, words := range map[string][]string{variable + "=1\n": nil, variable + "=0\n": {"env=" + variable + "=0"}} {
-			env := n.step(8, 0, words...)
-			if strings.Count(env, variable+"=") != 1 || !strings.Contains(env, want) || strings.Count(env, "JOBEFF_COUNTERS")+strings.Count(env, "JOBEFF_ARGUMENTS")+strings.Count(env, "JOBEFF_WINDOWS") != 1 {
-				t.Errorf("the task got %q, want %q", env, want)
+		for _, own := range []string{"", "COUNTERS", "WINDOWS", "ARGUMENTS"} {
+			var words []string
+			if own != "" {
+				words = []string{"env=JOBEFF_" + own + "=9"}
+			}
+			got := map[string]string{}
+			for _, line := range strings.Split(n.step(8, 0, words...), "\n") {
+				name, value, _ := strings.Cut(strings.TrimPrefix(line, "JOBEFF_"), "=")
+				if name == "COUNTERS" || name == "WINDOWS" || name == "ARGUMENTS" {
+					got[name] += value
+				}
+			}
+			both := maps.Clone(want)
+			if own != "" {
+				both[own] = "9"
+			}
+			if !maps.Equal(got, both) {
+				t.Errorf("%q and %q: the task got %v, want %v", setting, words, got, both)
 			}
 		}
 	}

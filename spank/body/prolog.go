@@ -84,10 +84,13 @@ func versionOf(config string) string {
 // settingsText are the lines of the site's settings.
 func settingsText(cfg *etc.Config) string {
 	text := fmt.Sprintf("record_bytes %d\n", int64(cfg.Measure.RecordMiB)<<20)
+	if cfg.Measure.WindowsMiB > 0 {
+		text += fmt.Sprintf("windows %d\n", cfg.Measure.WindowsMiB)
+	}
 	for _, s := range []struct {
 		key string
 		on  bool
-	}{{"counters", cfg.Measure.Counters}, {"windows", cfg.Measure.Windows}, {"arguments", cfg.Workload.Arguments}} {
+	}{{"counters", cfg.Measure.Counters}, {"arguments", cfg.Workload.Arguments}} {
 		if s.on {
 			text += s.key + " 1\n"
 		}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank, size, left, right;
@@ -320,6 +321,40 @@ static void large(int round)
 #endif
 }
 
+static void work(long us)
+{
+	nanosleep(&(struct timespec){ us / 1000000, us % 1000000 * 1000 }, NULL);
+}
+
+/* Looks for a message a thousand times while it works for 5 ms. */
+static void looks(int round)
+{
+	int flag;
+
+	(void)round;
+	for (int i = 0; i < 1000; i++) {
+		work(5);
+		MPI_Iprobe(left, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+	}
+}
+
+/* … and without work between the looks. */
+static void spins(int round)
+{
+	int flag;
+
+	(void)round;
+	work(5000);
+	for (int i = 0; i < 1000; i++)
+		MPI_Iprobe(left, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
+static void slow(int round)
+{
+	(void)round;
+	work(1000000);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int round);
@@ -332,6 +367,7 @@ static const struct {
 	{ "mprobe", mprobe },	{ "inter", inter },	    { "rma", rma },
 	{ "cancel", cancel },	{ "neighbour", neighbour }, { "open", open },
 	{ "threads", threads }, { "killed", killed },	    { "large", large },
+	{ "looks", looks },	{ "spins", spins },	    { "slow", slow },
 };
 
 int main(int argc, char **argv)
