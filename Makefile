@@ -64,7 +64,7 @@ test-trixie test-sid: test-%:
 	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh "$$@"' - $(SUITE_TESTS)
 
 .PHONY: test-vm
-test-vm: deps build packages ## boot Debian 12, or SUITE=trixie, with cgroup v2 in QEMU, and test jobeff in it: PART=cgroup, units, two or disk, or all
+test-vm: deps build packages ## boot Debian 12, or SUITE=trixie, with cgroup v2 in QEMU, and test jobeff in it: PART=cgroup, units, bind, two or disk, or all
 	@test/vm.sh $(PART)
 
 .PHONY: test-old-kernel

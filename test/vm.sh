@@ -35,7 +35,7 @@ if [ "$*" != disk ]; then
 fi
 export JOBEFF_VM_ROOT=$ROOT
 status=0
-[ $# != 0 ] || set -- cgroup units two disk
+[ $# != 0 ] || set -- cgroup units bind two disk
 for part; do
 	if [ "$part" = disk ]; then
 		rm -f test/vm-disk-result.txt
