@@ -5,6 +5,8 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"slices"
+
+	"github.com/ianlancetaylor/demangle"
 )
 
 // module is what is known of one file with code.
@@ -68,7 +70,7 @@ func (m *module) function(at uint64) (symbol, bool) {
 // name names an address. What is wrong with the file is told where there is no line.
 func (m *module) name(at uint64) (f found) {
 	if s, is := m.function(at); is {
-		f.Symbol = s.name
+		f.Symbol = demangle.Filter(s.name[:min(len(s.name), 4*mostName)], demangle.NoParams) // of C++
 	}
 	defer func() {
 		if recover() != nil {

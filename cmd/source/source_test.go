@@ -261,3 +261,19 @@ func TestReaderDies(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A symbol of C++ is written as its author did. One that only looks like it stays.
+func TestSymbolsOfCpp(t *testing.T) {
+	for name, want := range map[string]string{
+		"exchange_halo_":               "exchange_halo_",
+		"_ZN4Halo8exchangeEi":          "Halo::exchange",
+		"_ZN4Halo4sendIdEEvRKT_":       "Halo::send<double>",
+		"_ZN":                          "_ZN",
+		"_Z" + strings.Repeat("N", 99): "_Z" + strings.Repeat("N", 99),
+	} {
+		m := &module{symbols: []symbol{{0, 9, name}}}
+		if got := m.name(5).Symbol; got != want {
+			t.Errorf("%s is shown as %q, want %q", name, got, want)
+		}
+	}
+}
