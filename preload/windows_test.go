@@ -263,6 +263,37 @@ func TestWindowsMayCost(t *testing.T) {
 	}
 }
 
+// TestBordersAreCounted: all ranks number the windows alike, whatever way a collective takes through the library.
+func TestBordersAreCounted(t *testing.T) {
+	round := []string{"MPI_Allreduce", "MPI_Barrier", "MPI_Allgatherv", "MPI_Reduce_scatter", "MPI_Alltoall", "MPI_Allreduce"}
+	eachFamily(t, func(t *testing.T, f family) {
+		file := newRecord(t)
+		mustRun(t, mpirun(t, f, logs(file), 4, compile(t, f.cc, "windows.c", "-pthread"), "kinds", "600"))
+		seen := map[string]int{}
+		for _, s := range readSlots(t, file) {
+			if s.Windows == nil {
+				continue
+			}
+			for _, entry := range s.Windows.Entries {
+				if entry.Op != uint8(replay.OpWindow) || entry.Request == 0 {
+					continue
+				}
+				name := record.FuncName(int(entry.Call))
+				if want := round[(entry.Request-1)%6]; name != want {
+					t.Fatalf("window %d begins with %s, want %s", entry.Request, name, want)
+				}
+				seen[name]++
+			}
+		}
+		if len(seen) != 5 {
+			t.Errorf("windows begin with %v", seen)
+		}
+		if w := foldedWindows(t, file).Windows; w == nil || w.Matched != w.Logged || w.Logged < 100 {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
 // TestWindowsShareTheNode: the ranks of a node share 512 slots. Beyond them nothing is logged.
 func TestWindowsShareTheNode(t *testing.T) {
 	f := families[1]

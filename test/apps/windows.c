@@ -321,6 +321,33 @@ static void large(int round)
 #endif
 }
 
+/* Collectives of which five are borders. The others are of fewer ranks, or not all ranks give
+ * something. */
+static void kinds(int round)
+{
+	static MPI_Comm half;
+	int counts[64], at[64], all[64], some[64], got;
+
+	if (round == 0) {
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	}
+	for (int i = 0; i < size; i++) {
+		counts[i] = some[i] = 1;
+		at[i] = all[i] = i;
+	}
+	some[0] = 0;
+	MPI_Allreduce(&rank, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Barrier(comm);
+	MPI_Allgatherv(&rank, 1, MPI_INT, all, counts, at, MPI_INT, MPI_COMM_WORLD);
+	MPI_Allgatherv(&rank, some[rank], MPI_INT, all, some, at, MPI_INT, MPI_COMM_WORLD);
+	MPI_Allreduce(&rank, &got, 1, MPI_INT, MPI_SUM, half);
+	MPI_Reduce_scatter(all, &got, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allgatherv(&rank, 1, MPI_INT, all, counts, at, MPI_INT, half);
+	MPI_Allreduce(&rank, &got, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Alltoall(at, 1, MPI_INT, all, 1, MPI_INT, comm);
+}
+
 static void work(long us)
 {
 	nanosleep(&(struct timespec){ us / 1000000, us % 1000000 * 1000 }, NULL);
@@ -368,6 +395,7 @@ static const struct {
 	{ "cancel", cancel },	{ "neighbour", neighbour }, { "open", open },
 	{ "threads", threads }, { "killed", killed },	    { "large", large },
 	{ "looks", looks },	{ "spins", spins },	    { "slow", slow },
+	{ "kinds", kinds },
 };
 
 int main(int argc, char **argv)
