@@ -7,49 +7,48 @@ import (
 
 // Array is what the tasks of an array say together, each by its last attempt.
 type Array struct {
-	ID     string         `json:"id"`
-	Tasks  int            `json:"tasks"` // that have begun
-	More   bool           `json:"more"`  // only these, the first ones, are summed up
-	States map[string]int `json:"states"`
-	Flags  map[string]int `json:"flags"` // rules, and how many tasks each flags
-	// Core-hours of all attempts; those lost are a part of those judged.
-	Used     float64        `json:"used_core_hours"`
-	Judged   float64        `json:"judged_core_hours"`
-	Lost     float64        `json:"lost_core_hours"`
-	Programs []ArrayProgram `json:"programs"`
-	Worst    []ArrayTask    `json:"worst"` // those that lost most; where that is known of none, left most idle
-	Again    []uint32       `json:"again"` // numbers of those that ended and were not completed
-	Line     *Line          `json:"line"`  // that would have fitted each of them
+	ID       string         `json:"id"`                // as people write it
+	Tasks    int            `json:"tasks"`             // that have begun
+	More     bool           `json:"more"`              // only these, the first ones, are summed up
+	States   map[string]int `json:"states"`            // and how many tasks are in each
+	Flags    map[string]int `json:"flags"`             // rules, and how many tasks each flags
+	Used     float64        `json:"used_core_hours"`   // of all attempts
+	Judged   float64        `json:"judged_core_hours"` // those of which it is known what they lost
+	Lost     float64        `json:"lost_core_hours"`   // a part of the judged ones
+	Programs []ArrayProgram `json:"programs"`          // one for each that took most of some tasks' core time
+	Worst    []ArrayTask    `json:"worst"`             // those that lost most; where that is known of none, left most idle
+	Again    []uint32       `json:"again"`             // numbers of those that ended and were not completed
+	Line     *Line          `json:"line"`              // that would have fitted each of them
 }
 
 // ArrayProgram is what the tasks of one program say together: those that were completed, or all that
 // ended where none was.
 type ArrayProgram struct {
-	Program    *string `json:"program"` // its path; null: they left no record of one
-	Tasks      int     `json:"tasks"`   // that ended
-	Of         int     `json:"of"`      // of these the figures are
-	Completed  bool    `json:"completed"`
+	Program    *string `json:"program"`             // its path; null: they left no record of one
+	Tasks      int     `json:"tasks"`               // that ended
+	Of         int     `json:"of"`                  // of these the figures are
+	Completed  bool    `json:"completed"`           // these are the completed ones; false: none was, and these are all
 	Efficiency *Spread `json:"parallel_efficiency"` // null: not known of any
-	CPU        *Spread `json:"cpu_efficiency"`
-	Memory     *Spread `json:"needed_memory"`
-	Time       *Spread `json:"job_elapsed"`
+	CPU        *Spread `json:"cpu_efficiency"`      // null: likewise
+	Memory     *Spread `json:"needed_memory"`       // bytes; null: likewise
+	Time       *Spread `json:"job_elapsed"`         // s; null: likewise
 }
 
 // Spread is how a figure differs from task to task.
 type Spread struct {
-	Tasks  int     `json:"tasks"` // of which it is known
-	Least  float64 `json:"least"`
-	Median float64 `json:"median"`
-	Mean   float64 `json:"mean"`
-	Most   float64 `json:"most"`
+	Tasks  int     `json:"tasks"`  // of which it is known
+	Least  float64 `json:"least"`  // of a task
+	Median float64 `json:"median"` // over tasks
+	Mean   float64 `json:"mean"`   // likewise
+	Most   float64 `json:"most"`   // of a task
 }
 
 // ArrayTask is a task by name.
 type ArrayTask struct {
-	ID    string   `json:"id"`
-	State string   `json:"state"`
-	Lost  *float64 `json:"lost_core_hours"`
-	Idle  *float64 `json:"idle_core_hours"`
+	ID    string   `json:"id"`              // as people write it
+	State string   `json:"state"`           // Slurm's
+	Lost  *float64 `json:"lost_core_hours"` // null: not known
+	Idle  *float64 `json:"idle_core_hours"` // of cores that were not busy, as Slurm counts it; null: not known
 }
 
 func arrayOf(found *job.JobAndWorkload) *Array {

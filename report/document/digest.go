@@ -30,15 +30,15 @@ type Digest struct {
 
 // Wrong is a notice that somebody who got it said was wrong.
 type Wrong struct {
-	Job   string    `json:"id"`
-	Name  string    `json:"name"` // of its workload
-	UID   uint32    `json:"uid"`  // of its owner
-	User  string    `json:"user"`
-	Rule  string    `json:"rule"`
-	Told  time.Time `json:"told"`
-	At    time.Time `json:"at"`
+	Job   string    `json:"id"`    // of the job
+	Name  string    `json:"name"`  // of its workload
+	UID   uint32    `json:"uid"`   // of its owner
+	User  string    `json:"user"`  // its owner
+	Rule  string    `json:"rule"`  // that was told
+	Told  time.Time `json:"told"`  // when it was
+	At    time.Time `json:"at"`    // when it was said to be wrong
 	By    uint32    `json:"by"`    // uid
-	Words string    `json:"words"` // ""; they gave none
+	Words string    `json:"words"` // "": they gave none
 }
 
 // Share is the part of one account, user or program.
