@@ -157,7 +157,9 @@ func TestPlacesOfApplications(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s: %d places have %d samples of short calls or more; the worst is off by %s", a.name, short, enough, figure.Percent(worst))
+			if short > 0 {
+				t.Logf("%s: %d places have %d samples of short calls or more; the worst is off by %s", a.name, short, enough, figure.Percent(worst))
+			}
 		})
 	}
 }
