@@ -4,7 +4,6 @@ package browser
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +122,6 @@ func CheckEdge(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(cut) > 0 {
-		t.Error(fmt.Sprintf("%d elements are cut: %.600s", len(cut), strings.Join(cut, "\n")))
+		t.Errorf("%d elements are cut: %.600s", len(cut), strings.Join(cut, "\n"))
 	}
 }
