@@ -66,10 +66,12 @@ func TestPrintedCommands(t *testing.T) {
 			pages = append(pages, html.UnescapeString(tag.ReplaceAllString(must("report", id, "--html", "-"), "\n")))
 		}
 	}
-	for name := range strings.Lines(must("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "20")) {
-		name, _, _ = strings.Cut(name, "|")
-		texts = append(texts, must("workload", name))
-		pages = append(pages, html.UnescapeString(tag.ReplaceAllString(must("workload", name, "--html", "-"), "\n")))
+	for line := range strings.Lines(must("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "20")) {
+		row := strings.Split(line, "|")
+		texts = append(texts, must("workload", row[0], "-u", row[1]))
+		if row[2] != "-" { // there is a program, so there is a curve
+			pages = append(pages, html.UnescapeString(tag.ReplaceAllString(must("workload", row[0], "-u", row[1], "--html", "-"), "\n")))
+		}
 	}
 	for week := 30; week < 47; week++ {
 		texts = append(texts, must("digest", "--week", fmt.Sprintf("2026-W%02d", week)))

@@ -162,8 +162,8 @@ func TestWhoReadsWhat(t *testing.T) {
 		addr, method, path, kind string
 		status                   int
 	}{
-		{socket, "GET", "/v1/jobs/x", "application/json", 400}, {socket, "GET", "/v1/nosuch", "application/json", 404}, {socket, "GET", "/metrics", "application/json", 403},
-		{socket, "GET", "/v1//jobs", "application/json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404},
+		{socket, "GET", "/v1/jobs/x", "application/problem+json", 400}, {socket, "GET", "/v1/nosuch", "application/problem+json", 404}, {socket, "GET", "/metrics", "application/problem+json", 403},
+		{socket, "GET", "/v1//jobs", "application/problem+json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404},
 		{socket, "POST", "/jobs/7", "text/html; charset=utf-8", 404}, {socket, "DELETE", "/users", "text/html; charset=utf-8", 404}, {web, "GET", "/v1/jobs", "text/html; charset=utf-8", 404},
 		{web, "GET", "/", "text/html; charset=utf-8", 401},
 	} {

@@ -81,7 +81,7 @@ func noWorkload(name string, err error) *refusal {
 	var several *store.AmbiguousError
 	switch {
 	case errors.As(err, &several):
-		return &refusal{Status: http.StatusConflict, Message: several.Error(), Hint: "give more of its name or key"}
+		return &refusal{Status: http.StatusConflict, Message: several.Error(), Hint: "give more of its name or key, or name its user with -u"}
 	case errors.Is(err, store.ErrNoWorkload):
 		return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("workload %.60q was not found", name), Hint: "`jobeff workload` lists yours"}
 	}
