@@ -163,22 +163,22 @@ func TestTaskEnvironment(t *testing.T) {
 	n := newNode(t)
 	n.prolog(5)
 	lib := n.parts + "/libjobeff.so"
-	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
+	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
 	for name, c := range map[string]struct {
 		words []string
 		want  string
 	}{
 		"nothing set": {nil, injected},
 		"own preload": {[]string{"env=LD_PRELOAD=/a.so:/b.so"},
-			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
 		"own preload for containers": {[]string{"env=APPTAINERENV_LD_PRELOAD=/c.so"},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preload by the other name": {[]string{"env=SINGULARITYENV_LD_PRELOAD=/c.so"},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preload for containers in a step": {[]string{"env=LD_PRELOAD=LIB", "env=APPTAINERENV_LD_PRELOAD=/c.so", "env=SINGULARITYENV_LD_PRELOAD="},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preloads by both names": {[]string{"env=SINGULARITYENV_LD_PRELOAD=/c.so", "env=APPTAINERENV_LD_PRELOAD=/d.so"},
-			"APPTAINERENV_LD_PRELOAD=/d.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/d.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
 		"JOBEFF=off":             {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
 		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
@@ -200,7 +200,7 @@ func TestTaskEnvironment(t *testing.T) {
 		words := slices.Clone(c.words)
 		want := c.want
 		if name == "hidden in a container" {
-			want = "APPTAINERENV_LD_PRELOAD=/a.so\nLD_PRELOAD=/a.so\nSINGULARITYENV_LD_PRELOAD=/a.so\n"
+			want = "APPTAINERENV_LD_PRELOAD=/a.so\nJOBEFF_WINDOWS=4\nLD_PRELOAD=/a.so\nSINGULARITYENV_LD_PRELOAD=/a.so\n"
 		}
 		if name == "seen in no container" {
 			want = strings.ReplaceAll(injected, "LIB", n.path("copy.so"))
