@@ -35,7 +35,11 @@ course=$(build/jobeff -a -S -30days -nP -o jobid,nodes | awk -F'|' '$2 >= 4 && $
 build/jobeff report "$course" --html "$dir/page.html"
 sed -n '1,/<main/p; /<h1>/p; /aria-labelledby="course"/,/<\/section>/p; /<\/main>/,$p' "$dir/page.html" >"$dir/course.html"
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
-curl -sS --fail --unix-socket "$dir/s" http://jobeffd/jobs >"$dir/jobs.html"
+for _ in $(seq 300); do # until its jobs are judged
+	curl -sS --fail --unix-socket "$dir/s" http://jobeffd/jobs >"$dir/jobs.html"
+	if [ "$(grep -o 'low-efficiency' "$dir/jobs.html" | wc -l)" -gt 20 ]; then break; fi
+	sleep 0.2
+done
 picture job 1500
 picture jobs 760 1280
 picture digest 1200
