@@ -1,0 +1,317 @@
+package job
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
+// is called, so Add costs the same for the first and the ten-thousandth node. The zero value is
+// empty.
+type JobMerger struct {
+	job      Job
+	parts    []Execution
+	steps    mergedSteps
+	cgroup   Cgroup
+	warn     Warnings
+	on       bool
+	off      bool
+	offWhy   string // why a node did not measure
+	prolog   bool
+	lostFull int
+	lostMem  int
+	procs    int
+	nodes    map[string]bool
+	dropped  []string      // nodes whose spool had no room for their report
+	refused  string        // why figures of a node were refused
+	interim  []string      // nodes that have reported only while the job ran
+	reports  []*NodeReport // what FindHung asks of them
+	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
+	HungAfter time.Duration
+}
+
+// Add adds one node's report. The order makes no difference. The caller must not add a report
+// twice, nor change its executions afterwards.
+func (m *JobMerger) Add(r *NodeReport) {
+	j := &m.job
+	j.Cluster, j.JobID = r.Cluster, r.JobID
+	j.ArrayJobID = max(j.ArrayJobID, r.ArrayJobID)
+	j.HetJobID = max(j.HetJobID, r.HetJobID)
+	if j.ArrayTaskID == nil {
+		j.ArrayTaskID = r.ArrayTaskID
+	}
+	j.UID = r.UID
+	j.User, j.Account, j.Partition = max(j.User, r.User), max(j.Account, r.Account), max(j.Partition, r.Partition)
+	j.Start, j.End = FirstTime(j.Start, r.Start), LastTime(j.End, r.End)
+	j.Nodes = max(j.Nodes, r.NNodes)
+	if !r.AsOf.IsZero() {
+		j.AsOf = FirstTime(j.AsOf, r.AsOf)
+		m.interim = append(m.interim, r.Node)
+	}
+	m.decide(r.Decision)
+	m.prolog = m.prolog || r.Prolog
+	m.lostFull += r.LostFull
+	m.lostMem += r.LostMemory
+	m.procs += r.Processes
+	if r.Cgroup != nil {
+		m.cgroup.Add(r.Cgroup)
+	}
+	for i := range r.Steps {
+		m.steps.add(&r.Steps[i])
+	}
+	m.parts = append(m.parts, r.Executions...)
+	for _, w := range r.Warnings {
+		switch w.Code {
+		case WarnOutboxFull:
+			m.dropped = append(m.dropped, r.Node)
+			continue
+		case WarnInterim, warnHung: // only the merger says so
+			continue
+		case WarnImpossible:
+			m.refused = max(m.refused, w.Args.Other)
+		}
+		m.warn.Add(w)
+	}
+	if m.nodes == nil {
+		m.nodes = map[string]bool{}
+	}
+	m.nodes[r.Node] = true
+	m.reports = append(m.reports, &NodeReport{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}) // not all of it, see Bound
+}
+
+// Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
+// out what still takes too much: only made-up reports do.
+func (m *JobMerger) Bound() {
+	m.parts = FoldWhole(Merge(m.parts))
+	n, bytes := 0, 0
+	for ; n < min(len(m.parts), maxExecutions); n++ {
+		if bytes += sizeOf(reflect.ValueOf(&m.parts[n]).Elem()); bytes > mostBytesOfJob {
+			break
+		}
+	}
+	if n < len(m.parts) {
+		m.refuse(errMany)
+		m.parts = slices.Clone(m.parts[:n])
+	}
+}
+
+// mostBytesOfJob is what the executions of a job may take in memory while its reports are merged. A job of
+// 10,000 nodes takes a tenth of it.
+const mostBytesOfJob = 256 << 20
+
+// TooLarge notes that a report was left out, as those of the job are too large together.
+func (m *JobMerger) TooLarge() { m.refuse(errBytes) }
+
+func (m *JobMerger) refuse(why error) {
+	m.refused = max(m.refused, why.Error())
+	m.warn.Add(Warning{Code: WarnImpossible, Args: Args{Other: why.Error()}})
+}
+
+// sizeOf is about what a value of a report takes in memory, bytes.
+func sizeOf(v reflect.Value) int {
+	bytes := int(v.Type().Size())
+	switch v.Kind() {
+	case reflect.String:
+		bytes += v.Len()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			bytes += sizeOf(v.Elem())
+		}
+	case reflect.Slice:
+		if each := v.Type().Elem(); each.Kind() < reflect.Array { // a number
+			return bytes + v.Len()*int(each.Size())
+		}
+		for i := range v.Len() {
+			bytes += sizeOf(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			bytes += sizeOf(key) + sizeOf(v.MapIndex(key))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.Kind() >= reflect.Array {
+				bytes += sizeOf(f) - int(f.Type().Size())
+			}
+		}
+	}
+	return bytes
+}
+
+// Foreign notes that a report was left out: Slurm says that the job did not have its node.
+func (m *JobMerger) Foreign() { m.warn.Note(WarnForeignNode) }
+
+func (m *JobMerger) decide(decision string) {
+	if reason, isOff := strings.CutPrefix(decision, "off"); isOff {
+		m.off = true
+		m.offWhy = max(m.offWhy, strings.TrimSpace(reason))
+		return
+	}
+	m.on = true
+}
+
+// Job is what the reports say so far.
+func (m *JobMerger) Job() *Job {
+	j := m.job
+	j.Reports = len(m.nodes)
+	j.Nodes = max(j.Nodes, j.Reports)
+	j.Elapsed = j.End.Sub(j.Start)
+	j.Decision = "on"
+	if !m.on && m.off {
+		j.Decision = strings.TrimSpace("off " + m.offWhy)
+	}
+	j.DisplayID = DisplayID(&j)
+	j.Steps = m.steps.list()
+	if m.cgroup.Nodes > 0 {
+		cgroup := m.cgroup
+		j.Cgroup = &cgroup
+	}
+	j.Executions = Merge(m.parts)
+	for i := range j.Executions {
+		complete(&j.Executions[i])
+	}
+	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
+	for _, e := range KeepTimelines(j.Executions, mostTimelines) {
+		e.settleCourse()
+		if e.Places != nil {
+			e.Places = e.Places.cut()
+		}
+	}
+	j.Metrics = JobMetrics(j.Executions)
+	j.Warnings = m.warnings(&j)
+	if j.Metrics == nil {
+		j.NoData = m.noData(&j)
+	}
+	return &j
+}
+
+// warnings are the doubts about the job as a whole.
+func (m *JobMerger) warnings(j *Job) []Warning {
+	all := Warnings{}
+	for n, count := range m.warn.count {
+		n.Count = count
+		all.Add(n)
+	}
+	if m.lostFull > 0 {
+		all.Add(Warning{Code: WarnLostFull, Count: m.lostFull})
+	}
+	if m.lostMem > 0 {
+		all.Add(Warning{Code: WarnLostMemory, Count: m.lostMem})
+	}
+	if m.steps.cut {
+		all.Note(WarnStepsCut)
+	}
+	if len(m.dropped) > 0 {
+		all.Add(Warning{Code: WarnOutboxFull, Args: m.droppedOn(), Count: len(m.dropped)})
+	}
+	if n := len(m.interim); n > 0 {
+		slices.Sort(m.interim)
+		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together()}})
+	}
+	if h := FindHung(m.reports, m.job.Nodes, m.HungAfter); h != nil {
+		all.Add(h.warning())
+	}
+	if j.Reports < j.Nodes {
+		all.Add(Warning{Code: WarnNodesMissing, Args: Args{N: j.Reports, Of: j.Nodes}})
+	}
+	return all.List()
+}
+
+// together is KindTogether if all nodes of the job told of one moment, at which it ran.
+func (m *JobMerger) together() string {
+	first := m.reports[0].Progress
+	apart := func(r *NodeReport) bool { return r.Progress == nil || !r.Progress.Moment.Equal(first.Moment) }
+	if first == nil || m.job.Nodes == 0 || len(m.reports) != m.job.Nodes || slices.ContainsFunc(m.reports, apart) {
+		return ""
+	}
+	return KindTogether
+}
+
+// noData says why a job has no metrics.
+func (m *JobMerger) noData(j *Job) Warning {
+	off := stepsOff(j.Steps)
+	_, foreign := m.warn.count[NewWarning(WarnForeign, 0)]
+	_, preload := m.warn.count[NewWarning(WarnPreload, 0)]
+	why := func(code string) Warning { return Warning{Code: code} }
+	switch {
+	case j.Reports == 0:
+		return why(WhyNoReport)
+	case !m.on:
+		return Warning{Code: WhyOff, Args: Args{Name: m.offWhy}}
+	case foreign:
+		return why(WhyReplaced)
+	case len(m.dropped) > 0 && len(j.Executions) == 0:
+		return Warning{Code: WarnOutboxFull, Args: m.droppedOn()}
+	case m.refused != "" && len(j.Executions) == 0:
+		return Warning{Code: WarnImpossible, Args: Args{Other: m.refused}}
+	case OnlyUnknownThreads(j.Executions):
+		return NoThreads(j.Executions)
+	case len(j.Executions) > 0:
+		return why(WhyNoSign)
+	case m.procs > 0:
+		return why(WhyInMPIInit)
+	case m.lostMem > 0:
+		return why(WhyNoMemory)
+	case m.lostFull > 0:
+		return why(WhyNoRoom)
+	case preload:
+		return why(WarnPreload)
+	case off != "":
+		return Warning{Code: WhyOff, Args: Args{Name: off}}
+	case len(j.Steps) == 0 && j.JobID != 0:
+		return why(WhyNoStep)
+	}
+	none := why(WhyNoMPI)
+	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.ID != "extern" && s.Off != "" }); i >= 0 {
+		none.Args.Names, none.Args.Other = j.Steps[i].ID, j.Steps[i].Off
+	}
+	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
+		none.Args.Kind, none.Args.Name = KindContainer, j.Steps[i].ID
+	}
+	return none
+}
+
+// NoThreads says why there are no figures of programs without MPI.
+func NoThreads(executions []Execution) Warning {
+	return Warning{Code: WhyThreads, Args: Args{Name: ThreadsWhy(executions)}}
+}
+
+// droppedOn says on which nodes the report was dropped.
+func (m *JobMerger) droppedOn() Args {
+	slices.Sort(m.dropped)
+	return Args{N: len(m.dropped), Names: firstNames(m.dropped)}
+}
+
+// stepsOff is why no step was measured; "" if one was.
+func stepsOff(steps []Step) string {
+	reason := ""
+	for _, s := range steps {
+		if s.ID == "extern" {
+			continue
+		}
+		if s.Off == "" {
+			return ""
+		}
+		reason = s.Off
+	}
+	return reason
+}
+
+// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
+// component of a het job. Until sacct tells the offset, it follows from the raw ids, which
+// Slurm assigns in a row.
+func DisplayID(j *Job) string {
+	switch {
+	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:
+		return fmt.Sprintf("%d_%d", j.ArrayJobID, *j.ArrayTaskID)
+	case j.HetJobID != 0 && j.HetOffset != nil:
+		return fmt.Sprintf("%d+%d", j.HetJobID, *j.HetOffset)
+	case j.HetJobID != 0 && j.JobID >= j.HetJobID:
+		return fmt.Sprintf("%d+%d", j.HetJobID, j.JobID-j.HetJobID)
+	}
+	return strconv.FormatUint(uint64(j.JobID), 10)
+}
