@@ -112,7 +112,11 @@ l--------- root root
 /usr/share/doc/jobeff
 /usr/share/doc/jobeff-node
 /usr/share/doc/jobeff/doc
+/usr/share/doc/jobeff/ondemand
+/usr/share/doc/jobeff/ondemand/jobeff
+/usr/share/doc/jobeff/ondemand/widgets
 /usr/share/doc/jobeffd
+/usr/share/doc/jobeffd/examples
 /usr/share/jobeff
 /usr/share/selinux
 /usr/share/selinux/packages

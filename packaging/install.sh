@@ -120,7 +120,7 @@ install_jobeffd() {
 	put 644 packaging/grafana/jobeff.json "$dest/share/jobeff/grafana.json"
 	echo "$schema" >"$dest/share/jobeff/schema" # a downgrade is refused by it
 	put_page jobeffd.8
-	put 755 packaging/ldap/mailaddress "$dest/share/doc/jobeffd/examples/mailaddress"
+	put 644 packaging/ldap/mailaddress "$dest/share/doc/jobeffd/examples/mailaddress"
 	put_doc jobeffd
 }
 

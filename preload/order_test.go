@@ -11,7 +11,7 @@ import (
 )
 
 // longestChain is how many files may use each other in a row.
-const longestChain = 7
+const longestChain = 8
 
 // cFolders are the folders of C; the header of each begins with a map of its files.
 var cFolders = []struct{ dir, header string }{{"lib", "jobeff.h"}, {"overhead", "overhead.h"}, {"../spank", "jobeff_spank.h"}}

@@ -12,7 +12,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/measure"
 	"jobeff/report/page"
 	"jobeff/report/shell"
 )
@@ -75,8 +74,6 @@ func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (te
 		return "It runs. Its figures now, and again every ten seconds:", "jobeff live " + id
 	case wrong && placed:
 		return "No line is known that would do better. Where in its program it waits in MPI:", "jobeff where " + id
-	case wrong && study != nil && study.Curve.Next != nil && policy.Recommend(study, nil) == nil && !measure.Singletons(j): // two core counts would confuse
-		return fmt.Sprintf("No line is known that would do better. Of its core count, a run on %s would teach most:", figure.Counted(study.Curve.Next.N, "core")), shell.Plan(study)
 	case wrong:
 		return "No line is known that would do better. What each rule says of it, and why:", "jobeff explain " + id
 	}

@@ -31,10 +31,11 @@ func windowsOf(j *job.Job) *job.Windows {
 	return job.JobWindows(j.Executions)
 }
 
-// waitsPart says why ranks wait, and how sure that is. It is empty where no windows were sampled.
+// waitsPart says why ranks wait, and how sure that is. It is empty where no windows were sampled: most jobs
+// can have none, and jobeff explain says why.
 func waitsPart(j *job.Job) block.Part {
 	w := windowsOf(j)
-	if w == nil {
+	if w == nil || w.Logged == 0 {
 		return block.Part{}
 	}
 	part := block.Part{Heading: "Why ranks wait in MPI"}

@@ -332,7 +332,7 @@ func TestListsAreUsed(t *testing.T) {
 	r := newReader(t)
 	browser.Look(r.ctx, t, 1280, "light")
 	r.do("the form", chromedp.Navigate(r.at+"/jobs"), chromedp.Click("form summary"), chromedp.SendKeys(`input[name=user]`, "daemon"), chromedp.SendKeys(`input[name=program]`, "md"))
-	r.follow("send it", chromedp.Click("main button"))
+	r.follow("send it", chromedp.Click(chromedp.CSS("main button"))) // as text, it stands in the style sheet, too
 	r.reads("the form", "Total of 4 jobs")
 	r.follow("sort by a head", chromedp.Click(`thead a[href*="sort=-pe"]`))
 	r.reads("sorted", "or still run, least parallel efficiency first")
