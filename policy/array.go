@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
 
@@ -64,7 +65,7 @@ func ArrayOf(attempts []job.Job) *Array {
 	a.ID = job.JobRef{ID: attempts[0].ArrayJobID}.String()
 	tasks := lastAttempts(attempts)
 	a.Tasks = len(tasks)
-	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]*job.Job{}, false
+	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]job.Job{}, false
 	for i := range tasks {
 		j := &tasks[i]
 		states[StateWord(j)]++
@@ -72,7 +73,7 @@ func ArrayOf(attempts []job.Job) *Array {
 			flags[f]++
 		}
 		if !j.End.IsZero() {
-			programs[j.Program] = append(programs[j.Program], j)
+			programs[j.Program] = append(programs[j.Program], *j)
 		}
 		a.Begun, a.End, runs = job.FirstTime(a.Begun, j.Start), job.LastTime(a.End, j.End), runs || j.End.IsZero()
 		if !j.End.IsZero() && j.State != "" && StateWord(j) != completed {
@@ -135,15 +136,21 @@ func countedOf(sums map[string]int) (all []Counted) {
 	return all
 }
 
-// partOf sums up the tasks of one program.
-func partOf(program string, tasks []*job.Job) ArrayPart {
-	p := ArrayPart{Program: program, Tasks: len(tasks)}
-	done := slices.DeleteFunc(slices.Clone(tasks), func(j *job.Job) bool { return StateWord(j) != completed })
-	if p.Completed = len(done) > 0; !p.Completed {
-		done = tasks
+// Counting are the tasks whose figures count: those that were completed or, where none was, all that ended.
+func Counting(tasks []job.Job) (some []job.Job, areCompleted bool) {
+	some = slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { return StateWord(&j) != completed })
+	if len(some) > 0 {
+		return some, true
 	}
-	p.Of = len(done)
-	p.Threaded = slices.ContainsFunc(done, func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 })
+	return slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { return j.End.IsZero() }), false
+}
+
+// partOf sums up the tasks of one program that ended.
+func partOf(program string, tasks []job.Job) ArrayPart {
+	p := ArrayPart{Program: program, Tasks: len(tasks)}
+	done, areCompleted := Counting(tasks)
+	p.Of, p.Completed = len(done), areCompleted
+	p.Threaded = slices.ContainsFunc(done, func(j job.Job) bool { return j.Threaded || j.GPUs > 0 })
 	p.Efficiency = spreadOf(done, func(j *job.Job) *float64 {
 		if j.Metrics == nil || !j.AsOf.IsZero() {
 			return nil
@@ -166,26 +173,20 @@ func partOf(program string, tasks []*job.Job) ArrayPart {
 	return p
 }
 
-func spreadOf(tasks []*job.Job, value func(*job.Job) *float64) (s Spread) {
+func spreadOf(tasks []job.Job, value func(*job.Job) *float64) (s Spread) {
 	var all []float64
-	for _, j := range tasks {
-		if v := value(j); v != nil {
+	for i := range tasks {
+		if v := value(&tasks[i]); v != nil {
 			all, s.Mean = append(all, *v), s.Mean+*v
 		}
 	}
 	if s.Tasks = len(all); s.Tasks == 0 {
 		return s
 	}
-	slices.Sort(all)
 	s.Mean /= float64(s.Tasks)
-	s.Least, s.Most, s.Median = all[0], all[s.Tasks-1], Median(all)
+	s.Median = curve.Median(all) // it sorts them
+	s.Least, s.Most = all[0], all[s.Tasks-1]
 	return s
-}
-
-// Median is that of numbers that ascend.
-func Median(ascending []float64) float64 {
-	n := len(ascending)
-	return (ascending[(n-1)/2] + ascending[n/2]) / 2
 }
 
 // worst names the tasks that lost most.

@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
 )
@@ -15,7 +16,7 @@ type line struct {
 	job.Job               // of an array its newest task
 	array   *policy.Array // nil: a job
 	tasks   []job.Job
-	done    []job.Job // those whose figures count: completed; where none was, ended
+	done    []job.Job // those whose figures count
 }
 
 // fold makes lines of jobs, of which the newest is the last. It returns the newest first. An array stands
@@ -38,10 +39,7 @@ func fold(jobs []job.Job, tasks bool) []line {
 	for i := range all {
 		if l := &all[i]; len(l.tasks) > 1 {
 			l.array = policy.ArrayOf(l.tasks)
-			l.done = slices.DeleteFunc(slices.Clone(l.tasks), func(j job.Job) bool { return policy.StateWord(&j) != "COMPLETED" })
-			if len(l.done) == 0 {
-				l.done = slices.DeleteFunc(slices.Clone(l.tasks), func(j job.Job) bool { return j.End.IsZero() })
-			}
+			l.done, _ = policy.Counting(l.tasks)
 		}
 	}
 	return all
@@ -89,7 +87,7 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 	case len(l.array.Parts) > 1 && all[0] != all[len(all)-1]:
 		return nil, true
 	}
-	return some(policy.Median(all)), false
+	return some(curve.Median(all)), false
 }
 
 // differing stands where the tasks of an array have no figure in common.

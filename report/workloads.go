@@ -29,11 +29,7 @@ func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSumma
 	for _, n := range named {
 		n = inert.Copy(n, p.Unicode)
 		hours.Used += n.CoreHours
-		cores := figure.Count(n.MostCores)
-		if n.FewestCores < n.MostCores {
-			cores = figure.Count(n.FewestCores) + "-" + cores
-		}
-		t.Rows = append(t.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), cores, "no record of a program", figure.Hours(n.CoreHours), "-"})
+		t.Rows = append(t.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), coreRange(n.FewestCores, n.MostCores), "no record of a program", figure.Hours(n.CoreHours), "-"})
 	}
 	for _, study := range studies {
 		sum := study.Workload.Sum()
@@ -82,7 +78,10 @@ func coresText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "-"
 	}
-	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
+	return coreRange(s.Counts[0].N, s.Counts[len(s.Counts)-1].N)
+}
+
+func coreRange(first, last int) string {
 	if first == last {
 		return figure.Count(first)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"jobeff/ingest/admit"
@@ -238,8 +237,7 @@ func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []
 	}
 	of, theirs := "of all accounts", ""
 	if !v.All {
-		accounts := slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
-		of, theirs = "of the accounts that you coordinate", "&"+url.Values{"account": accounts}.Encode()
+		of, theirs = "of the accounts that you coordinate", "&"+url.Values{"account": v.Coordinates()}.Encode()
 	}
 	months, err := l.db.Months(ctx, v, job.MonthQuery{By: []string{"month"}})
 	if err != nil {

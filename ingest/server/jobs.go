@@ -244,15 +244,14 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 
 // digestSpan reads what client.Client.Digest writes.
 func digestSpan(v url.Values) (from, to time.Time, e *refusal) {
-	for key, at := range map[string]*time.Time{"from": &from, "to": &to} {
-		t, err := time.Parse(time.RFC3339, v.Get(key))
-		if err != nil && e == nil || key == "from" && err != nil { // of both, the first is told
-			e = badQuery(key, v.Get(key), "a time like 2026-11-20T08:00:00Z")
+	for _, end := range []struct {
+		key string
+		at  *time.Time
+	}{{"from", &from}, {"to", &to}} {
+		var err error
+		if *end.at, err = time.Parse(time.RFC3339, v.Get(end.key)); err != nil {
+			return from, to, badQuery(end.key, v.Get(end.key), "a time like 2026-11-20T08:00:00Z")
 		}
-		*at = t
-	}
-	if e != nil {
-		return from, to, e
 	}
 	if !to.After(from) || to.Sub(from) > longestDigest {
 		return from, to, badQuery("to", v.Get("to"), "a time after from, by a year at most")

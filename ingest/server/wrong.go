@@ -57,7 +57,7 @@ func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Location", "wrong?"+url.Values{"rule": {told.Rule}}.Encode()) // http.Redirect would lose a proxy's path
-	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
+	pageHeader(w, "default-src 'none'", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusSeeOther)
 }
 

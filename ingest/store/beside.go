@@ -21,10 +21,7 @@ func (s *Store) AddBeside(ctx context.Context, v Viewer, found *job.JobAndWorklo
 	} {
 		query := workloadRunRows + " WHERE w.workload_key = ? AND (w.start_us, w.job_id) " + side.than + " (?, ?) AND NOT (w.cluster = ? AND w.job_id = ?)"
 		args := []any{key, found.Executions[main].Start.UnixMicro(), found.JobID, found.Cluster, found.JobID}
-		if where, seen := v.sees(); where != "" {
-			query, args = query+" AND "+where, append(args, seen...)
-		}
-		runs, err := s.eachWorkloadRun(ctx, query+side.order, append(args, 1))
+		runs, err := s.runsInOrder(ctx, v, query, args, side.order, 1)
 		if err != nil {
 			return wrapWorkload(err)
 		}

@@ -96,7 +96,7 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 // ErrNotFound.
 func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
 	if !v.All {
-		theirs := slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
+		theirs := v.Coordinates()
 		if len(accounts) == 0 {
 			accounts = theirs
 		}

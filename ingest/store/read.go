@@ -330,10 +330,8 @@ func (v Viewer) sees() (condition string, args []any) {
 		return "", nil
 	}
 	args = []any{v.UID}
-	for _, a := range v.Accounts {
-		if a != "" {
-			args = append(args, a)
-		}
+	for _, a := range v.Coordinates() {
+		args = append(args, a)
 	}
 	if len(args) == 1 {
 		return "r.uid = ?", args

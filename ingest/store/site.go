@@ -51,13 +51,17 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 	return all, nil
 }
 
+// Coordinates are the accounts by name of which a coordinator may have sums.
+func (v Viewer) Coordinates() []string {
+	return slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
+}
+
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
 func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]job.NamedHours, error) {
 	p := span{from: from, to: to}
 	if !v.All {
-		p.accounts = slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
-		if len(p.accounts) == 0 {
+		if p.accounts = v.Coordinates(); len(p.accounts) == 0 {
 			return nil, ErrNotFound
 		}
 	}

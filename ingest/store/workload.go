@@ -346,10 +346,15 @@ func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit in
 
 // newestRuns reads the newest runs of a query that the viewer may see.
 func (s *Store) newestRuns(ctx context.Context, v Viewer, query string, args []any, limit int) (runs []workloadRun, err error) {
+	return s.runsInOrder(ctx, v, query, args, newestRuns, limit)
+}
+
+// runsInOrder reads the first runs of a query that the viewer may see.
+func (s *Store) runsInOrder(ctx context.Context, v Viewer, query string, args []any, order string, limit int) (runs []workloadRun, err error) {
 	if where, seen := v.sees(); where != "" {
 		query, args = query+" AND "+where, append(args, seen...)
 	}
-	return s.eachWorkloadRun(ctx, query+newestRuns, append(args, limit))
+	return s.eachWorkloadRun(ctx, query+order, append(args, limit))
 }
 
 // eachWorkloadRun reads the runs of a query, without those that cannot be.
