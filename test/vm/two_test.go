@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/replay"
 	"jobeff/policy/doubt"
 	"jobeff/report/document"
 )
@@ -41,7 +42,11 @@ func TestTwo(t *testing.T) {
 	ready()
 	n2.mpiProgram(t)
 	both := n1.submit(t, n1.ranks(t, 5), "-N2 -n2")
-	before := n1.reportedBy(t, both, 2)
+	var before *document.Job
+	until(t, "the replay of both nodes' windows", func() bool {
+		before = n1.reportedBy(t, both, 2)
+		return before.Executions[0].Windows.NotDetermined != replay.WhyRanks
+	})
 	wantWhole(t, before, 1)
 
 	n1.must(t, "systemctl stop jobeffd")
