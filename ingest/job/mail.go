@@ -88,6 +88,9 @@ func Lineage(cluster string, uid uint32, e *Execution) string {
 	return hex.EncodeToString(h.Sum(nil)[:10])
 }
 
+// SeriesRuns is how many runs a series of Facts has at most: some are compared with those before them.
+const SeriesRuns = 100
+
 // Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
 type Facts struct {
 	From  time.Time `json:"from"`
@@ -102,7 +105,7 @@ type Facts struct {
 	// The rest is of the later of TwoWeeks only.
 	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
-	Series   [][]Run         `json:"series,omitempty"`   // the newest runs of a workload on one core count that ran in the span, oldest first
+	Series   [][]Run         `json:"series,omitempty"`   // the newest SeriesRuns of a workload on one core count that ran in the span, oldest first
 	Alarms   []Alarm         `json:"alarms,omitempty"`   // that were up, in a digest of all accounts
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
 	Wrong    []Told          `json:"wrong,omitempty"`    // of which somebody said so in the span, in a digest of all accounts

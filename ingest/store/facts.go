@@ -233,7 +233,6 @@ const (
 	lineageBefore = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
 	toldBefore    = 26 * 7 * 24 * time.Hour // how far back advice is followed
 	mostSeries    = 200                     // workloads on one core count
-	seriesRuns    = 60                      // their newest runs
 	mostTold      = 100
 	mostFollowed  = 1000 // runs of each since
 )
@@ -390,7 +389,7 @@ func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 		return err
 	}
 	for _, one := range keys {
-		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), seriesRuns))
+		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), job.SeriesRuns))
 		if err != nil {
 			return err
 		}

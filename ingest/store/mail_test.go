@@ -339,7 +339,7 @@ func TestSeries(t *testing.T) {
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
 		jobs = append(jobs, j)
 	}
-	for range seriesRuns {
+	for range job.SeriesRuns {
 		ran(-50, "aa", "chem")
 	}
 	ran(1, "aa", "chem")
@@ -358,7 +358,7 @@ func TestSeries(t *testing.T) {
 			continue
 		}
 		runs := f.Series[0]
-		if last := runs[len(runs)-1]; len(runs) != seriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
+		if last := runs[len(runs)-1]; len(runs) != job.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
 			t.Errorf("%d runs, the last %+v", len(runs), last)
 		}
 	}

@@ -30,8 +30,9 @@ func (s *Step) Name() string { return filepath.Base(s.Last.Executable) }
 
 const (
 	// stepChance: in so large a part of series in which nothing changes a step may be seen, however
-	// often they are looked at.
-	stepChance = 0.05
+	// often they are looked at. laterChance is that of each run of which the series' first runs are not kept.
+	stepChance  = 0.05
+	laterChance = 1e-5
 	// fewestBefore and mostBefore are how many runs before a step are compared, runsSince how many since.
 	fewestBefore, mostBefore = 6, 30
 	runsSince                = 5
@@ -40,17 +41,23 @@ const (
 )
 
 // Steps finds where a series of runs became slower: runs of one workload on one core count, in any
-// order. Programs and libraries that changed are CompareExecutables'.
-func Steps(runs []job.Run) (all []Step) {
+// order. cut: earlier ones are left out. What is left moves on with each run, so only what has as many runs before
+// it as are ever compared is looked at: else it would be again and again, each time with fewer runs.
+// Programs and libraries that changed are CompareExecutables'.
+func Steps(runs []job.Run, cut bool) (all []Step) {
 	runs = series(runs)
 	from := 0 // of the series since the last step
 	for n := fewestBefore + runsSince; n <= len(runs); n++ {
 		split := n - runsSince
-		if split-from < fewestBefore {
+		if split-from < fewestBefore || cut && split < mostBefore {
 			continue
 		}
 		before, since := runs[max(from, split-mostBefore):split], runs[split:n]
-		if s := stepBetween(before, since, n); s != nil {
+		chance := stepChance * (fewestBefore + runsSince - 1) / float64(n) / float64(n-1) // of all n they add up
+		if cut {
+			chance = laterChance
+		}
+		if s := stepBetween(before, since, chance); s != nil {
 			from = split
 			if sameSoftware(&s.Before, &s.First) {
 				all = append(all, *s)
@@ -73,15 +80,13 @@ func series(runs []job.Run) []job.Run {
 	return slices.CompactFunc(runs, func(a, b job.Run) bool { return a.Cluster == b.Cluster && a.JobID == b.JobID })
 }
 
-// stepBetween is the step between runs, nil where there may be none. The newest of them is number n of
-// its series. Each n has its part of stepChance, and these add up to it.
-func stepBetween(before, since []job.Run, n int) *Step {
+// stepBetween is the step between runs, nil where there may be none: with so small a chance it is seen where there
+// is none.
+func stepBetween(before, since []job.Run, chance float64) *Step {
 	a, b := logTimes(before), logTimes(since)
-	const first = fewestBefore + runsSince
-	part := stepChance * (first - 1) / float64(n) / float64(n-1)
 	half := (curve.Median(a) + curve.Median(b)) / 2
 	if slices.Min(b) <= half || meanOf(b)-meanOf(a) < math.Log(leastChange) || // all since are slow: the step lies between these runs
-		rankChance(a, b) > part || stepsApart(before, since) > math.Log1p(sameWork) {
+		rankChance(a, b) > chance || stepsApart(before, since) > math.Log1p(sameWork) {
 		return nil
 	}
 	return &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel}
@@ -154,7 +159,7 @@ func (s *Study) Slower() *Step {
 		return nil
 	}
 	on := s.on(s.Mine.Cores()).runs
-	all := Steps(on)
+	all := Steps(on, s.Workload.All != nil && len(on) >= mostBefore+runsSince)
 	if len(all) == 0 {
 		return nil
 	}
@@ -165,7 +170,7 @@ func (s *Study) Slower() *Step {
 	return &last
 }
 
-// StepsBetween are the steps of a series that were sure from one of its runs in a span on.
+// StepsBetween are the steps of a job.Facts' series that were sure from one of its runs in a span on.
 func StepsBetween(runs []job.Run, from, to time.Time) []Step {
-	return slices.DeleteFunc(Steps(runs), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
+	return slices.DeleteFunc(Steps(runs, len(runs) >= job.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
 }

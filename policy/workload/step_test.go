@@ -54,7 +54,7 @@ func TestNullSeries(t *testing.T) {
 			rng, told := rand.New(rand.NewPCG(34, 5)), 0
 			draw := noise(rng)
 			for range 1000 {
-				if len(Steps(seriesOf(60, 60, 1, spread, draw))) > 0 {
+				if len(Steps(seriesOf(60, 60, 1, spread, draw), false)) > 0 {
 					told++
 				}
 			}
@@ -66,14 +66,40 @@ func TestNullSeries(t *testing.T) {
 	}
 }
 
+// TestLongNullSeries: of series of 1,000 runs in which nothing changes, of which the newest 50 are looked at
+// after each run, at most 5 % ever show a step.
+func TestLongNullSeries(t *testing.T) {
+	t.Parallel()
+	const kept, series = 50, 300
+	for name, noise := range noises {
+		rng, told := rand.New(rand.NewPCG(34, 7)), 0
+		draw := noise(rng)
+		for range series {
+			all := seriesOf(1000, 1000, 1, 0.1, draw)
+			steps := Steps(all[:kept], false)
+			// what lies between two looks is looked at by the later one, with the same runs before it
+			for n := kept + 1; n <= len(all) && len(steps) == 0; n += kept - mostBefore - runsSince + 1 {
+				steps = Steps(all[n-kept:n], true)
+			}
+			if len(steps) > 0 {
+				told++
+			}
+		}
+		t.Logf("%s: %d of %d", name, told, series)
+		if told > series*stepChance {
+			t.Errorf("%s: %d of %d series without a step show one", name, told, series)
+		}
+	}
+}
+
 // TestStepIsFound: a change of 5 % is found within five runs where these spread by 1 %, and told as what
 // it is.
 func TestStepIsFound(t *testing.T) {
 	t.Parallel()
-	for _, before := range []int{6, 10, 20, 40} {
+	for _, before := range []int{6, 10, 20, 40, 45, 55} { // of the last two, earlier runs are not kept
 		rng, found := rand.New(rand.NewPCG(34, 6)), 0
 		for range 500 {
-			all := Steps(seriesOf(before+runsSince, before, 1.05, 0.01, rng.NormFloat64))
+			all := Steps(seriesOf(before+runsSince, before, 1.05, 0.01, rng.NormFloat64), before > 40)
 			if len(all) == 1 && all[0].Factor.Low > 1.01 && all[0].Factor.High < 1.09 && all[0].Last.JobID <= uint32(before+runsSince) {
 				found++
 			}
@@ -148,7 +174,7 @@ func TestSteps(t *testing.T) {
 		}), 15},
 		{"no runs", nil, 0},
 	} {
-		all := Steps(c.runs)
+		all := Steps(c.runs, false)
 		if (c.at > 0) != (len(all) == 1) || c.at > 0 && (all[0].First.JobID != c.at || all[0].Before.JobID >= c.at || all[0].Factor.Value < 1.15) {
 			t.Errorf("%s: %+v", c.name, all)
 		}
@@ -157,11 +183,11 @@ func TestSteps(t *testing.T) {
 	for i := range twice[26:] {
 		twice[26+i].Elapsed *= 1.1
 	}
-	if all := Steps(twice); len(all) != 2 || all[1].First.JobID != 27 {
+	if all := Steps(twice, false); len(all) != 2 || all[1].First.JobID != 27 {
 		t.Errorf("two steps: %+v", all)
 	}
 	told := slow(same)
-	last := Steps(told)[0].Last.Start
+	last := Steps(told, false)[0].Last.Start
 	if n := len(StepsBetween(told, last, last.Add(time.Hour))); n != 1 {
 		t.Errorf("%d steps in the hour in which it was sure", n)
 	}
