@@ -49,8 +49,11 @@ func lineText(l *workload.Line) string {
 			lacks = append(lacks, hours+" "+part.unit)
 		}
 	}
-	if was := time.Duration(l.Like.Limit) * time.Second; was > l.Time {
+	switch was := time.Duration(l.Like.Limit) * time.Second; {
+	case was > l.Time:
 		frees = append(frees, fmt.Sprintf("%s of its time limit of %s", figure.Clock(was-l.Time), figure.Clock(was)))
+	case was > 0 && was < l.Time:
+		lacks = append(lacks, fmt.Sprintf("%s of time", figure.Clock(l.Time-was)))
 	}
 	if len(frees) > 0 {
 		said += fmt.Sprintf(" %s would have left %s to others.", upperFirst(like), figure.And(frees))

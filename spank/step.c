@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -180,21 +181,33 @@ static void hash_arguments(spank_t sp, char text[JE_ARGUMENTS])
 		text += sprintf(text, "%02x", hash[i]);
 }
 
+/* Tells how many tasks the batch script's user asked for; "" where its environment does not say. */
+static void tell_asked(spank_t sp, char *text, size_t size)
+{
+	const char *asked = strcmp(step.name, "batch") == 0 ? je_job_env(sp, "SLURM_NTASKS") : NULL;
+	unsigned long tasks = asked != NULL ? strtoul(asked, NULL, 10) : 0;
+
+	text[0] = '\0';
+	if (tasks > 0 && tasks <= INT32_MAX)
+		snprintf(text, size, " asked=%lu", tasks);
+}
+
 static void note_begin(spank_t sp, int dir, const char *off)
 {
 	const struct je_ids *ids = &step.ids;
 	const char *workload = je_options()->workload;
-	char array[64] = "", arguments[JE_ARGUMENTS];
+	char array[64] = "", arguments[JE_ARGUMENTS], asked[32];
 
 	hash_arguments(sp, arguments);
+	tell_asked(sp, asked, sizeof(asked));
 
 	if (ids->array_job != 0)
 		snprintf(array, sizeof(array), " array_job=%u array_task=%u", ids->array_job,
 			 ids->array_task);
-	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s%s",
+	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
-	     starts_container(sp) ? " container=1" : "", arguments,
+	     starts_container(sp) ? " container=1" : "", arguments, asked,
 	     *workload != '\0' ? " workload=" : "", workload, off != NULL ? " off=1 reason=" : "",
 	     off != NULL ? off : "");
 }
@@ -251,20 +264,43 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	step.measured = off == NULL && !step.is_extern;
 }
 
+/* Tells the library what the site wants, or takes it back, in an outer step's environment, too. What
+ * the user has set stays. */
+static void wish(spank_t sp, bool tell)
+{
+	const struct {
+		const char *name, *value;
+	} all[] = { { "JOBEFF_COUNTERS", step.counters ? "1" : "" },
+		    { "JOBEFF_WINDOWS", step.windows },
+		    { "JOBEFF_ARGUMENTS", step.arguments ? "1" : "" } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const char *is = je_job_env(sp, all[i].name);
+
+		if (*all[i].value == '\0')
+			continue;
+		if (tell)
+			spank_setenv(sp, all[i].name, all[i].value, 0);
+		else if (is != NULL && strcmp(is, all[i].value) == 0)
+			spank_unsetenv(sp, all[i].name);
+	}
+}
+
+static void withdraw(spank_t sp, const struct je_settings *set)
+{
+	je_withdraw(sp, set->preload);
+	wish(sp, false);
+}
+
 /* Runs as the user, who may be unable to read what root can. */
 void je_step_user(spank_t sp, const struct je_settings *set)
 {
 	if (step.measured && je_readable(set->preload)) {
 		je_inject(sp, set->preload, step.ids.job_id);
-		if (step.counters)
-			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
-		if (*step.windows != '\0')
-			spank_setenv(sp, "JOBEFF_WINDOWS", step.windows, 0);
-		if (step.arguments)
-			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
+		wish(sp, true);
 		step.injected = true;
 	} else if (!step.is_extern) {
-		je_withdraw(sp, set->preload); /* srun forwarded an outer step's library */
+		withdraw(sp, set); /* srun forwarded an outer step's library */
 	}
 }
 
@@ -273,7 +309,7 @@ void je_step_user(spank_t sp, const struct je_settings *set)
 void je_step_task(spank_t sp, const struct je_settings *set)
 {
 	if (step.injected && !je_readable(set->preload))
-		je_withdraw(sp, set->preload);
+		withdraw(sp, set);
 }
 
 static int open_own_jobdir(void)

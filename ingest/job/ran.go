@@ -19,6 +19,7 @@ type Ran struct {
 	CPUs       int       `json:"cpus"`
 	GPUs       int       `json:"gpus,omitempty"`
 	Ranks      int       `json:"ranks,omitempty"`       // recorded; 0: none
+	Tasks      int       `json:"tasks,omitempty"`       // that it asked for, or that one of its steps had; 0: not known
 	Elapsed    float64   `json:"elapsed"`               // s
 	Limit      float64   `json:"limit,omitempty"`       // s; 0: none, or not known
 	CPUTime    float64   `json:"cpu_time,omitempty"`    // s; 0: not known
@@ -44,6 +45,7 @@ func RanOf(j *Job) Ran {
 	if j.Usage != nil {
 		r.CPUTime, r.Memory = j.Usage.TotalCPU.Seconds(), j.Usage.Allocated
 	}
+	r.Tasks = j.Tasks
 	if need := j.NeededMemory(); need != nil {
 		r.NodeNeeded, r.Full = need.NodeUse, need.Limit
 	}

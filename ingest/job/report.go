@@ -81,6 +81,8 @@ type Step struct {
 	Container bool `json:"container,omitempty"`
 	// Args is the hash of the batch script's arguments; "": it has none, or they are not known.
 	Args string `json:"args,omitempty"`
+	// Asked is how many tasks the batch script's user asked for; 0: not known.
+	Asked int `json:"asked,omitempty"`
 	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
 	Exits map[string]int `json:"exits,omitempty"`
 	// Peak is the most memory that its cgroup held on one node, file cache included, bytes; 0: not known.
@@ -300,6 +302,7 @@ type Job struct {
 
 	Decision   string      `json:"decision"`
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
+	Tasks      int         `json:"tasks,omitempty"` // that it asked for, or that one of its steps had, whichever are more; 0: not known
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown

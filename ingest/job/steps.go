@@ -31,7 +31,7 @@ func (m *mergedSteps) add(p *Step) {
 	}
 	s.Tasks += p.Tasks
 	s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
-	s.Off, s.Args = max(s.Off, p.Off), max(s.Args, p.Args)
+	s.Off, s.Args, s.Asked = max(s.Off, p.Off), max(s.Args, p.Args), max(s.Asked, p.Asked)
 	s.Container = s.Container || p.Container
 	s.Peak, s.Kills = max(s.Peak, p.Peak), s.Kills+p.Kills
 	for exit, n := range p.Exits {
@@ -40,6 +40,17 @@ func (m *mergedSteps) add(p *Step) {
 		}
 		s.Exits[exit] += n
 	}
+}
+
+// tasksOf is how many tasks a job asked for, or one of its steps had, whichever are more; 0: not known.
+func tasksOf(steps []Step) (most int) {
+	for i := range steps {
+		s := &steps[i]
+		if most = max(most, s.Asked); s.ID != "batch" && s.ID != "extern" && s.ID != "interactive" {
+			most = max(most, s.Tasks)
+		}
+	}
+	return most
 }
 
 // keepFirst drops all but the MostSteps smallest numbers.

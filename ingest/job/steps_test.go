@@ -46,3 +46,25 @@ func TestStepsOfManyNodesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestTasksOfAJob: what its script was given, or what one of its steps had on all nodes.
+func TestTasksOfAJob(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps []Step // of each of two nodes
+		want  int
+	}{
+		"asked for":          {[]Step{{ID: "batch", Tasks: 1, Asked: 8}, {ID: "0", Tasks: 2}}, 8},
+		"of a step":          {[]Step{{ID: "batch", Tasks: 1}, {ID: "extern", Tasks: 9}, {ID: "0", Tasks: 1}, {ID: "1", Tasks: 3}}, 6},
+		"a script alone":     {[]Step{{ID: "batch", Tasks: 1}}, 0},
+		"that cannot be":     {[]Step{{ID: "batch", Tasks: 1, Asked: -3}}, 0},
+		"an interactive one": {[]Step{{ID: "interactive", Tasks: 4}}, 0},
+	} {
+		var m JobMerger
+		for n := range 2 {
+			m.Add(&NodeReport{JobID: 7, Node: fmt.Sprint("n", n), NNodes: 2, Decision: "on", Steps: slices.Clone(c.steps)})
+		}
+		if j := m.Job(); j.Tasks != c.want || RanOf(j).Tasks != c.want {
+			t.Errorf("%s: %d, want %d", name, j.Tasks, c.want)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func stepsText() string {
 		p := at(s)
 		return fmt.Sprintf("%s %d %d%s\n", what, p.Mono, p.Real, rest)
 	}
-	return line(8, "step batch", " tasks=1 ntasks=1 nnodes=2 nodeid=0 array_job=120 array_task=4 args=d169b22ededb85af03252b6935a44391") +
+	return line(8, "step batch", " tasks=1 ntasks=1 nnodes=2 nodeid=0 array_job=120 array_task=4 args=d169b22ededb85af03252b6935a44391 asked=8") +
 		line(8.5, "step 0", " tasks=2 ntasks=4 nnodes=2 nodeid=0 workload=x") +
 		line(22, "exit 0", " pid=100 task=0 status=9") +
 		line(22, "exit 0", " pid=101 task=1 status=0") +
@@ -121,7 +121,7 @@ func TestFoldDir(t *testing.T) {
 		UID: 1000, GID: 1001, User: "alice", Account: "physics", Partition: "main", NodeList: "n[1-2]", NNodes: 2, Node: "n1",
 		BootID: "b0070000000000000000000000000000", OnlineCPUs: 2, Start: real(8), End: real(23), Decision: "on", Prolog: true,
 		Steps: []job.Step{
-			{ID: "batch", Args: "d169b22ededb85af03252b6935a44391", Tasks: 1, Start: real(8), End: real(23), Exits: map[string]int{"exit 1": 1}},
+			{ID: "batch", Args: "d169b22ededb85af03252b6935a44391", Asked: 8, Tasks: 1, Start: real(8), End: real(23), Exits: map[string]int{"exit 1": 1}},
 			{ID: "0", Tasks: 2, Start: real(8.5), End: real(22.5), Exits: map[string]int{"signal 9 (SIGKILL)": 1, "0": 1}}},
 		Processes: 2}
 	if d := cmp.Diff(want, r); d != "" {

@@ -156,7 +156,7 @@ func (l *stepLog) begin(e event) {
 		s.Tasks = max(s.Tasks, e.number("tasks"))
 		s.Start = job.FirstTime(s.Start, e.real)
 		s.Off = off
-		s.Container, s.Args = e.number("container") == 1, e.values["args"]
+		s.Container, s.Args, s.Asked = e.number("container") == 1, e.values["args"], max(e.number("asked"), 0)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -34,6 +35,8 @@ const (
 	someRuns = 5
 	// fits is the part of the newer half that a reserve must have fitted.
 	fits = 0.99
+	// leastReserve: what was read of memory may be samples, without the kernel's own memory for the job.
+	leastReserve = 0.1
 	// apartBy is how many times as large the next larger run must be to begin another part, of partRuns or more.
 	apartBy  = 2.0
 	partRuns = 3
@@ -55,15 +58,10 @@ func LineOf(all []job.Ran, like *job.Ran) *Line {
 		return &Line{Why: "no job of it was completed"}
 	}
 	l := &Line{Like: *like, Nodes: like.Nodes}
-	var runs []job.Ran
-	for _, r := range all {
-		if l.sameShape(&r) {
-			runs = append(runs, r)
-		}
-	}
-	runs = l.sameArguments(runs)
+	runs := l.sameArguments(slices.DeleteFunc(slices.Clone(all), func(r job.Ran) bool { return !l.sameSize(&r) }))
 	if l.Why = ended(runs[max(0, len(runs)-manyRuns):]); l.Why == "" {
-		l.Why = l.fill(l.part(slices.DeleteFunc(runs, notCompleted)))
+		runs = slices.DeleteFunc(runs, func(r job.Ran) bool { return notCompleted(r) || !l.sameShape(&r) })
+		l.Why = l.fill(l.part(runs))
 	}
 	return l
 }
@@ -93,10 +91,15 @@ func LineOfArray(id string, tasks []job.Ran) *Line {
 
 func notCompleted(r job.Ran) bool { return r.State != "COMPLETED" }
 
-// sameShape says whether a job's memory and time tell of those of the line's job. One core is one core, of
-// however many.
+// sameSize says whether a job was as large as the line's. One core is one core, of however many.
+func (l *Line) sameSize(r *job.Ran) bool {
+	return r.Nodes == l.Like.Nodes && (r.CPUs == l.Like.CPUs || isOneCore(r) && isOneCore(&l.Like))
+}
+
+// sameShape says whether a job's memory and time tell of those of the line's job. One that was killed may have left
+// fewer ranks.
 func (l *Line) sameShape(r *job.Ran) bool {
-	return r.Nodes == l.Like.Nodes && r.Ranks == l.Like.Ranks && (r.CPUs == l.Like.CPUs || isOneCore(r) && isOneCore(&l.Like))
+	return l.sameSize(r) && r.Ranks == l.Like.Ranks && r.Tasks == l.Like.Tasks
 }
 
 // sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
@@ -121,7 +124,7 @@ func (l *Line) sameArguments(runs []job.Ran) []job.Ran {
 // isOneCore says whether the job used one core all the time.
 func isOneCore(r *job.Ran) bool {
 	busy := r.CPUTime / r.Elapsed
-	return r.Ranks <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
+	return max(r.Ranks, r.Tasks) <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
 }
 
 // ended says which of the jobs keep the others from telling what is enough.
@@ -147,6 +150,8 @@ func (l *Line) fill(runs []job.Ran) (why string) {
 		return "no job of this size was completed"
 	case l.Like.GPUs > 0:
 		return "it had GPUs, and what these need is not measured"
+	case strings.Contains(l.Like.ID, "+"): // 123+1
+		return "it is a part of a heterogeneous job, of which one line would ask for one part only"
 	case slices.ContainsFunc(runs, func(r job.Ran) bool { return r.NodeNeeded <= 0 }):
 		return "how much memory it needed was not read on its nodes"
 	case l.Nodes < 1 || l.Like.CPUs < 1:
@@ -156,16 +161,17 @@ func (l *Line) fill(runs []job.Ran) (why string) {
 		return why
 	}
 	memory, reserve := largest(runs, 0.4, 0.2, func(r *job.Ran) float64 { return float64(r.NodeNeeded) })
+	reserve = max(reserve, leastReserve)
 	l.Memory, l.MemoryReserve = roundUp(memory*(1+reserve)), reserve
-	seconds, reserve := largest(runs, 0.8, 0.4, func(r *job.Ran) float64 { return r.Elapsed })
+	seconds, reserve := largest(runs, 0.8, 0.4, func(r *job.Ran) float64 { return max(r.Elapsed, 1) }) // Slurm counts whole seconds
 	l.Time, l.TimeReserve = time.Duration(math.Ceil(seconds*(1+reserve)/60))*time.Minute, reserve
 	return ""
 }
 
 // cores are the tasks, and the CPUs of each, that make the CPUs that the job was given. One that used one
-// core each time asks for one.
+// core each time asks for one. Of a job without MPI, Slurm's tasks are known: srun starts as many as are asked for.
 func (l *Line) cores(runs []job.Ran) string {
-	l.Tasks = max(l.Like.Ranks, l.Nodes)
+	l.Tasks = max(l.Like.Ranks, l.Like.Tasks, l.Nodes)
 	if !slices.ContainsFunc(runs, func(r job.Ran) bool { return !isOneCore(&r) }) {
 		l.Tasks, l.CPUsPerTask = 1, 1
 		return ""
@@ -178,7 +184,8 @@ func (l *Line) cores(runs []job.Ran) string {
 }
 
 // part are the runs that are alike the job: a gap in their memory or CPU time tells runs apart that did
-// other work. A few large ones stay with the others: the next may be one of them.
+// other work. A few large ones stay with the others: the next may be one of them. What the job itself would have
+// needed is not known if it was not completed: then none are left out.
 func (l *Line) part(runs []job.Ran) []job.Ran {
 	for _, of := range []func(*job.Ran) float64{func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) float64 { return r.CPUTime }} {
 		values := make([]float64, len(runs))
@@ -187,6 +194,9 @@ func (l *Line) part(runs []job.Ran) []job.Ran {
 		}
 		slices.Sort(values)
 		low, high, mine := 0.0, math.Inf(1), of(&l.Like)
+		if mine <= 0 || notCompleted(l.Like) {
+			continue
+		}
 		for i := partRuns; i <= len(values)-partRuns; i++ {
 			if values[i-1] <= 0 || values[i] < apartBy*values[i-1] {
 				continue

@@ -57,6 +57,12 @@ func TestNoLine(t *testing.T) {
 		{"memory of one is not known", rans(9, at(3, func(r *job.Ran) { r.NodeNeeded = 0 })), nil, "how much memory it needed"},
 		{"GPUs", rans(9, func(_ int, r *job.Ran) { r.GPUs = 1 }), nil, "it had GPUs"},
 		{"CPUs that ranks do not share evenly", rans(9, func(_ int, r *job.Ran) { r.Ranks = 3 }), nil, "its 4 CPUs do not part among 3 tasks"},
+		{"ranks of one that ran out of memory are missing", rans(9, func(i int, r *job.Ran) {
+			if r.Ranks = 4; i == 8 {
+				r.State, r.Ranks = "OUT_OF_MEMORY", 3
+			}
+		}), nil, "job 108 ran out of memory"},
+		{"a part of a heterogeneous job", rans(9, func(i int, r *job.Ran) { r.ID += "+1" }), nil, "it is a part of a heterogeneous job"},
 		{"no CPUs known", rans(9, func(_ int, r *job.Ran) { r.CPUs = 0 }), nil, "Slurm has not said"},
 		{"another size was completed only", rans(9, nothing), &job.Ran{Nodes: 2, CPUs: 8, State: "FAILED"}, "no job of this size was completed"},
 	} {
@@ -77,9 +83,15 @@ func TestLine(t *testing.T) {
 		{"one run", rans(1, nothing), "1x1x4 2944M 18m 1"},
 		{"five runs", rans(5, ramp), "1x1x4 2560M 14m 5"},
 		{"59 of one size", rans(59, nothing), "1x1x4 2560M 14m 59"},
-		{"60 of one size need no reserve", rans(60, nothing), "1x1x4 2048M 10m 60"},
+		{"60 of one size need the least reserve", rans(60, nothing), "1x1x4 2304M 10m 60"},
+		{"no time at all is a minute: 0 has no limit", rans(9, func(_ int, r *job.Ran) { r.Elapsed, r.CPUTime = 0, 0 }), "1x1x4 2560M 1m 9"},
+		{"no time at all, of many", rans(60, func(i int, r *job.Ran) { r.Elapsed, r.CPUTime = float64(i/59), 0 }), "1x1x4 2304M 1m 60"},
+		{"tasks without MPI", rans(9, func(_ int, r *job.Ran) { r.Tasks = 4 }), "1x4x1 2560M 14m 9"},
+		{"tasks without MPI that were idle but one", rans(9, func(_ int, r *job.Ran) { r.Tasks, r.CPUTime = 4, 590 }), "1x4x1 2560M 14m 9"},
+		{"other numbers of tasks", rans(9, func(i int, r *job.Ran) { r.Tasks = []int{2, 4}[i%2] }), "1x2x2 2560M 14m 5"},
+		{"ranks that were not recorded", rans(9, func(_ int, r *job.Ran) { r.Ranks, r.Tasks, r.CPUs = 4, 8, 8 }), "1x8x1 2560M 14m 9"},
 		{"60 that grow by 10 % in ten runs ask for the next", rans(60, func(i int, r *job.Ran) { r.NodeNeeded = int64(float64(gib) * math.Pow(1.1, float64(i)/10)) }), "1x1x4 3200M 10m 60"},
-		{"the largest counts, however long ago", rans(80, at(0, func(r *job.Ran) { r.NodeNeeded, r.Elapsed = 3*gib, 900 })), "1x1x4 3072M 15m 80"},
+		{"the largest counts, however long ago", rans(80, at(0, func(r *job.Ran) { r.NodeNeeded, r.Elapsed = 3*gib, 900 })), "1x1x4 3456M 15m 80"},
 		{"failed ones do not count", rans(9, at(3, func(r *job.Ran) { r.State, r.NodeNeeded, r.Elapsed = "FAILED", 9*gib, 9000 })), "1x1x4 2560M 14m 8"},
 		{"one core of four", rans(9, func(_ int, r *job.Ran) { r.CPUTime = 590 }), "1x1x1 2560M 14m 9"},
 		{"a mean of one core is none in each run", rans(9, func(i int, r *job.Ran) { r.CPUTime = 400 + 50*float64(i) }), "1x1x4 2560M 14m 9"},
@@ -113,10 +125,32 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestFreed: an hour of 4 CPUs and 32 GiB, of which one and 3 GiB would do.
+// TestLineOfFailed: of a job that was not completed it is not known to which part of the runs it belongs, so its
+// line fits all.
+func TestLineOfFailed(t *testing.T) {
+	all := rans(20, func(i int, r *job.Ran) {
+		if i%2 == 0 {
+			r.NodeNeeded, r.CPUTime = 20*gib, 30*r.Elapsed
+		}
+	})
+	for state, small := range map[string]bool{"COMPLETED": true, "FAILED": false, "CANCELLED": false, "RUNNING": false} {
+		like := aRan(20, 1, 5)
+		like.State = state
+		if l := LineOf(all, &like); l.Why != "" || l.Memory >= 20*gib == small {
+			t.Errorf("%s: %d MiB, %s", state, l.Memory>>20, l.Why)
+		}
+	}
+	like := aRan(20, 0, 600) // what it needed is not known
+	like.CPUTime = 0
+	if l := LineOf(all, &like); l.Why != "" || l.Memory < 20*gib {
+		t.Errorf("memory not known: %+v", l)
+	}
+}
+
+// TestFreed: an hour of 4 CPUs and 32 GiB, of which one and 3 GiB would do, with a tenth more.
 func TestFreed(t *testing.T) {
 	l := LineOf(rans(100, func(_ int, r *job.Ran) { r.NodeNeeded, r.Elapsed, r.CPUTime = 3*gib, 3600, 3600 }), nil)
-	if memory, cores := l.Freed(); memory != 29 || cores != 3 {
+	if memory, cores := l.Freed(); memory != 28.625 || cores != 3 {
 		t.Errorf("%v GiB-hours, %v core-hours", memory, cores)
 	}
 }

@@ -130,7 +130,8 @@ type Step struct {
 	End       time.Time      `json:"end,omitzero"`
 	Off       string         `json:"off,omitempty"`
 	Container bool           `json:"container,omitempty"`
-	Args      string         `json:"args,omitempty"` // hash of the batch script's arguments
+	Args      string         `json:"args,omitempty"`  // hash of the batch script's arguments
+	Asked     int            `json:"asked,omitempty"` // tasks that the batch script's user asked for
 	Exits     map[string]int `json:"exits,omitempty"`
 	Peak      int64          `json:"peak,omitempty"`  // most memory of its cgroup on a node, bytes
 	Kills     int            `json:"kills,omitempty"` // processes killed for want of memory

@@ -179,28 +179,30 @@ func TestTaskEnvironment(t *testing.T) {
 			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preloads by both names": {[]string{"env=SINGULARITYENV_LD_PRELOAD=/c.so", "env=APPTAINERENV_LD_PRELOAD=/d.so"},
 			"APPTAINERENV_LD_PRELOAD=/d.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nJOBEFF_WINDOWS=4\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
-		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
-		"JOBEFF=off":             {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
-		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
-		"--jobeff=off":           {[]string{"option=jobeff:off"}, ""},
-		"--jobeff=on":            {[]string{"option=jobeff:on"}, injected},
-		"forged option":          {[]string{"option=jobeff:\x1b"}, injected},
-		"library missing":        {[]string{"arg=preload=/nowhere/libjobeff.so"}, ""},
-		"library not loadable":   {[]string{"arg=preload=LIB:/x"}, ""},
-		"own libjobeff.so":       {[]string{"env=LD_PRELOAD=/home/a/libjobeff.so", "env=JOBEFF_RECORD=r"}, "JOBEFF_RECORD=r\nLD_PRELOAD=/home/a/libjobeff.so\n"},
-		"own record by hand":     {[]string{"env=JOBEFF_RECORD_FILE=/home/a/r", "option=jobeff:off"}, "JOBEFF_RECORD_FILE=/home/a/r\n"},
-		"extern step":            {[]string{"step=4294967292"}, ""},
-		"batch and interactive":  {[]string{"step=4294967291"}, injected},
-		"hidden in a container":  {[]string{"arg=preload=" + n.path("copy.so"), "env=LD_PRELOAD=/a.so"}, ""},
-		"seen in no container":   {[]string{"arg=preload=" + n.path("copy.so")}, ""},
-		"another user's library": {[]string{"arg=preload=" + n.path("secret.so")}, ""},
+		"inside a step":           {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
+		"JOBEFF=off":              {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
+		"JOBEFF=off in a step":    {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
+		"JOBEFF=off, and windows": {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=LIB", "env=JOBEFF_WINDOWS=4"}, "JOBEFF=off\n"},
+		"JOBEFF=off, own windows": {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=LIB", "env=JOBEFF_WINDOWS=16"}, "JOBEFF=off\nJOBEFF_WINDOWS=16\n"},
+		"--jobeff=off":            {[]string{"option=jobeff:off"}, ""},
+		"--jobeff=on":             {[]string{"option=jobeff:on"}, injected},
+		"forged option":           {[]string{"option=jobeff:\x1b"}, injected},
+		"library missing":         {[]string{"arg=preload=/nowhere/libjobeff.so"}, ""},
+		"library not loadable":    {[]string{"arg=preload=LIB:/x"}, ""},
+		"own libjobeff.so":        {[]string{"env=LD_PRELOAD=/home/a/libjobeff.so", "env=JOBEFF_RECORD=r"}, "JOBEFF_RECORD=r\nLD_PRELOAD=/home/a/libjobeff.so\n"},
+		"own record by hand":      {[]string{"env=JOBEFF_RECORD_FILE=/home/a/r", "option=jobeff:off"}, "JOBEFF_RECORD_FILE=/home/a/r\n"},
+		"extern step":             {[]string{"step=4294967292"}, ""},
+		"batch and interactive":   {[]string{"step=4294967291"}, injected},
+		"hidden in a container":   {[]string{"arg=preload=" + n.path("copy.so"), "env=LD_PRELOAD=/a.so"}, ""},
+		"seen in no container":    {[]string{"arg=preload=" + n.path("copy.so")}, ""},
+		"another user's library":  {[]string{"arg=preload=" + n.path("secret.so")}, ""},
 	} {
 		n.write("", 0o755, "copy.so")
 		n.write("", 0o600, "secret.so")
 		words := slices.Clone(c.words)
 		want := c.want
 		if name == "hidden in a container" {
-			want = "APPTAINERENV_LD_PRELOAD=/a.so\nJOBEFF_WINDOWS=4\nLD_PRELOAD=/a.so\nSINGULARITYENV_LD_PRELOAD=/a.so\n"
+			want = "APPTAINERENV_LD_PRELOAD=/a.so\nLD_PRELOAD=/a.so\nSINGULARITYENV_LD_PRELOAD=/a.so\n"
 		}
 		if name == "seen in no container" {
 			want = strings.ReplaceAll(injected, "LIB", n.path("copy.so"))
@@ -238,7 +240,7 @@ func TestEvents(t *testing.T) {
 	n.write("", 0o644, "etc", "off")
 	n.step(6, 4294967290)
 	n.step(6, 4294967292)
-	n.step(6, 4294967291, "command=/var/spool/slurmd/job00006/slurm_script", "command=a", "command=secret")
+	n.step(6, 4294967291, "command=/var/spool/slurmd/job00006/slurm_script", "command=a", "command=secret", "env=SLURM_NTASKS=8")
 	want := `step 0 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 array_job=4 array_task=3 cpus=1 workload=water
 exit 0 MONO REAL pid=77 task=1 status=9
 end 0 MONO REAL
@@ -257,7 +259,7 @@ end interactive MONO REAL
 step extern MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1
 exit extern MONO REAL pid=77 task=1 status=9
 end extern MONO REAL
-step batch MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 args=d169b22ededb85af03252b6935a44391 off=1 reason=switched off on this node (/etc/jobeff/off)
+step batch MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 args=d169b22ededb85af03252b6935a44391 asked=8 off=1 reason=switched off on this node (/etc/jobeff/off)
 exit batch MONO REAL pid=77 task=1 status=9
 end batch MONO REAL
 `

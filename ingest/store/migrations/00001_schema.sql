@@ -61,6 +61,7 @@ CREATE TABLE attempts (
 	no_data         TEXT   NOT NULL DEFAULT '', -- why there are no figures, likewise; '': there are
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
 	script_args     TEXT   NOT NULL DEFAULT '', -- hash of the batch script's arguments; '': none, or not known
+	tasks           BIGINT NOT NULL DEFAULT 0, -- that its script was given, or that one of its steps had; 0: not known
 	warnings_json   TEXT   NOT NULL DEFAULT '[]', -- codes and arguments; policy/doubt has the words
 	cgroup_json     TEXT   NOT NULL DEFAULT '', -- job.Cgroup: what the kernel counted of its memory and CPU limits; '': not known
 	threaded        BIGINT NOT NULL DEFAULT 0, -- 1: useful time does not speak of all its cores
