@@ -50,7 +50,7 @@ type Fields struct {
 	CPUEfficiency    float64 `expr:"cpu_efficiency" doc:"CPU time / (alloc_cores x runtime), from sacct; known without MPI, too. A rank that waits in MPI is busy."`
 	BusyCores        float64 `expr:"busy_cores" doc:"CPUs that were busy, the mean of the job's time: cpu_efficiency x alloc_cores."`
 	RequestedMemory  float64 `expr:"requested_memory" doc:"GiB that the job was given on all nodes, from sacct's AllocTRES."`
-	NeededMemory     float64 `expr:"needed_memory" doc:"GiB that it needed at most, on all nodes together; not known where it ran out of memory."`
+	NeededMemory     float64 `expr:"needed_memory" doc:"GiB that it needed, on all nodes together: what its nodes read often enough, else at most; not known where it ran out of memory."`
 	LeastMemory      float64 `expr:"least_memory" doc:"GiB that it needed at least; known where its node read them while it ran."`
 	MemoryEfficiency float64 `expr:"memory_efficiency" doc:"needed_memory / requested_memory; not known of a job that had whole nodes, whose memory nobody else could have had."`
 	WholeNodes       bool    `expr:"whole_nodes" doc:"It had all CPUs of its nodes; known where all of them told how many they have."`

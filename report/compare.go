@@ -56,8 +56,9 @@ func compareHeadline(c *compare.Comparison) block.Headline {
 		said = append(said, block.Notes(mostlyText(c), outlierText(c), lackedText(c))...)
 	}
 	h := block.Headline{Text: strings.Join(said, ". ") + "."}
-	h.Bad = !c.Nothing() && c.Longer() > 0
-	h.Good = !c.Nothing() && c.Longer() < 0
+	if change := c.After.Time/c.Before.Time - 1; !c.Nothing() && figure.Change(change) != figure.Change(0) {
+		h.Bad, h.Good = change > 0, change < 0
+	}
 	return h
 }
 
@@ -111,11 +112,13 @@ const (
 // mostlyText names the parts that make the difference, as far as they differ more than usual.
 func mostlyText(c *compare.Comparison) string {
 	var with, against []compare.Part
-	whole := 0.0 // of the parts that go the same way
+	longer, shorter := 0.0, 0.0
 	for _, p := range c.Parts {
-		if p.Seconds*c.Longer() > 0 {
-			whole += p.Seconds
-		}
+		longer, shorter = longer+max(p.Seconds, 0), shorter+min(p.Seconds, 0)
+	}
+	whole := longer // of the parts that go the same way
+	if c.Longer() < 0 {
+		whole = shorter
 	}
 	for _, p := range c.Parts {
 		switch share := p.Seconds / whole; {
@@ -129,6 +132,9 @@ func mostlyText(c *compare.Comparison) string {
 	order := func(a, b compare.Part) int { return cmp.Compare(math.Abs(b.Seconds), math.Abs(a.Seconds)) }
 	slices.SortFunc(with, order)
 	slices.SortFunc(against, order)
+	if len(with) > 0 && len(against) > 0 && math.Abs(c.Longer()) < (1-nearlyAll)*math.Abs(whole) {
+		return "What changed makes up for each other, nearly or wholly: " + listedParts(append(with, against...), false)
+	}
 	said := "No single part of it differs by more than usual"
 	if len(with) > 0 {
 		first := with[0].Seconds / whole
@@ -292,7 +298,7 @@ func changedPart(c *compare.Comparison) block.Part {
 		b.Items = append(b.Items, fmt.Sprintf("%s: %s; now %s", one.What, one.Before, one.After))
 	}
 	if len(c.Changed) == 0 {
-		b.Items = []string{"nothing that is known of both: program, MPI library, input, machine, nodes, placement and threads are the same"}
+		b.Items = []string{"as far as both tell them, program, MPI library, input, machine, nodes, placement and threads are the same"}
 	}
 	return b
 }

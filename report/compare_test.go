@@ -109,6 +109,24 @@ func TestCompareViews(t *testing.T) {
 	}
 }
 
+// TestPartsThatMakeUp: where one part made it longer and another one shorter by as much, neither is all of a
+// difference that is none.
+func TestPartsThatMakeUp(t *testing.T) {
+	for _, after := range []float64{9, 8.9, 8.7} { // s outside of the program
+		c, err := compare.New(compared(11, nil, evenly(8, work{90, 9})...), compared(12, nil, evenly(8, work{80, 8})...), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Usual = compare.Usual{}
+		c.Before.Time, c.After.Time = 109, 108+after-8
+		c.Parts = []compare.Part{{Code: compare.Outside, Before: 9, After: 19, Seconds: after + 1}, {Code: compare.Computing, Before: 900, After: 800, Seconds: -10}}
+		h := compareHeadline(c)
+		if !strings.Contains(h.Text, "makes up for each other") || strings.Contains(h.Text, "Nearly all") || strings.Contains(h.Text, "Inf") || h.Bad || h.Good {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
 // Places are named where somebody looked; else the command that does.
 func TestPlacesThatChanged(t *testing.T) {
 	for _, named := range []bool{false, true} {

@@ -75,20 +75,32 @@ func (c *Comparison) Told(p *Part) bool {
 // Longer is by how much After took longer, s.
 func (c *Comparison) Longer() float64 { return c.After.Time - c.Before.Time }
 
-// Nothing says that what differs is no more than what such runs usually differ by.
+// Nothing says that what differs is no more than what such runs usually differ by. Parts that make up for each
+// other are not nothing.
 func (c *Comparison) Nothing() bool {
-	outside := 0.0
+	usual := c.Usual.Time * c.Before.Elapsed
 	for i := range c.Parts {
-		if c.Parts[i].Code == Outside {
-			outside = math.Abs(c.Parts[i].Seconds)
+		p := &c.Parts[i]
+		most := max(leastOutside, usual)
+		if p.Code != Outside {
+			most = farMore * usual
+			if p.Usual != nil {
+				most = max(most, farMore**p.Usual)
+			}
+		}
+		if math.Abs(p.Seconds) > most {
+			return false
 		}
 	}
-	within := math.Abs(math.Log(c.After.Elapsed/c.Before.Elapsed)) <= math.Log1p(c.Usual.Time)
-	return c.Usual.Known() && within && outside <= max(leastOutside, c.Usual.Time*c.Before.Elapsed)
+	return c.Usual.Known() && math.Abs(math.Log(c.After.Elapsed/c.Before.Elapsed)) <= math.Log1p(c.Usual.Time)
 }
 
-// leastOutside: Slurm tells the times of jobs in whole seconds.
-const leastOutside = 2
+const (
+	// leastOutside: Slurm tells the times of jobs in whole seconds.
+	leastOutside = 2
+	// farMore: of so many parts one may differ by somewhat more than usual.
+	farMore = 3
+)
 
 // Refusal is why two jobs are not compared.
 type Refusal struct {

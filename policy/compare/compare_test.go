@@ -179,6 +179,17 @@ func TestOneCause(t *testing.T) {
 	}
 }
 
+// TestCountersWithoutCounts: counters that counted nothing in one run say nothing of the other.
+func TestCountersWithoutCounts(t *testing.T) {
+	before, after := counted(1).job(), counted(2).job()
+	for i := range after.Job.Executions[0].Nodes {
+		after.Job.Executions[0].Nodes[i].Counters.Cycles = 0
+	}
+	if c, err := New(before, after, false); err != nil || c.Parts[1].Code != Computing {
+		t.Errorf("%v, %+v", err, c)
+	}
+}
+
 // TestPartsAddUp: whatever the two runs did, the parts are the whole difference.
 func TestPartsAddUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 1))
@@ -426,6 +437,10 @@ func TestUsual(t *testing.T) {
 	}
 	if c := pair(runs(100, 102, 98, 101, 99), base.with(func(m *made) { m.outside = 60 })); c.Nothing() {
 		t.Error("a minute outside is nothing")
+	}
+	// load balance and computing are far off, and make up for each other
+	if c := pair(runs(100, 102, 98, 101, 99), base.with(func(m *made) { m.useful, m.slowNode = 70, 1.3 })); math.Abs(c.Longer()) > 3 || c.Nothing() {
+		t.Errorf("what makes up for each other is nothing: %.1f s, %+v", c.Longer(), c.Parts)
 	}
 	rng, within := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {

@@ -46,7 +46,7 @@ func (s shape) and(b shape) shape {
 // without has one.
 func shapeOf(e *job.Execution, m *job.Metrics) shape {
 	c := job.UsefulCounters([]job.Execution{*e})
-	return shape{counted: c != nil && m.Hybrid == nil, windows: e.Windows.Determined(), threads: m.Hybrid != nil}
+	return shape{counted: c != nil && c.Instructions > 0 && c.Cycles > 0 && m.Hybrid == nil, windows: e.Windows.Determined(), threads: m.Hybrid != nil}
 }
 
 // factorsOf are the factors of an execution's elapsed time, E = U / (n LB C F). A factor that is zero
