@@ -82,11 +82,15 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 	p.Looked = false
 	p.List[0].Frames = []job.Frame{{Offset: 0x10}, {Offset: 0x20}}
 	var json, html bytes.Buffer
-	if err := document.WritePlaces(&json, j); err != nil {
+	if err := document.WritePlaces(&json, j, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := json.String(); strings.Contains(got, "callers") || !strings.Contains(got, `"offset": 16`) || !strings.Contains(got, `"places_share": 0.7`) {
 		t.Errorf("%s", got)
+	}
+	var one bytes.Buffer
+	if err := document.WritePlaces(&one, j, "mpi_wait"); err != nil || strings.Contains(one.String(), "Allreduce") || !strings.Contains(one.String(), "MPI_Wait") {
+		t.Errorf("of one function: %v, %s", err, one.String())
 	}
 	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}
 	if err := JobHTML(&html, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {

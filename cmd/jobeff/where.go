@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
@@ -33,9 +35,12 @@ func (p *program) whereCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.tasks != nil {
+				return fmt.Errorf("%s is an array: name one of its tasks, as %s_1", args[0], args[0])
+			}
 			source.Find(cmd.Context(), a.job, users)
 			if asJSON {
-				return document.WritePlaces(p.stdout, a.job)
+				return document.WritePlaces(p.stdout, a.job, function)
 			}
 			return report.Places(p.stdout, a.job, function, p.options())
 		},

@@ -69,14 +69,14 @@ func (m *module) function(at uint64) (symbol, bool) {
 
 // name names an address. What is wrong with the file is told where there is no line.
 func (m *module) name(at uint64) (f found) {
-	if s, is := m.function(at); is {
-		f.Symbol = demangle.Filter(s.name[:min(len(s.name), 4*mostName)], demangle.NoParams) // of C++
-	}
 	defer func() {
 		if recover() != nil {
 			f.Why = wrongLines
 		}
 	}()
+	if s, is := m.function(at); is { // of C++ a name may double what it repeats, again and again
+		f.Symbol = demangle.Filter(s.name[:min(len(s.name), 4*mostName)], demangle.NoParams, demangle.MaxLength(8))
+	}
 	if m.lines == nil {
 		f.Why = cmp.Or(m.why, noLines)
 		return f

@@ -59,11 +59,12 @@ func (o *opener) open(path string) (*os.File, error) {
 	}
 	defer unix.Close(at)
 	var st unix.Stat_t
-	if err := unix.Fstat(at, &st); err != nil {
+	var kind unix.Statfs_t
+	if err := errors.Join(unix.Fstat(at, &st), unix.Fstatfs(at, &kind)); err != nil {
 		return nil, err
 	}
 	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size == 0: // those of /proc have no size
+	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size == 0 || kind.Type == unix.SYSFS_MAGIC: // those of /proc have no size
 		return nil, errors.New("its path names no regular file")
 	case o.uid == 0 && st.Uid != 0 && !o.users:
 		return nil, errors.New("root opens no user's file: look as its owner, or with --user-files")

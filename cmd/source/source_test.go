@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,7 +145,7 @@ func TestHostileFiles(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "not on this machine", "a/b": "not on this machine", filepath.Join(dir, "none"): "not on this machine",
 		fifo: "no regular file", link: "no regular file", dir: "no regular file", "/dev/zero": "no regular file", "/proc/self/mem": "no regular file",
-		"/proc/self/exe": "rebuilt since", text: "no ELF file", empty: "no regular file", huge: "more than 512 MB",
+		"/sys/kernel/uevent_seqnum": "no regular file", "/proc/self/exe": "rebuilt since", text: "no ELF file", empty: "no regular file", huge: "more than 512 MB",
 		"/tmp/\x1b[2J": "not on this machine",
 	} {
 		if f := lookAt(t, job.Module{Path: path, BuildID: "00"}, 1); !strings.Contains(f.Why, want) || f.Symbol != "" {
@@ -275,5 +276,14 @@ func TestSymbolsOfCpp(t *testing.T) {
 		if got := m.name(5).Symbol; got != want {
 			t.Errorf("%s is shown as %q, want %q", name, got, want)
 		}
+	}
+	twice := "_Z1fI1A" // each type holds the one before it twice
+	for i := range 30 {
+		last := strings.ToUpper(strconv.FormatInt(int64(2*i), 36))
+		twice += "1BIS" + last + "_S" + last + "_E"
+	}
+	m := &module{symbols: []symbol{{0, 9, twice + "Evv"}}}
+	if got := m.name(5).Symbol; len(got) > mostName || !strings.HasPrefix(got, "f<A, B<A, A>") {
+		t.Errorf("a name that doubles is shown with %d bytes: %.40q", len(got), got)
 	}
 }

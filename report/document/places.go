@@ -2,6 +2,8 @@ package document
 
 import (
 	"io"
+	"slices"
+	"strings"
 
 	"jobeff/ingest/job"
 )
@@ -41,13 +43,16 @@ type Places struct {
 	Share  *float64    `json:"places_share"` // of the time in MPI; null: not known
 }
 
-// WritePlaces writes the places of a job.
-func WritePlaces(w io.Writer, j *job.Job) error {
+// WritePlaces writes the places of a job, or those of one function.
+func WritePlaces(w io.Writer, j *job.Job, function string) error {
 	out := Places{ID: j.DisplayID, Places: []CallPlace{}}
 	for i := range j.Executions {
 		if all, share := places(&j.Executions[i]); all != nil {
 			out.Places, out.Share = all, share
 		}
+	}
+	if function != "" {
+		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
 	}
 	return writeJSON(w, out)
 }
