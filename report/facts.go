@@ -219,7 +219,11 @@ func memoryText(j *job.Job) string {
 		s = bytes(need.Low) + " to " + bytes(need.High) + given + ": the rest may be file cache, which the kernel could have dropped"
 	}
 	if ranOut(j) || j.Cgroup.Kills > 0 {
-		return "ran out. It held at most " + bytes(max(need.Low, need.High)) + given + ": a step, a task or a node may have had a lower limit"
+		held := "most " + bytes(max(need.Low, need.High))
+		if need.High == 0 {
+			held = "least " + bytes(need.Low)
+		}
+		return "ran out. It held at " + held + given + ": a step, a task or a node may have had a lower limit"
 	}
 	if e := sharedEfficiency(j); e != nil {
 		most := ""

@@ -137,6 +137,7 @@ func TestMemoryText(t *testing.T) {
 		"at least 100 MiB of 1.0 GiB": func(c *job.Cgroup) { c.High, c.Peaks = 0, 0 },
 		"100 MiB to 400 MiB of 1.0 GiB: the rest may be file cache, which the kernel could have dropped (memory efficiency at most 0.39); its limit was reached, so it may need more": func(c *job.Cgroup) { c.Full = 3 },
 		"ran out. It held at most 400 MiB of 1.0 GiB: a step, a task or a node may have had a lower limit":                                                                            func(c *job.Cgroup) { c.Kills = 1 },
+		"ran out. It held at least 100 MiB of 1.0 GiB: a step, a task or a node may have had a lower limit":                                                                           func(c *job.Cgroup) { c.Kills, c.High, c.NodeHigh, c.Peaks = 1, 0, 0, 0 },
 	} {
 		c := &job.Cgroup{Nodes: 1, Low: 100 * MiB, High: 400 * MiB, Peaks: 1, Events: 1}
 		change(c)

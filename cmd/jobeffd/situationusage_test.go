@@ -3,7 +3,7 @@ package main
 // What Slurm's figures alone tell. asks is what no job is told that used what it had, or of which too little
 // is known; moreNodes takes the rule out of the shadow.
 const (
-	asks      = `ask for|kept [\d.]+ of its|needed at (most|least)|other work|several pieces|would have held|leave a reserve|sbatch --nodes`
+	asks      = `ask for|kept [\d.]+ of its|seen to need|needed at least|other work|several pieces|would have held|leave a reserve|sbatch --nodes`
 	moreNodes = "[[rule]]\nname = \"spare-nodes\"\nshadow = false\n"
 	longLimit = "[[rule]]\nname = \"long-time-limit\"\nshadow = false\n"
 )
@@ -17,12 +17,12 @@ var sayNothing = []situation{
 	{name: "no step was sampled", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=64 held=0"},
 	{name: "one core, and it failed", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=64 held=1 state=FAILED"},
 	{name: "one core, and it was cancelled", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=64 held=1 state=CANCELLED"},
-	{name: "little memory, and a step ran out of it", never: []string{"needed at most"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=64 held=1 oom=0"},
+	{name: "little memory, and a step ran out of it", never: []string{"seen to need"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=64 held=1 oom=0"},
 	{name: "memory of 1,228 %", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=4 held=49.12"},
 	{name: "one core beside a GPU", never: []string{"kept [\\d.]+ of its"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=16 held=14 gpus=1"},
 	{name: "one core for five minutes", never: []string{asks}, jobs: "1 t=300 bare=1 alloc=16 totalcpu=.06 given=64 held=1"},
 	{name: "one core, and Slurm has not told of it", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=64 held=1 noslurm=1"},
-	{name: "whole nodes with little memory used", never: []string{"needed at most", `memory efficiency`}, jobs: "64 t=7200,7210 pe=.95 given=256 held=4"},
+	{name: "whole nodes with little memory used", never: []string{"seen to need", `memory efficiency`}, jobs: "64 t=7200,7210 pe=.95 given=256 held=4"},
 	{name: "twenty short tasks", never: []string{asks}, jobs: "1 t=12 x=20 bare=1 task=1 alloc=1 totalcpu=.9 given=2 held=1"},
 	{name: "many long tasks", never: []string{asks}, jobs: "1 t=1200 x=120 bare=1 task=1 alloc=1 totalcpu=.9 given=2 held=1"},
 	{name: "many tasks that fail at once", never: []string{asks}, jobs: "1 t=2 x=120 bare=1 task=1 alloc=1 totalcpu=.9 given=2 held=1 state=FAILED"},
@@ -36,7 +36,7 @@ var sayNothing = []situation{
 // withoutMPI: jobs without a record of a program that are told something.
 var withoutMPI = []situation{
 	{name: "one busy core of sixteen", says: []string{"job: kept 0.96 of its 16 CPUs busy", "page: kept 0.96 of its 16 CPUs busy"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=16 held=14"},
-	{name: "memory asked for and not used", says: []string{"job: at most 2.0 GiB of the 64.0 GiB"}, never: []string{"kept"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=64 held=2"},
+	{name: "memory asked for and not used", says: []string{"job: seen to need 2.0 GiB of the 64.0 GiB"}, never: []string{"kept"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=64 held=2"},
 	{name: "36 of 720 cores", says: []string{"job: counted 36.0 busy CPUs and 40.0 GiB of memory on its 20 nodes: 2 nodes", "job: CPU efficiency 0.05"},
 		jobs: "1 t=7200 bare=1 alloc=720 nodes=20 partnodes=1 totalcpu=.05 given=1000 held=40", rules: moreNodes},
 	{name: "a limit far above the run", says: []string{"job: 02:00:20 of the 3-00:00:00"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=259200", rules: longLimit},
