@@ -154,8 +154,11 @@ func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
 	if e := readParameters(v, q.Parameters()); e != nil {
 		return q, e
 	}
-	if strings.Count(q.User, ",") >= mostNames {
-		return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
+	for _, list := range []struct{ of, names string }{{"users", q.User}, {"accounts", q.Account}, {"partitions", q.Partition}, {"QOS", q.QOS},
+		{"clusters", q.Cluster}, {"states", q.State}, {"programs", q.Program}, {"rules", q.Rule}} {
+		if strings.Count(list.names, ",") >= mostNames {
+			return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d %s are named", mostNames, list.of)}
+		}
 	}
 	return q, nil
 }

@@ -110,7 +110,7 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 // failPage answers a refusal as a page, and logs it.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
-	home := "./" + strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
+	home := "./" + strings.Repeat("../", max(strings.Count(r.URL.EscapedPath(), "/")-1, 0))
 	html, err := []byte(e.Message), error(nil)
 	pageHeader(w, "default-src 'none'", "text/plain; charset=utf-8")
 	if s.refusals != nil {

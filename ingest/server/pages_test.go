@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -118,6 +120,10 @@ func TestPages(t *testing.T) {
 		"no list":               {socket, "/users", daemon, nil, 403, "<page>./|Forbidden|operators see <users>|ask"},
 		"no such page":          {socket, "/favicon.ico", daemon, nil, 404, "<page>./|Not Found|there is no such page"},
 		"no such page, deep":    {socket, "/a/b/c", daemon, nil, 404, "<page>./../../|Not Found"},
+		"a slash in a name":     {socket, "/a/b%2Fc", daemon, nil, 404, "<page>./../|Not Found"},
+		"a zero":                {socket, "/?name=%00", daemon, nil, 400, `"name" holds what is no text`},
+		"no UTF-8":              {socket, "/?sort=%ff", daemon, nil, 400, `"sort" holds what is no text`},
+		"a zero in an id":       {socket, "/jobs/%00", daemon, nil, 400, "the path holds what is no text"},
 		"nothing is posted":     {socket, "/jobs/7/compare/8/x", daemon, nil, 404, "<page>./../../../../|Not Found"},
 		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
 		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
@@ -152,6 +158,24 @@ func TestPages(t *testing.T) {
 				t.Errorf("headers %v", got.Header)
 			}
 		})
+	}
+}
+
+// TestNoPath: a request without a path is answered with a page, too.
+func TestNoPath(t *testing.T) {
+	socket, _ := pageServer(t, admit.Proxy{})
+	for _, line := range []string{"GET http://x", "CONNECT x:80", "GET *", "POST http://x"} {
+		conn, err := net.Dial("unix", strings.TrimPrefix(socket, "unix:"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", line)
+		text, err := io.ReadAll(conn)
+		conn.Close()
+		if got := string(text); !strings.HasPrefix(got, "HTTP/1.1 404 ") || !strings.Contains(got, "<page>./|Not Found|there is no such page") {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
 	}
 }
 

@@ -95,11 +95,11 @@ func New(o Options) *Server {
 }
 
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
-// redirect the client.
+// redirect the client. None at all, as CONNECT has it, is unknown, too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w, r, leave := s.door.Enter(w, r)
 	defer leave()
-	if p := r.URL.EscapedPath(); strings.Contains(p, "//") || p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+	if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || strings.Contains(p, "//") || p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -87,8 +88,13 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the parameters cannot be read: " + err.Error(), Hint: "write them as ?NAME=VALUE&NAME=VALUE"}
 	}
+	if !readable(r.URL.Path) {
+		return &refusal{Status: http.StatusBadRequest, Message: "the path holds what is no text"}
+	}
 	for key, values := range given {
 		switch {
+		case !readable(strings.Join(values, "")):
+			return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%.40q holds what is no text", key)}
 		case slices.Contains(known, key+repeated):
 		case !slices.Contains(known, key):
 			hint := "it takes none"
@@ -103,7 +109,10 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 	return nil
 }
 
-// mostNames is how many users one query may name.
+// readable says that a text is UTF-8 without zeros: PostgreSQL takes no other.
+func readable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+
+// mostNames is how many users, accounts or others one parameter may name: each is an argument of the query.
 const mostNames = 1000
 
 // nobody is the uid of no user, (uid_t)-1.
