@@ -157,7 +157,7 @@ func (d *doctor) server(ctx context.Context) {
 			continue
 		}
 		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
-		if doubt != told {
+		if doubt != "" && doubt != told {
 			told = doubt
 			d.say(report.Warn, "database", doubt, hint)
 		}

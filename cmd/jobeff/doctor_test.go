@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -327,6 +328,31 @@ func TestDoctorOnStandbys(t *testing.T) {
 	want("away", away)
 	names("")
 	want("alone again", "")
+}
+
+// TestDoctorOnOneDoubt: what one of two daemons doubts is said once, and nothing of the one that doubts nothing.
+func TestDoctorOnOneDoubt(t *testing.T) {
+	d := install(t)
+	for i, answer := range []string{`{"status":"ok","doubt":"PostgreSQL has standbys","hint":"x"}`, `{"status":"ok"}`} {
+		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, answer) })}
+		go h.Serve(l)
+		t.Cleanup(func() { h.Close() })
+		*[]*string{&d.cfg.Report.To, &d.cfg.Client.To}[i] = "unix:" + l.Addr().String()
+	}
+	d.server(t.Context())
+	var said []string
+	for _, c := range d.checks {
+		if c.What == "database" {
+			said = append(said, c.Found)
+		}
+	}
+	if len(d.checks) != 3 || len(said) != 1 || said[0] != "PostgreSQL has standbys" {
+		t.Errorf("%+v", d.checks)
+	}
 }
 
 func TestDoctorRunsAnywhere(t *testing.T) {

@@ -96,6 +96,9 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	since, err := w.db.Mark(ctx, store.MarkCompared)
+	if now := w.now().Truncate(time.Microsecond); err == nil && since.After(now) { // by a clock that was wrong: nothing would count until then
+		since, err = now, w.db.SetMark(ctx, store.MarkCompared, now)
+	}
 	if err == nil && !since.Equal(w.since) {
 		w.watch, w.since, w.read = harm.New(share, since), since, since.Add(-harm.Before)
 	}

@@ -156,4 +156,12 @@ func TestAlarm(t *testing.T) {
 	must(t, c.db.ClearAlarms(ctx, now))
 	restart()
 	up(0, "the share is another")
+	must(t, c.db.SetMark(ctx, store.MarkCompared, now.AddDate(10, 0, 0)))
+	up(0, "the clock was wrong when the comparison began")
+	begun := w.since
+	end(2000, func(measured bool, _ string) bool { return measured && id%17 == 0 })
+	up(1, "what ended since then counts all the same")
+	if !w.since.Equal(begun) {
+		t.Errorf("the comparison began again, at %s and at %s", begun, w.since)
+	}
 }
