@@ -133,6 +133,14 @@ func wrongHTML(t testing.TB, words string) []byte {
 	return b.Bytes()
 }
 
+// TestWordsAreWhole: what somebody said of a notice is shown whole: it is no name.
+func TestWordsAreWhole(t *testing.T) {
+	words := strings.Repeat("ä word ", 60) + "<b>the end"
+	if text := pageText(string(wrongHTML(t, words))); !strings.Contains(text, words) {
+		t.Errorf("not all of it: %s", text)
+	}
+}
+
 func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -233,7 +241,7 @@ func TestSitePages(t *testing.T) {
 		"notices": func(w io.Writer) error {
 			told := job.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
-			muted.Muted, muted.Advised, muted.Cleared = true, 0, began
+			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
 			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
 			return NoticesHTML(w, job.JobQuery{Start: began, Limit: 50}, []NoticeRow{{told, nil}, {muted, nil}, {told, &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
 		},
@@ -253,7 +261,7 @@ func TestSitePages(t *testing.T) {
 		for _, want := range map[string][]string{
 			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
 			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
-			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on", "12 runs since, most on 128 cores; saved 5.00 core-hours (saved 4.00 to 6.00)"},
+			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on 2026-11-20; said to be wrong on 2026-11-20", "12 runs since, most on 128 cores; saved 5.00 core-hours (saved 4.00 to 6.00)"},
 			"digests":   {"2026-W46"},
 			"refusal":   {"<script> was not found", `\x1b`},
 		}[name] {

@@ -144,6 +144,9 @@ func outcome(n *NoticeRow) string {
 	if !n.Cleared.IsZero() {
 		said = append(said, "told that it is better on "+day(n.Cleared))
 	}
+	if !n.WrongAt.IsZero() {
+		said = append(said, "said to be wrong on "+day(n.WrongAt))
+	}
 	return cmp.Or(strings.Join(said, "; "), "-")
 }
 

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/admit"
@@ -71,7 +72,7 @@ func (l lists) links(v store.Viewer, here string) page.Links {
 		shown    bool
 	}{
 		{"Your jobs", "./", true}, {"All jobs", "jobs", seesOthers(v)}, {"Months", "months", true}, {"Users", "users", seesOthers(v)}, {"Accounts", "accounts", seesOthers(v)},
-		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", seesOthers(v)}, {"Nodes", "nodes", v.All},
+		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()},
 	} {
 		if one.shown {
 			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: one.at, Here: one.at == here})
@@ -138,6 +139,9 @@ func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuer
 		}
 		q.Start = time.Date(q.Start.Year(), q.Start.Month(), 1, 0, 0, 0, 0, time.UTC)
 		q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, map[string]string{"month": "name"}[by], "lost")
+		if err := knownOrder(q.Sort, sumOrders); err != nil {
+			return nil, err
+		}
 		sums, err := l.db.Months(ctx, v, job.MonthQuery{From: q.Start, By: []string{by}, Account: q.Account, Partition: q.Partition})
 		if err != nil {
 			return nil, err
@@ -153,6 +157,17 @@ func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuer
 		}
 		return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, by+"s")) })
 	}
+}
+
+// sumOrders are what sums can be sorted by.
+const sumOrders = "lost -lost corehours -corehours jobs -jobs name -name"
+
+// knownOrder refuses another order than the known ones: the page would say that it has it.
+func knownOrder(by, known string) error {
+	if all := strings.Fields(known); !slices.Contains(all, by) {
+		return &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}
+	}
+	return nil
 }
 
 // jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
@@ -187,6 +202,9 @@ func (l lists) programs(ctx context.Context, v store.Viewer, q job.JobQuery, _ [
 		return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("programs are summed up over %d days at most", longestDays), Hint: "Ask for a later day."}
 	}
 	q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, "lost")
+	if err := knownOrder(q.Sort, sumOrders); err != nil {
+		return nil, err
+	}
 	rows, err := l.db.Programs(ctx, v, q.Start, now)
 	if err != nil {
 		return nil, err
@@ -198,8 +216,9 @@ func (l lists) programs(ctx context.Context, v store.Viewer, q job.JobQuery, _ [
 
 func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
 	q = since(q, ownDays)
-	if q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost"); q.Sort != "lost" && q.Sort != "start" {
-		return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not lost or start", q.Sort)}
+	q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost")
+	if err := knownOrder(q.Sort, "lost start"); err != nil {
+		return nil, err
 	}
 	var uid *uint32
 	if len(uids) > 0 {
@@ -219,7 +238,7 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, ui
 }
 
 func (l lists) nodes(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
-	if !v.All {
+	if !v.Operates() {
 		return nil, store.ErrNotFound
 	}
 	nodes, err := l.db.Nodes(ctx)
@@ -232,12 +251,13 @@ func (l lists) nodes(ctx context.Context, v store.Viewer, q job.JobQuery, _ []ui
 
 // digests links to the digests of whole weeks since the first month that has jobs.
 func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []uint32) ([]byte, error) {
-	if !seesOthers(v) {
+	of := "of all accounts"
+	switch {
+	case v.Operates():
+	case len(v.Coordinates()) == 0:
 		return nil, store.ErrNotFound
-	}
-	of, theirs := "of all accounts", ""
-	if !v.All {
-		of, theirs = "of the accounts that you coordinate", "&"+url.Values{"account": v.Coordinates()}.Encode()
+	default:
+		of = "of the accounts that you coordinate"
 	}
 	months, err := l.db.Months(ctx, v, job.MonthQuery{By: []string{"month"}})
 	if err != nil {
@@ -251,7 +271,7 @@ func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []
 		if week.From, week.To = notice.ISOWeek(year, number, l.weeks.Zone); !week.To.After(months[0].Month) {
 			break
 		}
-		week.Link = "digest?week=" + week.Name + theirs
+		week.Link = "digest?week=" + week.Name // a coordinator's is of their accounts
 		weeks = append(weeks, week)
 	}
 	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, l.links(v, "digests")) })

@@ -216,13 +216,13 @@ func (s *Server) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// getMetrics answers the same on the usual addresses, to viewers who may see every job.
+// getMetrics answers the same on the usual addresses, to operators.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r)
 	if !ok {
 		return
 	}
-	if !by.Viewer.All {
+	if !by.Operates() {
 		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Reason: "not_operator", Message: "the metrics are for operators",
 			Hint: "server.operators names them; server.metrics is for Prometheus"})
 		return

@@ -40,7 +40,7 @@ func TestViewer(t *testing.T) {
 		{"as Slurm, which hides jobs", true, access(true), map[uint32]store.Viewer{
 			sys: {UID: sys}, daemon: {UID: daemon, Accounts: []string{"chem", "chem2"}}, bin: {UID: bin, All: true}}},
 		{"as Slurm, which hides nothing", true, access(false), map[uint32]store.Viewer{
-			sys: {UID: sys, All: true}, daemon: {UID: daemon, All: true, Accounts: []string{"chem", "chem2"}}}},
+			sys: {UID: sys, All: true, Guest: true}, daemon: {UID: daemon, All: true, Guest: true, Accounts: []string{"chem", "chem2"}}, bin: {UID: bin, All: true}, 61002: {UID: 61002, All: true}}},
 	} {
 		db := openStore(t)
 		if err := db.SetGrants(ctx, grantsOf(c.access)); err != nil {
@@ -145,6 +145,22 @@ func TestDigestOfCoordinator(t *testing.T) {
 		got := request{Addr: "unix:" + l.Addr().String(), Method: "GET", Path: "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z" + c.query}.as(t, c.uid)
 		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
 			t.Errorf("%d asks for %q: %d %s", c.uid, c.query, got.Status, got.Text)
+		}
+	}
+}
+
+// TestGuestsOfASite: where Slurm lets everybody see all jobs, /metrics and the digest are for operators still.
+func TestGuestsOfASite(t *testing.T) {
+	s := start(t, func(o *Options) { o.Open = true })
+	if err := s.store.SetGrants(ctx, []store.Grant{{UID: store.Everybody}, {UID: bob}}); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, "a report", s.post(t, report(7, alice)), 200, "true")
+	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/metrics": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
+		for i, uid := range []int{61003, bob} {
+			if got := (request{Addr: s.unix, Method: "GET", Path: path}).as(t, uid); got.Status != statuses[i] {
+				t.Errorf("%d asks for %s: %d %.300s", uid, path, got.Status, got.Text)
+			}
 		}
 	}
 }

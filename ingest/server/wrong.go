@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -66,7 +67,7 @@ func (s *Server) sayWrong(ctx context.Context, by viewer, told *job.Told, body [
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
-	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, job.CleanText(form.Get("why"), maxWords)
+	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, job.CleanText(strings.Join(strings.Fields(form.Get("why")), " "), maxWords)
 	said, err := s.store.SayWrong(ctx, told)
 	if err != nil {
 		return refuse(err)

@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,5 +115,39 @@ func seen(t *testing.T, s *Store, chem *job.TwoWeeks) {
 		if both, err := s.TwoWeeks(ctx, c.v, day, day.Add(7*oneDay), c.asked); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%+v gets %v: %+v, %v", c.v, c.asked, both, err)
 		}
+	}
+}
+
+// TestWrongOfAccounts: a coordinator's digest has what was said to be wrong of jobs of their accounts, without the figures
+// of all that its user ran, and nothing that was told in shadow.
+func TestWrongOfAccounts(t *testing.T) {
+	s := siteStore(t)
+	for i, c := range []struct {
+		job    string
+		uid    uint32
+		shadow bool
+	}{{"1", alice.UID, false}, {"2", alice.UID, true}, {"3", alice.UID, false}, {"4", bob.UID, false}, {"1", bob.UID, false}, {"", alice.UID, false}, {"none", alice.UID, false}} {
+		m := mailOf(fmt.Sprint("notice:", i))
+		told := &m.Told[0]
+		told.Job, told.UID, told.Shadow, told.Subject, told.At = c.job, c.uid, c.shadow, fmt.Sprint(i), day.Add(10*time.Hour)
+		if _, err := s.DecideMail(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+		told.WrongAt, told.WrongBy, told.Wrong = day.Add(time.Duration(11+i)*time.Hour), c.uid, "no"
+		if said, err := s.SayWrong(ctx, told); !said || err != nil {
+			t.Fatal(said, err)
+		}
+	}
+	for accounts, want := range map[string]string{"chem": "1 0 0", "bio": "3 0 0 4 0 0", "chem bio": "1 0 0 3 0 0 4 0 0", "phys": ""} {
+		var got []string
+		for _, w := range digested(t, s, nil, strings.Fields(accounts)...).This.Wrong {
+			got = append(got, fmt.Sprintf("%s %d %g", w.Job, w.Jobs, w.Lost))
+		}
+		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
+			t.Errorf("of %s: %s", accounts, d)
+		}
+	}
+	if both, err := s.TwoWeeks(ctx, root, day, day.Add(7*oneDay), nil); err != nil || len(both.This.Wrong) != 7 {
+		t.Errorf("of all: %v, %+v", err, both.This.Wrong)
 	}
 }

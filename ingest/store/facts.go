@@ -95,7 +95,7 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 // of those named. A coordinator gets no others than theirs, and all of these if they name none; else it is
 // ErrNotFound.
 func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
-	if !v.All {
+	if !v.Operates() {
 		theirs := v.Coordinates()
 		if len(accounts) == 0 {
 			accounts = theirs
@@ -109,9 +109,11 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 		return nil, err
 	}
 	before, err := s.facts(ctx, from.Add(from.Sub(to)), from, accounts)
+	if err == nil {
+		err = s.wrong(ctx, span{from, to, accounts}, this)
+	}
 	if err == nil && len(accounts) == 0 {
 		this.Alarms, err = s.Alarms(ctx, from, to)
-		err = errors.Join(err, s.wrong(ctx, span{from: from, to: to}, this))
 	}
 	if err != nil {
 		return nil, err

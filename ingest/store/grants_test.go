@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
 )
 
 // TestGrants: the grants that were set last hold, also for another process; older ones do not.
@@ -28,7 +31,8 @@ func TestGrants(t *testing.T) {
 		{"none", nil, true, []Viewer{{UID: 1}, {UID: 2}, {UID: 3}}},
 		{"some", both, true, []Viewer{{UID: 1, Accounts: []string{"bio", "chem"}}, {UID: 2, All: true}, {UID: 3}}},
 		{"the same", both, true, []Viewer{{UID: 1, Accounts: []string{"bio", "chem"}}, {UID: 2, All: true}, {UID: 3}}},
-		{"to everybody", []Grant{{Everybody, ""}, {1, "bio"}}, true, []Viewer{{UID: 1, All: true, Accounts: []string{"bio"}}, {UID: 2, All: true}, {UID: 3, All: true}}},
+		{"to everybody", []Grant{{Everybody, ""}, {1, "bio"}}, true, []Viewer{{UID: 1, All: true, Guest: true, Accounts: []string{"bio"}}, {UID: 2, All: true, Guest: true}, {UID: 3, All: true, Guest: true}}},
+		{"to everybody, one operates", []Grant{{Everybody, ""}, {2, ""}}, true, []Viewer{{UID: 1, All: true, Guest: true}, {UID: 2, All: true}, {UID: 3, All: true, Guest: true}}},
 		{"to everybody, closed", []Grant{{Everybody, ""}, {1, "bio"}}, false, []Viewer{{UID: 1, Accounts: []string{"bio"}}, {UID: 2}, {UID: 3}}},
 		{"none again", nil, true, []Viewer{{UID: 1}, {UID: 2}, {UID: 3}}},
 	} {
@@ -40,6 +44,46 @@ func TestGrants(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" || err != nil {
 				t.Errorf("%s: %s, %v", c.name, d, err)
 			}
+		}
+	}
+}
+
+// TestGuest: who sees all jobs only since Slurm lets everybody see them changes nothing of others', and learns
+// nothing of how the site is run, or of what others were told in shadow.
+func TestGuest(t *testing.T) {
+	s := open(t)
+	addConfirmed(t, s, runReport(7, 1, 2, named("melt")))
+	for i, shadow := range []bool{false, true} {
+		m := mailOf(fmt.Sprint("notice:", i))
+		m.Told[0].Subject, m.Told[0].Shadow, m.Told[0].Workload = fmt.Sprint(i), shadow, job.WorkloadKey("test", alice.UID, &runReport(7, 1, 2, named("melt")).Executions[0])
+		if _, err := s.DecideMail(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guest := Viewer{UID: bob.UID, All: true, Guest: true}
+	mute := job.Mute{Since: day, Until: day.Add(oneDay)}
+	for _, c := range []struct {
+		by      Viewer
+		changes bool // of alice's
+		told    int
+	}{{guest, false, 1}, {Viewer{UID: alice.UID, All: true, Guest: true}, true, 1}, {root, true, 2}} {
+		if _, err := s.Job(ctx, c.by, job.JobRef{ID: 7}, 0); err != nil {
+			t.Errorf("%+v: %v", c.by, err)
+		}
+		if _, err := s.SetMute(ctx, c.by, "melt", nil, mute); (err == nil) != c.changes || err != nil && !errors.Is(err, ErrNoWorkload) {
+			t.Errorf("%+v mutes: %v", c.by, err)
+		}
+		if _, err := s.ClearMute(ctx, c.by, "melt", nil); (err == nil) != c.changes || err != nil && !errors.Is(err, ErrNoWorkload) {
+			t.Errorf("%+v ends a mute: %v", c.by, err)
+		}
+		if _, err := s.NoticeOf(ctx, c.by, "7", "r"); (err == nil) != c.changes || err != nil && !errors.Is(err, ErrNotFound) {
+			t.Errorf("%+v finds a notice: %v", c.by, err)
+		}
+		if _, err := s.TwoWeeks(ctx, c.by, day, day.Add(oneDay), nil); (err == nil) != c.by.Operates() || err != nil && !errors.Is(err, ErrNotFound) {
+			t.Errorf("%+v gets a digest: %v", c.by, err)
+		}
+		if told, err := s.ToldOf(ctx, c.by, day); err != nil || len(told) != c.told {
+			t.Errorf("%+v knows of %d notices: %v", c.by, len(told), err)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 		c.flagged(strings.Split(q.Rule, ","))
 	}
 	if q.Program != "" {
-		c.ran(strings.Split(q.Program, ","))
+		c.ran(append(strings.Split(q.Program, ","), q.Program)) // a name may hold commas
 	}
 	for _, b := range []struct {
 		than  string

@@ -93,11 +93,11 @@ func (s *Store) told(ctx context.Context, query string, args []any) (all []job.T
 	return all, nil
 }
 
-// NoticeOf is the newest notice of a job and rule that the viewer got: the job's owner, and those who see all,
+// NoticeOf is the newest notice of a job and rule that the viewer got: the job's owner, and operators,
 // who get it in shadow.
 func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*job.Told, error) {
 	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
-	if !v.All {
+	if !v.Operates() {
 		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
 	}
 	all, err := s.told(ctx, query+" ORDER BY at_us DESC LIMIT 1", args)
@@ -128,12 +128,36 @@ func (s *Store) SayWrong(ctx context.Context, t *job.Told) (said bool, err error
 	return said, nil
 }
 
-// mostWrong is how many notices that were said to be wrong a digest has.
-const mostWrong = 100
+// mostWrong is how many notices that were said to be wrong a digest has, of the first wrongLooked.
+const (
+	mostWrong   = 100
+	wrongLooked = 1000
+)
 
-// wrong reads the notices that were said to be wrong in the span, the first that were so first.
-func (s *Store) wrong(ctx context.Context, p span, f *job.Facts) (err error) {
-	f.Wrong, err = s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), mostWrong))
+// wrong reads the notices that were said to be wrong in the span, the first that were so first: of all, or those
+// whose job ran under one of the accounts. What was told in shadow is nothing for coordinators.
+func (s *Store) wrong(ctx context.Context, p span, f *job.Facts) error {
+	all, err := s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), wrongLooked))
+	for _, t := range all {
+		if len(f.Wrong) == mostWrong || err != nil {
+			break
+		}
+		if len(p.accounts) > 0 {
+			if t.Shadow || t.Job == "" {
+				continue
+			}
+			t.Jobs, t.Lost = 0, 0 // the notice was of all that the user ran
+			var ran *job.JobList
+			ran, err = s.Jobs(ctx, p.viewer(), job.JobQuery{Jobs: t.Job, Cluster: t.Cluster, End: t.At, Limit: 1}, []uint32{t.UID})
+			if wrong := new(SelectionError); errors.As(err, &wrong) {
+				err = nil
+				continue
+			} else if err != nil || len(ran.Jobs) == 0 {
+				continue
+			}
+		}
+		f.Wrong = append(f.Wrong, t)
+	}
 	return err
 }
 

@@ -15,13 +15,6 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Viewer is who asks. Jobs that they may not see are not found.
-type Viewer struct {
-	UID      uint32
-	All      bool     // root and operators
-	Accounts []string // whose jobs they see too, as a coordinator
-}
-
 // readOfAttempt are the columns of attempts that views are made of.
 var readOfAttempt = func() (all []column[attemptRow]) {
 	for _, c := range attemptColumns {
@@ -320,23 +313,6 @@ func (s *Store) shownSince(now time.Time) int64 {
 		return math.MaxInt64 // daemons' clocks differ
 	}
 	return now.Add(-s.patience).UnixMicro()
-}
-
-// sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An
-// attempt whose account is unknown belongs to no coordinator. Accounts have no index, so a
-// coordinator gains nothing by that on users.
-func (v Viewer) sees() (condition string, args []any) {
-	if v.All {
-		return "", nil
-	}
-	args = []any{v.UID}
-	for _, a := range v.Coordinates() {
-		args = append(args, a)
-	}
-	if len(args) == 1 {
-		return "r.uid = ?", args
-	}
-	return "(r.uid + 0 = ? OR r.account IN (?" + strings.Repeat(", ?", len(args)-2) + "))", args
 }
 
 // fill reads the attempt's executions.

@@ -51,11 +51,6 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 	return all, nil
 }
 
-// Coordinates are the accounts by name of which a coordinator may have sums.
-func (v Viewer) Coordinates() []string {
-	return slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
-}
-
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
 func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]job.NamedHours, error) {
@@ -93,20 +88,24 @@ func (s *Store) Nodes(ctx context.Context) (all []job.Node, err error) {
 
 // ToldOf reads the notices since a time of which the viewer may know, newest first: those to themselves, and those
 // of workloads of which they see a run since eight weeks before. Of these a coordinator gets no figures: the
-// notice was of all that the user ran.
+// notice was of all that the user ran. What is told in shadow, operators alone are told.
 func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]job.Told, error) {
 	all, err := s.Told(ctx, since)
 	if err != nil {
 		return nil, err
 	}
 	slices.Reverse(all)
-	if v.All {
+	if v.Operates() {
 		return all, nil
 	}
 	known := map[string]bool{"": false}
+	others := v.All || len(v.Accounts) > 0
 	var theirs []job.Told
 	for _, t := range all {
 		seen, asked := known[t.Workload]
+		if t.Shadow || t.UID != v.UID && !others {
+			continue
+		}
 		if t.UID != v.UID && !asked {
 			runs, err := s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ?", []any{t.Workload, since.Add(-lineageBefore).UnixMicro()}, 1)
 			if err != nil {

@@ -19,7 +19,7 @@ import (
 // bob's under bio; 5 of alice's under chem runs. 1 and 2 are runs of one workload, 4 of another one.
 func siteStore(t *testing.T) *Store {
 	s := open(t)
-	for id, x := range map[uint32]func(*job.Execution){1: nil, 2: nil, 3: func(x *job.Execution) { x.Executable = "/opt/a_b%/x.exe"; x.Workload = "exe" },
+	for id, x := range map[uint32]func(*job.Execution){1: nil, 2: nil, 3: func(x *job.Execution) { x.Executable = "/opt/a_b%/x,y.exe"; x.Workload = "exe" },
 		4: func(x *job.Execution) { x.Executable = "lmp"; x.Workload = "theirs" }} {
 		r := runReport(id, int(id), 2, x)
 		if id == 4 {
@@ -61,8 +61,8 @@ func TestFurtherFilters(t *testing.T) {
 		want string
 	}{
 		{job.JobQuery{Program: "lmp"}, "1 2 4"},
-		{job.JobQuery{Program: "x.exe"}, "3"},
-		{job.JobQuery{Program: "x.exe,lmp"}, "1 2 3 4"},
+		{job.JobQuery{Program: "x,y.exe"}, "3"}, // a name with a comma
+		{job.JobQuery{Program: "none,lmp"}, "1 2 4"},
 		{job.JobQuery{Program: "/opt/lmp"}, "1 2"},
 		{job.JobQuery{Program: "mp"}, ""},
 		{job.JobQuery{Program: "%"}, ""},
@@ -115,7 +115,7 @@ func TestSumsOfJobs(t *testing.T) {
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
 	measured, judged := 0, 0
 	for range 300 {
-		q := job.JobQuery{Program: pick("", "", "lmp", "x.exe"), Rule: pick("", "", "low", "late"), Account: pick("", "", "chem", "bio"), Name: pick("", "", "-3"),
+		q := job.JobQuery{Program: pick("", "", "lmp", "x,y.exe"), Rule: pick("", "", "low", "late"), Account: pick("", "", "chem", "bio"), Name: pick("", "", "-3"),
 			LeastCores: rng.IntN(6), MostElapsed: time.Duration(rng.IntN(3)) * 40 * time.Second, Jobs: pick("", "", "", "1,3,4"), Sort: pick("", "lost", "-pe", "corehours"), Limit: 100}
 		if rng.IntN(2) == 0 {
 			q.Start = day.Add(time.Duration(rng.IntN(6)) * time.Hour)
@@ -209,7 +209,7 @@ func TestCoordinatorsWorkloads(t *testing.T) {
 func TestProgramsOf(t *testing.T) {
 	s := siteStore(t)
 	from, to := day, day.Add(24*time.Hour)
-	for who, want := range map[*Viewer]string{&root: "lmp 3 x.exe 1", &chemist: "lmp 2"} {
+	for who, want := range map[*Viewer]string{&root: "lmp 3 x,y.exe 1", &chemist: "lmp 2"} {
 		all, err := s.Programs(ctx, *who, from, to)
 		var got []string
 		for _, p := range all {
@@ -237,11 +237,12 @@ func TestToldOf(t *testing.T) {
 	}
 	told := []job.Told{{Cluster: "test", UID: alice.UID, At: day.Add(90 * time.Minute), Subject: "a", Workload: keys["lmp"], Rule: "r", Job: "1", Cores: 2, Advised: 1, Jobs: 2, Lost: 3},
 		{Cluster: "test", UID: bob.UID, At: day.Add(2 * time.Hour), Subject: "b", Workload: keys["theirs"], Rule: "r", Job: "4", Jobs: 1, Lost: 4},
-		{Cluster: "test", UID: bob.UID, At: day.Add(3 * time.Hour), Subject: "c", Rule: "r", Job: "9", Jobs: 1, Lost: 5}}
+		{Cluster: "test", UID: bob.UID, At: day.Add(3 * time.Hour), Subject: "c", Rule: "r", Job: "9", Jobs: 1, Lost: 5},
+		{Cluster: "test", UID: alice.UID, At: day.Add(4 * time.Hour), Subject: "s", Workload: keys["lmp"], Rule: "r", Job: "2", Shadow: true, Jobs: 1, Lost: 6}}
 	if err := s.KeepMuted(ctx, told); err != nil {
 		t.Fatal(err)
 	}
-	for who, want := range map[*Viewer]string{&root: "c 9 1 5 b 4 1 4 a 1 2 3", &alice: "a 1 2 3", &bob: "c 9 1 5 b 4 1 4", &chemist: "a  0 0", {UID: 1003}: ""} {
+	for who, want := range map[*Viewer]string{&root: "s 2 1 6 c 9 1 5 b 4 1 4 a 1 2 3", &alice: "a 1 2 3", &bob: "c 9 1 5 b 4 1 4", &chemist: "a  0 0", {UID: 1003}: ""} {
 		all, err := s.ToldOf(ctx, *who, day)
 		var got []string
 		for _, n := range all {

@@ -260,8 +260,10 @@ func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, erro
 		switch {
 		case g.Account != "":
 			v.Accounts = append(v.Accounts, g.Account)
-		case g.UID != Everybody || open:
-			v.All = true
+		case g.UID != Everybody:
+			v.All, v.Guest = true, false
+		case open: // of all grants it comes first
+			v.All, v.Guest = true, true
 		}
 	}
 	return v, err

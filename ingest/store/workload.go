@@ -424,7 +424,7 @@ func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint
 	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {
 		return nil, id, err
 	}
-	if !v.All && w.UID != v.UID {
+	if !v.Operates() && w.UID != v.UID {
 		return nil, id, ErrNoWorkload
 	}
 	w.Runs = nil

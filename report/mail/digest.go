@@ -60,6 +60,7 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 	}
 	followed(data, &d, site.Zone)
 	for i := range d.Wrong {
+		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name: all of it
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
 	}
 	return data

@@ -27,7 +27,7 @@ func TestWrongIsInTheMail(t *testing.T) {
 	must(t, err)
 	told, err := db.NoticeOf(ctx, store.Viewer{UID: 1001}, link[2], page.Query().Get("rule"))
 	must(t, err)
-	told.WrongAt, told.WrongBy, told.Wrong = tuesday.AddDate(0, 0, 1), 1001, "<b>a master</b>\nand its workers"
+	told.WrongAt, told.WrongBy, told.Wrong = tuesday.AddDate(0, 0, 1), 1001, "<b>a master</b>\nand its workers "+strings.Repeat("do other work ", 30)+"at its end"
 	if said, err := db.SayWrong(ctx, told); !said || err != nil {
 		t.Fatal(said, err)
 	}
@@ -36,7 +36,7 @@ func TestWrongIsInTheMail(t *testing.T) {
 	notifier(t, cfg, db, c).Tick(ctx)
 	for _, l := range s.arrived(t, 3) { // with the digest of the week before
 		want := told.Rule + " of job " + told.Job + " of alice"
-		had := strings.Contains(strings.Join(strings.Fields(l.text), " "), want) && strings.Contains(l.text, "a master")
+		had := strings.Contains(strings.Join(strings.Fields(l.text), " "), want) && strings.Contains(strings.Join(strings.Fields(l.text), " "), "a master</b>?and its workers do other work") && strings.Contains(l.text, "at its end")
 		if strings.Contains(l.header.Get("To"), "hpc@") && (had != strings.Contains(l.subject(t), "16 to 22 November 2026") || had != strings.Contains(l.html, "&lt;b&gt;a master&lt;/b&gt;")) {
 			t.Errorf("%s:\n%s", l.subject(t), l.text)
 		}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"slices"
+	"strings"
+)
+
+// Viewer is who asks. Jobs that they may not see are not found.
+type Viewer struct {
+	UID      uint32
+	All      bool     // root and operators, and guests
+	Guest    bool     // All is what Slurm lets everybody see: of others' they change nothing
+	Accounts []string // whose jobs they see too, as a coordinator
+}
+
+// Operates says that a viewer runs the site: they also see how it does, and what others were told.
+func (v Viewer) Operates() bool { return v.All && !v.Guest }
+
+// Coordinates are the accounts by name of which a coordinator may have sums.
+func (v Viewer) Coordinates() []string {
+	return slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
+}
+
+// sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An
+// attempt whose account is unknown belongs to no coordinator. Accounts have no index, so a
+// coordinator gains nothing by that on users.
+func (v Viewer) sees() (condition string, args []any) {
+	if v.All {
+		return "", nil
+	}
+	args = []any{v.UID}
+	for _, a := range v.Coordinates() {
+		args = append(args, a)
+	}
+	if len(args) == 1 {
+		return "r.uid = ?", args
+	}
+	return "(r.uid + 0 = ? OR r.account IN (?" + strings.Repeat(", ?", len(args)-2) + "))", args
+}
