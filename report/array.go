@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -132,7 +133,7 @@ func (v *arrayView) tell(j *job.Job, cut, wide bool) {
 	if j.CPUs > 0 && j.Nodes > 0 {
 		f.Add("Size", fmt.Sprintf("%s on %s for each task", figure.Counted(j.CPUs, "core"), figure.Counted(j.Nodes, "node")))
 	}
-	known := "Tasks that have not begun are not known to jobeff; squeue lists them."
+	known := cmp.Or(waitsText(j.Pending), "Tasks that have not begun are not summed up here; squeue lists them.")
 	if cut {
 		known = "Only its first " + figure.Counted(v.Tasks, "task") + " are summed up here."
 	}

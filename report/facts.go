@@ -17,6 +17,7 @@ func jobFacts(j *job.Job) []block.Fact {
 	f := block.Facts{{Label: "Job", Strong: j.DisplayID, Text: block.Joined("  ", j.Name, requeued(j))}}
 	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
 	f.Add("State", block.Joined(", ", stateText(j), exitText(j), endings(j.Executions)))
+	f.Add("Waits", waitsText(j.Pending))
 	f.Add("Time", timeText(j))
 	f.Add("Size", sizeText(j))
 	f.Add("Busy", cpuText(j))

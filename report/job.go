@@ -15,6 +15,9 @@ import (
 // Job writes what is known of one job, the headline first, with the study of its workload and the
 // verdicts of the rules. Both are nil if they were not asked for.
 func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
+	if of.OnlyWaits() {
+		return pendingJob(w, of, opts)
+	}
 	p := text.NewPage(opts)
 	j := inert.Copy(of, p.Unicode)
 	best := policy.Recommend(study, of)

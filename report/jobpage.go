@@ -24,6 +24,9 @@ import (
 // JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
 // the rules. Both are nil if they were not asked for.
 func JobHTML(w io.Writer, found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
+	if found.OnlyWaits() {
+		return pendingPage(w, found.Job, links)
+	}
 	return page.Write(w, "job", jobPage(found, study, verdicts, links))
 }
 

@@ -28,6 +28,9 @@ type ListOptions struct {
 	Skip      int    // so many of these first
 	Rest      string // the command that lists what Most leaves out; ""
 	More      bool   // the server left jobs out: say so under the list
+	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
+	Pending     *job.PendingList
+	OnlyPending bool
 }
 
 // The page widths from which the columns stand two blanks apart, and from which there are more.
@@ -39,6 +42,13 @@ const (
 // List writes a line for each job, in the given order.
 func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
+	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
+	if opts.Pending != nil && opts.OnlyPending && asLines {
+		jobs = slices.Clone(jobs)
+		for i := range opts.Pending.Jobs {
+			jobs = append(jobs, *opts.Pending.Jobs[i].Job())
+		}
+	}
 	lines := fold(jobs, opts.Tasks || opts.Parsable2)
 	sortLines(lines, opts.Sort)
 	lines = lines[min(opts.Skip, len(lines)):]
@@ -58,7 +68,7 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	case opts.Parsable2:
 		parsable(p, t, opts.NoHeader)
 	case len(t.Rows) == 0:
-		if !opts.NoHeader {
+		if !opts.NoHeader && !(opts.OnlyPending && opts.Pending != nil) {
 			p.Paragraph("", "", noJobsOf(opts.Which), nil)
 		}
 	default:
@@ -75,6 +85,9 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 			p.Table(t, "")
 		}
 		under(p, jobs, lines, all, chosen, legend, opts)
+	}
+	if !asLines {
+		underPending(p, opts.Pending, opts)
 	}
 	return p.To(w)
 }

@@ -26,6 +26,7 @@ type JobsPage struct {
 	Sum       job.Hours             // of all that the query selects
 	Workloads []job.WorkloadSummary // of Jobs, in their order
 	Rules     []string              // the site's
+	Pending   *job.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
 }
 
 // The columns of a page of jobs. Three of them stand under their left neighbours.
@@ -48,6 +49,13 @@ func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
 	}
 	l.Span = "Jobs that " + spanWords(p.Query) + ", " + orderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p, links)
+	if p.Query.State == "PENDING" {
+		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(job.PendingList))
+	}
+	if p.Pending != nil && (len(p.Pending.Jobs) > 0 || p.Query.State == "PENDING") {
+		l.Beside, l.Lacks = pendingHeading(p.Pending), pendingNotes(p.Pending, len(p.Pending.Jobs), "")
+		l.Second = pendingPageTable(p, links)
+	}
 	return writeList(w, l, links)
 }
 
@@ -61,6 +69,21 @@ func writeList(w io.Writer, l *page.List, links page.Links) error {
 		l.Notes = nil
 	}
 	return page.Write(w, "list", l)
+}
+
+// pendingPageTable is a table of what waits, nil for none.
+func pendingPageTable(p *JobsPage, links page.Links) *page.Table {
+	t := page.NewTable("Jobs that wait", pendingTable(p.Pending.Jobs, p.Others, true, 0), "Slurm's words for why each waits; "+
+		"its page says what they mean. Expected: when Slurm planned then to start it.")
+	if t == nil {
+		return nil
+	}
+	t.Cards = true
+	for i := range p.Pending.Jobs {
+		id, _, _ := strings.Cut(p.Pending.Jobs[i].ID, "_[")
+		t.Rows[i][0].Link = links.Job(id)
+	}
+	return t
 }
 
 func jobsPageTable(p *JobsPage, links page.Links) *page.Table {

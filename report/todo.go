@@ -70,6 +70,8 @@ func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (te
 	placed := slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
 	id := j.DisplayID
 	switch {
+	case j.IsRunning() && j.Unconfirmed:
+		return "If it still runs, its figures now, and again every ten seconds:", "jobeff live " + id
 	case j.IsRunning():
 		return "It runs. Its figures now, and again every ten seconds:", "jobeff live " + id
 	case wrong && placed:

@@ -31,6 +31,8 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	switch {
 	case j.Hung != nil:
 		return policy.HungText(j)
+	case j.IsRunning() && j.Unconfirmed: // its node may have died, and nobody else would say so
+		return fmt.Sprintf("Its last sign is of %s, and Slurm has not said whether it still runs. Up to then, %s", figure.Minute(j.AsOf), lowerFirst(figuresText(j, policy.Cause{}, nil)))
 	case j.IsRunning() && j.Metrics == nil:
 		return figuresText(j, policy.Cause{}, nil)
 	case j.IsRunning():

@@ -37,6 +37,7 @@ func TestVerdict(t *testing.T) {
 		j.AsOf, j.End, j.State = j.Start.Add(time.Minute), time.Time{}, "RUNNING"
 		return j
 	}
+	untold := func(j *job.Job) *job.Job { j.State, j.Unconfirmed = "", true; return j }
 	load := func(j *job.Job, l job.Load) *job.Job { j.Executions[0].Nodes[0].Load = &l; return j }
 	even := func() *job.Job { return aJob(execution(2, work{90, 10}, work{90, 10})) }
 	for _, c := range []struct {
@@ -72,6 +73,7 @@ func TestVerdict(t *testing.T) {
 		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: "no report has arrived"}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
 		{"time limit", state(cut(even()), "TIMEOUT"), "It ran up to the time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"it runs", runs(even()), "It runs. Up to 2026-11-20 12:01, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+		{"nobody but its node told that it runs", untold(runs(even())), "Its last sign is of 2026-11-20 12:01, and Slurm has not said whether it still runs. Up to then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"it runs, badly", runs(aJob(execution(1, work{100, 0}, work{40, 60}))),
 			"It runs. Up to 2026-11-20 12:01, 30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below the 0.80 that POP recommends."},
 		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),

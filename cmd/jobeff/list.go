@@ -50,7 +50,7 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.jobs, "jobs", "j", "", "these `JOBS`, as in sacct; they may stand without it")
 	fs.Lookup("jobs").Hidden = true
 	fs.StringVarP(&l.cluster, "clusters", "M", "", "jobs of these `CLUSTERS`")
-	fs.StringVarP(&l.state, "state", "s", "", "jobs in these `STATES`, as COMPLETED or CD, TIMEOUT or TO, RUNNING or R")
+	fs.StringVarP(&l.state, "state", "s", "", "jobs in these `STATES`, as COMPLETED or CD, TIMEOUT or TO, RUNNING or R, PENDING or PD")
 	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
 	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
 	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
@@ -233,31 +233,57 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 		}
 		return list.Jobs, list.More, nil
 	})
+	var pending *job.PendingList
+	if err == nil {
+		pending, opts.OnlyPending, err = askPending(ctx, q, l.offset)
+	}
 	switch {
 	case err != nil:
 		return err
-	case jobs != "" && len(found) == 0:
+	case jobs != "" && len(found) == 0 && (pending == nil || len(pending.Jobs) == 0):
 		return noneOf(jobs)
 	}
 	slices.Reverse(found)
-	opts.More = more
+	opts.More, opts.Pending = more, pending
 	return report.List(p.stdout, found, opts)
+}
+
+// askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
+// was asked for.
+func askPending(ctx context.Context, q job.JobQuery, offset int) (list *job.PendingList, only bool, err error) {
+	states := strings.Split(q.State, ",")
+	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
+		return nil, false, nil
+	}
+	c, err := connect()
+	if err != nil {
+		return nil, false, err
+	}
+	defer c.Close()
+	list, err = c.Pending(ctx, q)
+	return list, only, err
 }
 
 // documents writes the JSON of the jobs of a query.
 func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) error {
 	documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
+	var pending *job.PendingList
+	if err == nil {
+		pending, _, err = askPending(ctx, q, q.Offset)
+	}
 	switch {
 	case err != nil:
 		return err
-	case jobs != "" && len(documents) == 0:
+	case jobs != "" && len(documents) == 0 && (pending == nil || len(pending.Jobs) == 0):
 		return noneOf(jobs)
 	}
 	slices.Reverse(documents)
 	return document.WriteServed(p.stdout, struct {
 		Jobs []json.RawMessage `json:"jobs"`
 		More bool              `json:"more"`
-	}{documents, more})
+		// Pending is what waits; null: it was not asked for.
+		Pending *job.PendingList `json:"pending"`
+	}{documents, more, pending})
 }
 
 func noneOf(jobs string) error {

@@ -123,6 +123,9 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 	if p.Workloads, err = l.db.WorkloadsOf(ctx, p.Jobs); err != nil {
 		return nil, err
 	}
+	if p.Pending, err = l.db.Pending(ctx, v, p.Query, uids); err != nil {
+		return nil, err
+	}
 	here := "jobs"
 	if p.Own {
 		here = "./"

@@ -48,6 +48,13 @@ func newSite(t *testing.T) madeUpSite {
 	if err := db.AddJobs(ctx, all); err != nil {
 		t.Fatal(err)
 	}
+	waits := job.Pending{Cluster: "demo", ID: "1999999_[3-60%4]", JobID: 1999999, ArrayJobID: 1999999, Tasks: 58, UID: 20001, User: "anders", Account: "astro", Partition: "main", QOS: "normal", Name: "sweep",
+		Nodes: 1, CPUs: 64, Memory: 256 << 30, TimeLimit: 3600, Submit: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC), Eligible: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC),
+		Expected: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC), Reason: "Priority"}
+	look := store.QueueLook{Cluster: "demo", At: time.Date(2026, 11, 20, 23, 59, 30, 0, time.UTC), Until: time.Now().Add(time.Hour)}
+	if err := db.SetPending(ctx, look, []job.Pending{waits}); err != nil {
+		t.Fatal(err)
+	}
 	browser, socket := browse(t, db)
 	return madeUpSite{browser, socket}
 }
@@ -314,6 +321,8 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 		}
 		next = list.Next
 	}
+	ask("/v1/jobs/{id}", "GET /v1/jobs/1999999_7", "", 200)
+	ask("/v1/pending", "GET /v1/pending?job=1", "", 200)
 	if jobs < 1400 || workloads < 30 {
 		t.Errorf("%d jobs of %d workloads", jobs, workloads)
 	}

@@ -205,6 +205,16 @@ func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []
 	return list.Jobs, list.More, err
 }
 
+// Pending lists what waits of what a query selects.
+func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*job.PendingList, error) {
+	q = job.JobQuery{Jobs: q.Jobs, User: q.User, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Cluster: q.Cluster, Name: q.Name, End: q.End}
+	list := new(job.PendingList)
+	if err := c.ask(ctx, "GET", "/v1/pending?"+q.Values().Encode(), nil, list, "list of what waits"); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
 // Healthy asks GET /healthz. A doubt is what is wrong with the database though it answers; hint says
 // what to do.
 func (c *Client) Healthy(ctx context.Context) (doubt, hint string, err error) {

@@ -319,6 +319,10 @@ type Job struct {
 	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
 	// like Overheads.
 	Alike []Ran `json:"alike,omitempty"`
+
+	// Pending is what of the job, or of its array, Slurm's queue has; nil: nothing, or that is not known. The server
+	// fills it in where one job is read.
+	Pending *PendingList `json:"pending,omitempty"`
 }
 
 // Array sums up the tasks of an array that have ended, of many the first ArrayCounted.

@@ -65,6 +65,7 @@ const (
 const (
 	WhyNoReport   = "no_report"    // a Kind says more
 	WhyNotEnded   = "not_ended"    // its figures come when it does
+	WhyPending    = "pending"      // it has not begun
 	WhyMerging    = "being_merged" // reports came a moment ago
 	WhyOtherTimes = "other_times"  // the reports do not fit what Slurm says of it
 	WhyOff        = "off"          // Name says who did not want it

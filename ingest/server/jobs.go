@@ -66,8 +66,12 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 	}
 	v := by.Viewer
 	found = &job.JobAndWorkload{Step: ref.Step != ""}
-	if found.Job, err = s.store.Job(r.Context(), v, ref, run); err != nil {
-		return nil, s.notFound(ref, err)
+	found.Job, err = s.store.Job(r.Context(), v, ref, run)
+	if waits, e := s.pendingOf(r, v, ref, run, err); e != nil || found.Job == nil && waits != nil {
+		found.Job = waits
+		return found, e
+	} else if waits != nil && waits.UID == found.UID {
+		found.Pending = waits.Pending
 	}
 	if !found.Step {
 		if found.Workload, err = s.store.WorkloadOf(r.Context(), v, found.Job); err == nil && found.Workload != nil {
@@ -83,14 +87,20 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 			if err = s.store.AddTasks(r.Context(), v, ref, found); err != nil {
 				return nil, refuse(err)
 			}
+			if len(found.Tasks) > 0 {
+				found.Tasks[0].Pending = found.Pending
+			}
 		}
 	}
 	found.Job.Complete = found.Job.IsComplete(time.Now(), s.grace)
 	return found, nil
 }
 
-// notFound is the same answer for a missing job and for another user's.
+// notFound is nil without an error. It is the same answer for a missing job and for another user's.
 func (s *Server) notFound(ref job.JobRef, err error) *refusal {
+	if err == nil {
+		return nil
+	}
 	var step *store.StepError
 	if errors.As(err, &step) {
 		return &refusal{Status: http.StatusNotFound, Message: step.Error()}
@@ -99,7 +109,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 		return refuse(err)
 	}
 	return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("job %s was not found", ref),
-		Hint: "jobeff shows your own jobs and those that Slurm lets you see, once they have begun (`squeue` lists those that wait); `jobeff -S -90days` lists yours"}
+		Hint: "jobeff shows your own jobs and those that Slurm lets you see, once they have begun, or where Slurm told lately that they wait (`squeue` lists those); `jobeff -S -90days` lists yours"}
 }
 
 // getJobs answers a list of jobs.

@@ -83,6 +83,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("POST "+logsPath, logs)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
+	s.mux.HandleFunc("GET /v1/pending", s.getPending)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
 	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
 	s.mux.HandleFunc("PUT /v1/workloads/{name}/mute", s.putMute)

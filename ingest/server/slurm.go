@@ -50,6 +50,7 @@ type Poller struct {
 	atOnce     int // jobs that the next call of sacct asks for
 	skip       int // jobs without an end that the next look does not ask for
 	accessRead time.Time
+	queue      queueReader
 	now        func() time.Time
 	kicked     chan struct{}
 }
@@ -72,6 +73,7 @@ func (p *Poller) Kick() {
 func (p *Poller) Run(ctx context.Context) {
 	away, said := false, ""
 	for ctx.Err() == nil {
+		p.readQueue(ctx) // first: what begins meanwhile, sacct tells
 		known, err := p.look(ctx)
 		if !errors.Is(err, slurm.ErrNoSlurm) {
 			err = errors.Join(err, p.readAccess(ctx))

@@ -44,7 +44,7 @@ func output(ctx context.Context, most int, name string, args ...string) ([]byte,
 		return nil, fmt.Errorf("slurm: %s is not installed here, though sacct may be", name)
 	}
 	cmd := exec.CommandContext(ctx, bin, args...) // #nosec G204 -- sacct or scontrol, without a shell
-	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", fmt.Sprint("SLURM_BITSTR_LEN=", bitstrLen), "LC_ALL=C.UTF-8")
 	cmd.WaitDelay = time.Second
 	out, errOut := &limited{most: most, ends: true}, &limited{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errOut

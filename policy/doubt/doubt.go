@@ -101,6 +101,7 @@ var texts = map[string]string{
 	job.WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 
 	job.WhyNotEnded:   "it has not ended yet; its first figures come some minutes after its start, or when it ends",
+	job.WhyPending:    "it waits, and nothing of it has run",
 	job.WhyMerging:    "its nodes' reports are being merged: ask again in a few seconds",
 	job.WhyOtherTimes: "a report came, but its times or nodes are not those that Slurm says of the job" + notYours,
 	job.WhyReplaced:   "the record of this job was replaced by another one",

@@ -56,18 +56,19 @@ type Job struct {
 	Covered  *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
-	Hidable    *Hidable       `json:"overlap"` // null without a curve of its partition and MPI, and in a list
-	Endings    map[string]int `json:"endings"`
-	Steps      []Step         `json:"steps"`
-	Executions []Execution    `json:"executions"`
-	Warnings   []doubt.Doubt  `json:"warnings"`
-	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
-	Cause      *string        `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
-	CauseText  *string        `json:"cause_text"`
-	Line       *Line          `json:"line"`     // null in a list and for a step
-	Array      *Array         `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
-	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
-	Flags      []string       `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+	Hidable    *Hidable         `json:"overlap"` // null without a curve of its partition and MPI, and in a list
+	Endings    map[string]int   `json:"endings"`
+	Steps      []Step           `json:"steps"`
+	Executions []Execution      `json:"executions"`
+	Warnings   []doubt.Doubt    `json:"warnings"`
+	Workload   *Place           `json:"workload"` // null where it is not known, in a list and for a step
+	Cause      *string          `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
+	CauseText  *string          `json:"cause_text"`
+	Line       *Line            `json:"line"`     // null in a list and for a step
+	Array      *Array           `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
+	Verdicts   []Verdict        `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
+	Pending    *job.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
+	Flags      []string         `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -273,9 +274,9 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 // Judge makes documents of jobs, with the verdicts of rules. It is jobeffd's server.Documents.
 type Judge struct{ Rules *policy.Rules }
 
-// Judge studies the workload of a job and asks the rules; both are nil for a step.
+// Judge studies the workload of a job and asks the rules; both are nil for a step, and for what has not begun.
 func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdict) {
-	if found.Step {
+	if found.Step || found.OnlyWaits() {
 		return nil, nil
 	}
 	study := workload.NewStudy(found.Workload, found.Job, time.Now(), curve.Settings{})
@@ -325,7 +326,7 @@ func document(j *job.Job) Job {
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
-		Warnings: doubt.All(j.Warnings), Flags: j.Flags,
+		Warnings: doubt.All(j.Warnings), Flags: j.Flags, Pending: j.Pending,
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	if !j.AsOf.IsZero() { // calls are told at the end

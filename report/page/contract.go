@@ -21,6 +21,7 @@ type Job struct {
 	Curves   []template.HTML
 
 	Facts         []block.Fact
+	Pending       []Part       // further lines of a job that waits
 	Tree          []TreeLine   // POP's efficiencies
 	Shares        []block.Fact // of the ranks' time
 	Timeline      *Table
@@ -95,9 +96,12 @@ type List struct {
 	Fields  []Field  // of the form; none: there is no form
 	Fold    bool     // the form is folded: nothing was asked for
 	Notes   []string // above the table: totals, and what is not told
-	Table   *Table   // nil: Empty says why
+	Table   *Table   // nil: Empty says why, or nothing needs to be said
 	Empty   string
-	Pages   []Link // the pages of the list before and after this one
+	Beside  string   // what Second is; "": there is none
+	Second  *Table   // nil: nothing of it
+	Lacks   []string // what Second does not tell
+	Pages   []Link   // the pages of the list before and after this one
 }
 
 // Field is one of a form's.

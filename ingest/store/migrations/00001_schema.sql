@@ -403,6 +403,33 @@ CREATE TABLE grants (
 	PRIMARY KEY (uid, account)
 );
 
+-- Lines of Slurm's queue as it was at the last look: what waits. Each look changes what differs from it. No job of
+-- these has an attempt, so nothing that measures, matches or sums up reads this.
+CREATE TABLE pending (
+	cluster        TEXT   NOT NULL,
+	job_id         BIGINT NOT NULL, -- raw id
+	head_id        BIGINT NOT NULL, -- of its array or het job, else its own
+	uid            BIGINT NOT NULL,
+	account        TEXT   NOT NULL,
+	partition_name TEXT   NOT NULL, -- those that it may start in, with commas
+	qos            TEXT   NOT NULL,
+	name           TEXT   NOT NULL,
+	cpus           BIGINT NOT NULL,
+	submit_us      BIGINT NOT NULL,
+	line_json      TEXT   NOT NULL, -- job.Pending
+	PRIMARY KEY (cluster, job_id)
+);
+CREATE INDEX pending_by_user ON pending (uid, submit_us);
+CREATE INDEX pending_by_job ON pending (job_id);
+CREATE INDEX pending_by_head ON pending (head_id);
+
+CREATE TABLE pending_looks (
+	cluster   TEXT   NOT NULL PRIMARY KEY,
+	looked_us BIGINT NOT NULL,
+	until_us  BIGINT NOT NULL, -- after it the lines are too old to be told
+	left_out  BIGINT NOT NULL  -- lines of the queue that are not kept
+);
+
 -- Alarms that measured jobs end worse. One of a kind may be up.
 CREATE TABLE alarms (
 	kind       TEXT   NOT NULL,

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
+	"jobeff/ingest/store"
+)
+
+const (
+	// queuePause is how many times as long as a look at the queue took the next one waits, at least: slurmctld's
+	// jobs are locked for a part of it.
+	queuePause = 20
+	// queueLooks is after how many looks that fail the lines of the last one are told to nobody, and queueTold for
+	// how long they are told at least: sacct, which is asked in between, may take minutes.
+	queueLooks = 3
+	queueTold  = 5 * time.Minute
+)
+
+// queueReader is what a poller keeps of the queue.
+type queueReader struct {
+	cluster string
+	next    time.Time
+	failed  bool // said so
+}
+
+// readQueue keeps which jobs wait, unless it did so lately. What sacct tells does not depend on it.
+func (p *Poller) readQueue(ctx context.Context) {
+	begin := p.now()
+	if wait := p.queue.next.Sub(begin); wait > 0 && wait <= p.queuePause(sacctTimeout) || !slurm.Installed() {
+		return
+	}
+	err := p.keepQueue(ctx, begin)
+	pause := p.queuePause(p.now().Sub(begin))
+	p.queue.next = p.now().Add(pause)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !p.queue.failed:
+		p.Log.Warn().Err(err).Msg("Slurm's queue cannot be read: jobs that wait are not shown; it is tried again")
+	case err == nil && p.queue.failed:
+		p.Log.Info().Msg("Slurm's queue can be read again")
+	}
+	p.queue.failed = err != nil
+}
+
+// queuePause is how long after a look that took so long the next one comes.
+func (p *Poller) queuePause(took time.Duration) time.Duration {
+	return max(p.Interval, queuePause*took)
+}
+
+func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
+	timed, cancel := context.WithTimeout(ctx, sacctTimeout)
+	defer cancel()
+	if p.queue.cluster == "" {
+		if p.queue.cluster, err = slurm.ReadCluster(timed); err != nil {
+			return err
+		}
+	}
+	lines, left, err := slurm.ReadQueue(timed, p.queue.cluster, job.MostPending)
+	if err != nil {
+		return err
+	}
+	look := store.QueueLook{Cluster: p.queue.cluster, At: at, LeftOut: left, Until: p.now().Add(max(queueLooks*p.queuePause(p.now().Sub(at)), queueTold))}
+	return p.Store.SetPending(timed, look, lines)
+}
+
+// getPending answers what waits, of what a list of jobs would select.
+func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.viewer(w, r, pendingParameters...)
+	if !ok {
+		return
+	}
+	q, e := parseQuery(r.URL.Query())
+	var uids []uint32
+	if e == nil {
+		uids, e = s.userIDs(r.Context(), by, q.User)
+	}
+	var list *job.PendingList
+	var err error
+	if e == nil {
+		list, err = s.store.Pending(r.Context(), by.Viewer, q, uids)
+	}
+	wrong := new(store.SelectionError)
+	switch {
+	case e == nil && errors.As(err, &wrong):
+		e = &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
+	case e == nil && err != nil:
+		e = refuse(err)
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	if list == nil {
+		list = new(job.PendingList) // without a list: not known
+	}
+	by.note(s.log.Debug()).Int("lines", len(list.Jobs)).Msg("what waits")
+	answer(w, r, list)
+}
+
+// pendingParameters are what getPending understands.
+var pendingParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "name", "least_cores", "most_cores", "end"}
+
+// pendingOf is what waits of a job, as a job of which nothing has begun; nil: nothing that is known. err is that of
+// looking for its attempts.
+func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref job.JobRef, run int, err error) (*job.Job, *refusal) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) || ref.Step != "" || run != 0 {
+		return nil, s.notFound(ref, err)
+	}
+	list, failed := s.store.Pending(r.Context(), v, job.JobQuery{Jobs: ref.String()}, nil)
+	switch {
+	case failed != nil:
+		return nil, refuse(failed)
+	case list == nil || len(list.Jobs) == 0:
+		return nil, s.notFound(ref, err)
+	}
+	j := list.Jobs[0].Job()
+	j.Pending = list
+	return j, nil
+}

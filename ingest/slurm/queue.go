@@ -1,0 +1,121 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"jobeff/ingest/job"
+)
+
+// queueFields are asked of squeue in this order. Slurm 22.05 and later have all of them.
+var queueFields = []string{"JobID", "JobArrayID", "ArrayJobID", "HetJobID", "UserID", "UserName", "Account", "Partition", "QOS", "NumNodes", "NumCPUs",
+	"tres-alloc", "TimeLimit", "SubmitTime", "EligibleTime", "StartTime", "Reason", "Name"}
+
+// ReadCluster asks slurmctld for the name of its cluster. squeue tells it only where something waits.
+func ReadCluster(ctx context.Context) (string, error) {
+	out, err := output(ctx, maxConfig, "scontrol", "show", "config")
+	if err != nil {
+		return "", err
+	}
+	for line := range lines(out) {
+		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "ClusterName" && strings.TrimSpace(value) != "" {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", errors.New("slurm: scontrol show config tells no ClusterName")
+}
+
+const maxConfig = 1 << 20
+
+// ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, at most most lines.
+// left is how many more there are. sacct would tell neither why a job waits nor when it may start, shows jobs
+// that slurmctld has forgotten, and asks slurmdbd for all of them. Names may hold any bytes, so a random
+// delimiter ends each field.
+func ReadQueue(ctx context.Context, cluster string, most int) (jobs []job.Pending, left int, err error) {
+	var b [12]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
+	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
+		"--Format="+strings.Join(queueFields, ":"+delimiter+",")+":"+delimiter)
+	if err != nil {
+		return nil, 0, err
+	}
+	return parseQueue(out, delimiter, cluster, most)
+}
+
+// parseQueue reads what squeue printed. A line that cannot be read is left out.
+func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []job.Pending, left int, err error) {
+	parts := bytes.Split(out, []byte(delimiter))
+	n := len(queueFields)
+	for ; len(parts) > n; parts = parts[n:] {
+		p := job.Pending{Cluster: cluster}
+		parts[0] = bytes.TrimPrefix(parts[0], []byte("\n")) // the end of the line before
+		if !parsePending(&p, parts[:n]) || len(jobs) == most {
+			left++
+			continue
+		}
+		jobs = append(jobs, p)
+	}
+	if len(parts) != 1 || len(bytes.TrimSpace(parts[0])) > 0 || len(jobs) == 0 && left > 0 {
+		return nil, 0, fmt.Errorf("slurm: squeue's answer does not have the expected form: %.200q", out)
+	}
+	return jobs, left, nil
+}
+
+// parsePending reads the fields of one line. A job asks for a range of nodes, as 2-4, or for a list of partitions.
+func parsePending(p *job.Pending, of [][]byte) bool {
+	text := make([]string, len(of))
+	for i := range of {
+		text[i] = strings.TrimSpace(string(of[i]))
+	}
+	var ok [9]bool
+	p.ID, p.User, p.Account, p.Partition, p.QOS, p.Reason = text[1], text[5], text[6], text[7], text[8], text[16]
+	p.Name = string(of[17])
+	p.JobID, ok[0] = parse32(text[0])
+	p.UID, ok[1] = parse32(text[4])
+	nodes, _, _ := strings.Cut(text[9], "-")
+	p.Nodes, ok[2] = parseCount(nodes)
+	p.CPUs, ok[3] = parseCount(text[10])
+	p.Memory, ok[4] = tresBytes(text[11], 1<<20)
+	p.Submit, ok[5] = parseTime(text[13])
+	p.Eligible, ok[6] = parseTime(text[14])
+	p.Expected, ok[7] = parseTime(text[15])
+	p.GPUs = gpus(text[11])
+	limit, _ := parseCPUTime(text[12]) // UNLIMITED, NOT_SET and other words tell no limit
+	p.TimeLimit = int64(limitOf(int64(limit.Minutes())).Seconds())
+	_, ok[8] = parse32(idOf(p.ID))
+	if strings.Contains(p.ID, "_") { // else it is the job's own
+		p.ArrayJobID, _ = parse32(text[2])
+	}
+	p.HetJobID, _ = parse32(text[3]) // N/A: none
+	for _, o := range ok {
+		if !o {
+			return false
+		}
+	}
+	p.ID = job.CleanText(p.ID, mostText+bitstrLen)
+	for _, s := range []*string{&p.User, &p.Account, &p.Partition, &p.QOS, &p.Reason, &p.Name} {
+		*s = job.CleanText(*s, mostText)
+	}
+	p.Start(nil)
+	return p.JobID != 0 && !p.Submit.IsZero()
+}
+
+// mostText bounds a text of a line, bytes. bitstrLen is how many bytes Slurm writes of the list of an array's tasks.
+const (
+	mostText  = 1024
+	bitstrLen = 1024
+)
+
+// idOf is the number in front of an id: 8 of 8_[3-60%4] and of 8+1.
+func idOf(id string) string {
+	if at := strings.IndexAny(id, "_+"); at >= 0 {
+		return id[:at]
+	}
+	return id
+}
