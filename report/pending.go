@@ -106,7 +106,7 @@ func startText(p *job.Pending, asOf time.Time) string {
 	if p.Eligible.After(asOf) {
 		parts = append(parts, "not before "+figure.Minute(p.Eligible))
 	}
-	if p.Expected.After(asOf) {
+	if p.Expected.After(asOf) && p.Expected.After(p.Eligible) {
 		parts = append(parts, "expected "+figure.Minute(p.Expected)+", as Slurm planned then; it may come to be earlier or later")
 	}
 	return strings.Join(parts, "; ")
@@ -213,7 +213,11 @@ func pendingHeading(list *job.PendingList) string {
 	for i := range list.Jobs {
 		jobs += max(1, list.Jobs[i].Tasks)
 	}
-	return fmt.Sprintf("Waiting, as Slurm said at %s: %s", figure.Minute(list.AsOf), figure.Counted(jobs, "job"))
+	more := ""
+	if list.More {
+		more = " and more"
+	}
+	return fmt.Sprintf("Waiting, as Slurm said at %s: %s%s", figure.Minute(list.AsOf), figure.Counted(jobs, "job"), more)
 }
 
 // severalUsers says whether lines are of several users.

@@ -47,7 +47,7 @@ func TestPending(t *testing.T) {
 	if d := read(held); d.State != "PENDING" || d.Verdicts != nil || d.Name != "=1+1 <b>x" || !d.Start.IsZero() {
 		t.Errorf("%+v", d)
 	}
-	for id, wants := range map[string][]string{held: {"It waits since ", "scontrol release"}, later: {"its begin time has not come", "a time limit of 10:00", "Start not before"}, array: {array + "_[5-6%2] since "}} {
+	for id, wants := range map[string][]string{held: {"It waits since ", "scontrol release"}, later: {"its begin time has not come", "a time limit of 00:10:00", "Start not before"}, array: {array + "_[5-6%2] since "}} {
 		text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ")
 		for _, want := range wants {
 			if !strings.Contains(text, want) {

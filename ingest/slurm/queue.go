@@ -50,19 +50,25 @@ func ReadQueue(ctx context.Context, cluster string, most int) (jobs []job.Pendin
 
 // parseQueue reads what squeue printed. A line that cannot be read is left out.
 func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []job.Pending, left int, err error) {
-	parts := bytes.Split(out, []byte(delimiter))
-	n := len(queueFields)
-	for ; len(parts) > n; parts = parts[n:] {
+	wrong := fmt.Errorf("slurm: squeue's answer does not have the expected form: %.200q", out)
+	fields := make([][]byte, len(queueFields))
+	for len(out) > 0 {
+		for i := range fields {
+			var is bool
+			if fields[i], out, is = bytes.Cut(out, []byte(delimiter)); !is {
+				return nil, 0, wrong
+			}
+		}
+		out = bytes.TrimPrefix(out, []byte("\n"))
 		p := job.Pending{Cluster: cluster}
-		parts[0] = bytes.TrimPrefix(parts[0], []byte("\n")) // the end of the line before
-		if !parsePending(&p, parts[:n]) || len(jobs) == most {
+		if !parsePending(&p, fields) || len(jobs) == most {
 			left++
 			continue
 		}
 		jobs = append(jobs, p)
 	}
-	if len(parts) != 1 || len(bytes.TrimSpace(parts[0])) > 0 || len(jobs) == 0 && left > 0 {
-		return nil, 0, fmt.Errorf("slurm: squeue's answer does not have the expected form: %.200q", out)
+	if len(jobs) == 0 && left > 0 {
+		return nil, 0, wrong
 	}
 	return jobs, left, nil
 }

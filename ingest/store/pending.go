@@ -24,8 +24,8 @@ type QueueLook struct {
 // pendingAtOnce is how many lines one transaction writes: reports wait meanwhile.
 const pendingAtOnce = 1000
 
-const writePending = `INSERT INTO pending (cluster, job_id, head_id, uid, account, partition_name, qos, name, cpus, submit_us, line_json)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, job_id) DO UPDATE SET head_id = excluded.head_id, uid = excluded.uid,
+const writePending = `INSERT INTO pending (cluster, job_id, head_id, id, uid, account, partition_name, qos, name, cpus, submit_us, line_json)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, job_id) DO UPDATE SET head_id = excluded.head_id, id = excluded.id, uid = excluded.uid,
 	account = excluded.account, partition_name = excluded.partition_name, qos = excluded.qos, name = excluded.name, cpus = excluded.cpus,
 	submit_us = excluded.submit_us, line_json = excluded.line_json`
 
@@ -80,7 +80,7 @@ func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []job.
 			continue
 		}
 		if have[p.JobID] != string(line) {
-			all = append(all, change{writePending, []any{cluster, p.JobID, cmp.Or(p.ArrayJobID, p.HetJobID, p.JobID), p.UID, p.Account, p.Partition, p.QOS, p.Name,
+			all = append(all, change{writePending, []any{cluster, p.JobID, cmp.Or(p.ArrayJobID, p.HetJobID, p.JobID), p.ID, p.UID, p.Account, p.Partition, p.QOS, p.Name,
 				p.CPUs, p.Submit.UnixMicro(), string(line)}})
 		}
 		delete(have, p.JobID)
@@ -218,13 +218,27 @@ func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c co
 	if sets, err = job.ParseJobSets(q.Jobs); err != nil {
 		return c, nil, &SelectionError{err}
 	}
-	var ids []uint32
-	for _, set := range sets {
-		ids = append(ids, set.ID)
-	}
 	var either conditions
-	in(&either, "r.job_id", ids)
-	in(&either, "r.head_id", ids)
+	var whole, heads []uint32
+	var parts []string
+	for _, set := range sets {
+		if set.ArrayTask != nil || set.HetOffset != nil {
+			heads, parts = append(heads, set.ID), append(parts, set.JobRef.String())
+		} else {
+			whole = append(whole, set.ID)
+		}
+	}
+	if len(whole) > 0 {
+		in(&either, "r.job_id", whole)
+		in(&either, "r.head_id", whole)
+	}
+	if len(heads) > 0 { // each has a line of its own, or is in one of several tasks
+		in(&either, "r.head_id", heads)
+		either.where[len(either.where)-1] += " AND (replace(r.id, '[', '') <> r.id OR r.id IN (?" + strings.Repeat(", ?", len(parts)-1) + "))"
+		for _, id := range parts {
+			either.args = append(either.args, id)
+		}
+	}
 	c.add(anyOf(either.where), either.args...)
 	return c, sets, nil
 }

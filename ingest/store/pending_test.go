@@ -158,6 +158,13 @@ func TestManyPending(t *testing.T) {
 	if err != nil || len(list.Jobs) != mostPendingListed || !list.More || list.Jobs[0].JobID != 1 {
 		t.Fatal(err, len(list.Jobs), list.More)
 	}
+	for i := range lines {
+		lines[i].ID, lines[i].ArrayJobID = fmt.Sprint("1_", 1+i), 1
+	}
+	setPending(t, s, lines...)
+	if got := queued(t, s, alice, job.JobQuery{Jobs: "1_2001"}); got != "1_2001" {
+		t.Errorf("one of many tasks: %s", got)
+	}
 	lines[5].Reason = "Resources"
 	changes, err := s.pendingChanges(ctx, "test", lines[1:])
 	if err != nil || len(changes) != 2 || changes[0].args[1] != uint32(1) || changes[1].args[1] != uint32(6) {

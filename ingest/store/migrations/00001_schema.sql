@@ -409,6 +409,7 @@ CREATE TABLE pending (
 	cluster        TEXT   NOT NULL,
 	job_id         BIGINT NOT NULL, -- raw id
 	head_id        BIGINT NOT NULL, -- of its array or het job, else its own
+	id             TEXT   NOT NULL, -- as people write it
 	uid            BIGINT NOT NULL,
 	account        TEXT   NOT NULL,
 	partition_name TEXT   NOT NULL, -- those that it may start in, with commas
