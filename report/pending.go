@@ -275,5 +275,5 @@ func pendingPage(w io.Writer, j *job.Job, links page.Links) error {
 	list := inert.Copy(j, true).Pending
 	first := &list.Jobs[0]
 	return page.Write(w, "job", &page.Job{Frame: page.NewFrame(block.Joined(" ", "Job", first.ID, first.Name)+" – jobeff", links), ID: first.ID, Name: first.Name,
-		Verdict: pendingHeadline(list), Facts: pendingFacts(list)[1:], Pending: page.Parts(pendingPart(list, true, 0))})
+		Verdict: pendingHeadline(list), Facts: pendingFacts(list)[1:], Pending: page.Parts(pendingPart(list, true, broad-1))})
 }
