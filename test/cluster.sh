@@ -302,6 +302,8 @@ mount_run_jobeff() {
 	mount --make-shared /run/jobeff # as systemd's mounts are
 }
 
+up_or_gone() { test -S /run/jobeffd/jobeffd.sock || test ! -e "/proc/$1"; }
+
 # jobeffd_do: runs the daemon with the user and the directories of its unit.
 jobeffd_do() {
 	local pid
@@ -311,7 +313,9 @@ jobeffd_do() {
 		setsid setpriv --reuid jobeff --regid jobeff --init-groups \
 			/usr/sbin/jobeffd </dev/null >>"$D/log/jobeffd.log" 2>&1 &
 		echo $! >/run/jobeffd.pid
-		wait_for 180 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
+		pid=$!
+		wait_for 180 up_or_gone "$pid"
+		test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: $(tail -n 1 "$D/log/jobeffd.log")"
 		;;
 	stop | kill9)
 		pid=$(cat /run/jobeffd.pid)
