@@ -63,4 +63,11 @@ while time.process_time() < 5: pass"`
 	if r := site.try(t, "", "as", "bob", "jobeff", "workload", "my fit"); r.code == 0 {
 		t.Errorf("bob sees alice's jobs: %s", r.stdout)
 	}
+	// srun starts as many tasks as a job asks for, also without MPI; on two nodes Slurm puts two on one, as before
+	l = usage(t, site.run(t, "alice", "srun true", "-J", "three tasks", "-N2", "-n3")).Line
+	if l == nil || l.Sbatch == nil || !strings.HasPrefix(*l.Sbatch, "sbatch --nodes=2 --ntasks=3 --ntasks-per-node=2 --cpus-per-task=1 --mem=") || l.Time < 60 {
+		t.Fatalf("three tasks: %+v", l)
+	}
+	line := strings.NewReplacer("sbatch ", "sbatch --parsable -o /dev/null ", "YOUR-SCRIPT", "argued.sh").Replace(*l.Sbatch)
+	site.wait(t, strings.TrimSpace(site.as(t, "alice", "sh", "-c", line)))
 }

@@ -59,7 +59,11 @@ func Line(l *workload.Line, name string) string {
 	if days > 0 {
 		limit = fmt.Sprintf("%d-%s", days, limit)
 	}
-	line := fmt.Sprintf("sbatch --nodes=%d --ntasks=%d --cpus-per-task=%d --mem=%dM --time=%s", l.Nodes, l.Tasks, l.CPUsPerTask, l.Memory>>20, limit)
+	each := "" // Slurm may put all tasks but one on one of several nodes, and its memory would not do
+	if l.Nodes > 1 {
+		each = fmt.Sprintf(" --ntasks-per-node=%d", (l.Tasks+l.Nodes-1)/l.Nodes)
+	}
+	line := fmt.Sprintf("sbatch --nodes=%d --ntasks=%d%s --cpus-per-task=%d --mem=%dM --time=%s", l.Nodes, l.Tasks, each, l.CPUsPerTask, l.Memory>>20, limit)
 	if word := quoted(name); word != "" {
 		line += " --job-name=" + word
 	}

@@ -11,7 +11,7 @@ import (
 // TestLine: a line holds numbers and fixed words. A name in it is one word to a shell, or left out.
 func TestLine(t *testing.T) {
 	l := &workload.Line{Nodes: 2, Tasks: 8, CPUsPerTask: 4, Memory: 1536 << 20, Time: 26*time.Hour + 5*time.Minute}
-	const line = "sbatch --nodes=2 --ntasks=8 --cpus-per-task=4 --mem=1536M --time=1-02:05:00"
+	const line = "sbatch --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=4 --mem=1536M --time=1-02:05:00"
 	for name, word := range map[string]string{
 		"":               "",
 		"fit":            " --job-name=fit",
@@ -29,7 +29,7 @@ func TestLine(t *testing.T) {
 		if word == "" {
 			continue
 		}
-		out, err := exec.Command("sh", "-c", "sbatch() { printf '%s' \"$6\"; }; "+Line(l, name)).Output()
+		out, err := exec.Command("sh", "-c", "sbatch() { printf '%s' \"$7\"; }; "+Line(l, name)).Output()
 		if err != nil || string(out) != "--job-name="+name {
 			t.Errorf("a shell reads %q of %q: %v", out, name, err)
 		}
