@@ -166,7 +166,7 @@ func (m *JobMerger) Job() *Job {
 	}
 	j.DisplayID = DisplayID(&j)
 	j.Steps = m.steps.list()
-	j.Tasks = tasksOf(j.Steps)
+	j.NTasks = tasksOf(j.Steps)
 	if m.cgroup.Nodes > 0 {
 		cgroup := m.cgroup
 		j.Cgroup = &cgroup

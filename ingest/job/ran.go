@@ -45,7 +45,7 @@ func RanOf(j *Job) Ran {
 	if j.Usage != nil {
 		r.CPUTime, r.Memory = j.Usage.TotalCPU.Seconds(), j.Usage.Allocated
 	}
-	r.Tasks = j.Tasks
+	r.Tasks = j.NTasks
 	if need := j.NeededMemory(); need != nil {
 		r.NodeNeeded, r.Full = need.NodeUse, need.Limit
 	}

@@ -301,8 +301,8 @@ type Job struct {
 	Cgroup      *Cgroup `json:"cgroup,omitempty"`     // what the kernel counted; nil: no node tells
 
 	Decision   string      `json:"decision"`
-	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
-	Tasks      int         `json:"tasks,omitempty"` // that it asked for, or that one of its steps had, whichever are more; 0: not known
+	Steps      []Step      `json:"steps,omitempty"`  // merged over nodes
+	NTasks     int         `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown

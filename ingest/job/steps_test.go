@@ -63,8 +63,8 @@ func TestTasksOfAJob(t *testing.T) {
 		for n := range 2 {
 			m.Add(&NodeReport{JobID: 7, Node: fmt.Sprint("n", n), NNodes: 2, Decision: "on", Steps: slices.Clone(c.steps)})
 		}
-		if j := m.Job(); j.Tasks != c.want || RanOf(j).Tasks != c.want {
-			t.Errorf("%s: %d, want %d", name, j.Tasks, c.want)
+		if j := m.Job(); j.NTasks != c.want || RanOf(j).Tasks != c.want {
+			t.Errorf("%s: %d, want %d", name, j.NTasks, c.want)
 		}
 	}
 }
