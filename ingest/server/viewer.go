@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -88,13 +87,8 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the parameters cannot be read: " + err.Error(), Hint: "write them as ?NAME=VALUE&NAME=VALUE"}
 	}
-	if !readable(r.URL.Path) {
-		return &refusal{Status: http.StatusBadRequest, Message: "the path holds what is no text"}
-	}
 	for key, values := range given {
 		switch {
-		case !readable(strings.Join(values, "")):
-			return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%.40q holds what is no text", key)}
 		case slices.Contains(known, key+repeated):
 		case !slices.Contains(known, key):
 			hint := "it takes none"
@@ -108,9 +102,6 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 	}
 	return nil
 }
-
-// readable says that a text is UTF-8 without zeros: PostgreSQL takes no other.
-func readable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // mostNames is how many users, accounts or others one parameter may name: each is an argument of the query.
 const mostNames = 1000

@@ -47,7 +47,7 @@ func readCursor(word string, query url.Values) (c cursor, at *cursor, err error)
 	if err == nil {
 		err = json.Unmarshal(text, at)
 	}
-	if err != nil || at.List != c.List || strings.Contains(at.Cluster+at.Key, "\x00") { // PostgreSQL takes no zeros
+	if err != nil || at.List != c.List {
 		return c, nil, &SelectionError{errors.New("after is no place in this list: take it from the answer before, with the same filters")}
 	}
 	return c, at, nil
