@@ -16,7 +16,7 @@ import (
 // Bounds of what is said of a notice, bytes.
 const (
 	maxWrongBytes = 16 << 10
-	maxWords      = 500
+	maxWords      = 1 << 10 // the page takes 500 characters, and the store as much as this
 )
 
 // findNotice reads the notice of the job and rule that a request names, if the viewer got it.

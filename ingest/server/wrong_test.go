@@ -53,7 +53,7 @@ func TestSaidToBeWrong(t *testing.T) {
 		{"nothing until here", socket, "GET", low, daemon, nil, "", 200, `by 0: ""`},
 
 		{"the button", socket, "POST", low, daemon, ours, "why=a+master%0D%0A%1b[31m" + strings.Repeat("%C3%A4", 500), 303, ""},
-		{"shows it", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master ?[31m` + strings.Repeat("ä", 100)},
+		{"shows it", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master ?[31m` + strings.Repeat("ä", 500)},
 		{"the button again", socket, "POST", low, daemon, ours, "why=other", 303, ""},
 		{"stays", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master ?[31m`},
 		{"through the proxy, by the link's origin", web, "POST", hung, daemon, through("daemon", "Origin", "https://portal.example.org"), "", 303, ""},
