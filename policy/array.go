@@ -200,12 +200,13 @@ func (a *Array) worst(tasks []job.Job) {
 	a.Worst = all[:min(worstTasks, len(all))]
 }
 
-// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known.
+// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known. Each busy CPU is taken
+// to have the further hardware threads of its core beside it.
 func IdleCoreHours(j *job.Job) *float64 {
 	if j.End.IsZero() || j.CPUEfficiency() == nil {
 		return nil
 	}
-	idle := max(0, float64(j.CPUs)*j.Elapsed.Hours()-j.Usage.TotalCPU.Hours())
+	idle := max(0, float64(j.CPUs)*j.Elapsed.Hours()-float64(j.ThreadsPerCore())*j.Usage.TotalCPU.Hours())
 	return &idle
 }
 
@@ -232,7 +233,7 @@ func HoursOf(jobs []job.Job) (sum job.Hours) {
 		}
 		sum.Used += *used
 		if lost != nil {
-			sum.Judged, sum.Lost = sum.Judged+*used, sum.Lost+*lost
+			sum.Judged, sum.Lost = sum.Judged+*used-j.FurtherThreads()/3600, sum.Lost+*lost
 		}
 	}
 	return sum

@@ -184,6 +184,11 @@ func TestFields(t *testing.T) {
 	beside := func(s float64) *job.Job {
 		return with(idling(world(1, 1, 0, work(3600, 0))), func(j *job.Job) { j.Usage.TotalCPU += sec(s) })
 	}
+	smt := func(mpi float64) job.Execution { // two ranks of an hour
+		e := world(1, 2, 0, alike(2, work(3600-mpi, mpi))...)
+		e.Nodes[0].Hardware = &job.Hardware{Cores: 2, ThreadsPerCore: 2}
+		return e
+	}
 	counted := func(ranks int) *job.Job {
 		e := loaded(world(1, 4, 0, alike(4, work(3400, 100))...), job.Load{Ranks: ranks, Whole: ranks, Span: sec(3500), CPU: sec(1000)})
 		return with(aJob(e), func(j *job.Job) { j.Usage = &job.Usage{TotalCPU: sec(3000)} })
@@ -213,6 +218,18 @@ func TestFields(t *testing.T) {
 		{"hardly busy, its hours", beside(540), "lost_idle_core_hours", 3.0},
 		{"busy, its hours", beside(541), "lost_idle_core_hours", "Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one"},
 		{"busy, a twentieth idle", with(idling(world(1, 19, 0, alike(19, work(3600, 0))...)), func(j *job.Job) { j.CPUs, j.Usage.TotalCPU = 20, 20*time.Hour }), "lost_idle_core_hours", 1.0},
+		{"a rank on each core of two hardware threads", aJob(smt(0)), "smt_core_hours", 2.0},
+		{"such ranks, what was lost", aJob(smt(900)), "lost_core_hours", 0.5},
+		{"such ranks, and MPI", aJob(smt(900)), "lost_mpi_core_hours", 0.5},
+		{"such ranks, and no others", aJob(smt(900)), "lost_idle_core_hours", 0.0},
+		{"such ranks, and outside of them", with(aJob(smt(0)), func(j *job.Job) { j.Elapsed = 2 * time.Hour }), "lost_outside_core_hours", 4.0},
+		{"a rank on each hardware thread", aJob(smt(0), smt(0)), "smt_core_hours", 0.0},
+		{"CPUs that may be one core", with(aJob(), func(j *job.Job) {
+			j.Usage, j.Cgroup = &job.Usage{TotalCPU: time.Hour}, &job.Cgroup{Nodes: 1, CPUs: 256, Cores: 64}
+		}), "busy_cores", "its CPUs may be the hardware threads of one core, which nobody else could have had"},
+		{"CPUs of two cores", with(aJob(), func(j *job.Job) {
+			j.Usage, j.Cgroup = &job.Usage{TotalCPU: time.Hour}, &job.Cgroup{Nodes: 1, CPUs: 128, Cores: 64}
+		}), "busy_cores", 1.0},
 		{"a workload", good(), "workload", "what tells its workload is not known"},
 		{"its runs", jobOf(run(1, 4, 100, 90)), "workload", "the runs of its workload were not looked at"},
 	} {

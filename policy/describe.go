@@ -134,7 +134,7 @@ func (c *Case) executions(j *job.Job) {
 	if main.MPI == "" {
 		c.unknown("it was not recorded", "mpi")
 	}
-	c.MPIRuntime = together(j.Executions).Seconds()
+	c.MPIRuntime = job.RunTime(j.Executions).Seconds()
 	if job.ThreadsUnknown(j.Executions) {
 		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), efficiencyFields...)
 	}
@@ -297,21 +297,6 @@ func (c *Case) doubts(j *job.Job) {
 	}
 }
 
-// together is how long at least one of the executions ran.
-func together(executions []job.Execution) time.Duration {
-	var all []job.Span
-	for i := range executions {
-		if e := &executions[i]; job.ExecutionMetrics(e) != nil {
-			all = append(all, e.Spans()...)
-		}
-	}
-	var sum time.Duration
-	for _, s := range job.Union(all) {
-		sum += s.To.Sub(s.From)
-	}
-	return sum
-}
-
 // atOnce says whether MPI programs ran beside each other for long.
 func atOnce(executions []job.Execution) bool {
 	var sum float64
@@ -320,5 +305,5 @@ func atOnce(executions []job.Execution) bool {
 			sum += m.Elapsed
 		}
 	}
-	return sum > 1.1*together(executions).Seconds()
+	return sum > 1.1*job.RunTime(executions).Seconds()
 }

@@ -64,11 +64,11 @@ type Fields struct {
 	Runtime       float64 `expr:"runtime" doc:"Seconds from the job's start to its end, Slurm's Elapsed."`
 	MPIRuntime    float64 `expr:"mpi_runtime" doc:"Seconds in which an MPI program was between MPI_Init and MPI_Finalize."`
 	CoreHours     float64 `expr:"core_hours" doc:"Core-hours used: alloc_cores x runtime / 3600."`
-	LostCoreHours float64 `expr:"lost_core_hours" doc:"Core-hours lost: those used, less the ranks' useful time."`
+	SMT           float64 `expr:"smt_core_hours" doc:"Of these on further hardware threads of cores that had a rank, where Slurm counts hardware threads as CPUs: they are not lost."`
+	LostCoreHours float64 `expr:"lost_core_hours" doc:"Core-hours lost: those used, less smt_core_hours and the ranks' useful time."`
 	LostMPI       float64 `expr:"lost_mpi_core_hours" doc:"Of these in MPI."`
 	LostIO        float64 `expr:"lost_io_core_hours" doc:"Of these in MPI_File_*, which neither computes nor communicates."`
 	LostOpenMP    float64 `expr:"lost_openmp_core_hours" doc:"Of these in OpenMP: threads that waited, began regions, handed out loops and tasks, or idled in serial parts."`
-	LostSMT       float64 `expr:"lost_smt_core_hours" doc:"Of these on further hardware threads of cores that had a rank, where Slurm counts hardware threads as CPUs."`
 	LostIdle      float64 `expr:"lost_idle_core_hours" doc:"Of these on cores that had no rank while an MPI program ran."`
 	LostOutside   float64 `expr:"lost_outside_core_hours" doc:"Of these outside MPI_Init to MPI_Finalize."`
 

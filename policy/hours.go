@@ -10,7 +10,7 @@ import (
 
 // hours fills in where the core-hours went, as far as it is known.
 func (c *Case) hours(j *job.Job) {
-	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_openmp_core_hours", "lost_smt_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}
+	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_openmp_core_hours", "smt_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}
 	for _, name := range []string{"alloc_cores", "runtime"} {
 		if why := c.Unknown[name]; why != "" {
 			c.unknown(why, append(parts, "core_hours")...)
@@ -36,47 +36,32 @@ func (c *Case) hours(j *job.Job) {
 		c.unknown("not every rank was recorded", parts...)
 		return
 	}
-	idle, smt := beside(j, cores*inside)
-	c.split(j.Metrics, idle, smt)
+	smt, idle := j.Beside()
+	c.split(j.Metrics, smt, idle)
 	if c.LostIdle > busyShare*c.CoreHours && othersBusy(j) {
 		c.Hours.Lost, c.Hours.Idle = nil, nil
 		c.unknown("Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one", "lost_core_hours", "lost_idle_core_hours")
 	}
 }
 
-// beside parts the CPU time that no rank and no thread had, of so much in all (s): that of cores
-// without one, and that of the further hardware threads of cores with one. Whether Slurm counts
-// these as CPUs is not known of every job. It is taken to do so.
-func beside(j *job.Job, all float64) (idle, smt float64) {
-	had := job.CoreSeconds(j.Executions)
-	for i := range j.Executions {
-		for _, n := range j.Executions[i].Nodes {
-			if n.Hardware != nil {
-				smt = max(smt, float64(n.Hardware.ThreadsPerCore-1)*had)
-			}
-		}
-	}
-	smt = min(smt, max(all-had, 0))
-	return all - had - smt, smt
-}
-
-// split divides the lost core-hours into their parts; idle and smt are those of beside, s. Slurm
+// split divides the lost core-hours into their parts; smt and idle are those of Beside, s. Slurm
 // counts whole seconds, so a part may come out negative: it is then 0.
-func (c *Case) split(m *job.Metrics, idle, smt float64) {
+func (c *Case) split(m *job.Metrics, smt, idle float64) {
 	mpi, io, openmp := m.MPITime, m.IOTime, 0.0
 	if h := m.Hybrid; h != nil {
 		mpi, io, openmp = h.MPITime, h.IOTime, h.OpenMPTime()
 	}
-	c.LostCoreHours = max(0, c.CoreHours-m.RealUseful()/3600)
+	c.SMT = smt / 3600
+	c.LostCoreHours = max(0, c.CoreHours-(smt+m.RealUseful())/3600)
 	c.LostOutside = c.LostCoreHours
 	for _, part := range []struct {
 		hours *float64
 		took  float64
-	}{{&c.LostMPI, mpi}, {&c.LostIO, io}, {&c.LostOpenMP, openmp}, {&c.LostSMT, smt}, {&c.LostIdle, idle}} {
+	}{{&c.LostMPI, mpi}, {&c.LostIO, io}, {&c.LostOpenMP, openmp}, {&c.LostIdle, idle}} {
 		*part.hours = min(max(0, part.took/3600), c.LostOutside)
 		c.LostOutside -= *part.hours
 	}
-	c.Hours = CoreHours{NoMPI: c.Hours.NoMPI, Used: &c.CoreHours, Lost: &c.LostCoreHours, MPI: &c.LostMPI, IO: &c.LostIO, OpenMP: &c.LostOpenMP, SMT: &c.LostSMT, Idle: &c.LostIdle, Outside: &c.LostOutside}
+	c.Hours = CoreHours{NoMPI: c.Hours.NoMPI, Used: &c.CoreHours, Lost: &c.LostCoreHours, MPI: &c.LostMPI, IO: &c.LostIO, OpenMP: &c.LostOpenMP, SMT: &c.SMT, Idle: &c.LostIdle, Outside: &c.LostOutside}
 }
 
 // busyShare: if CPUs without a rank were busy for more than this part of their time, something
@@ -102,8 +87,8 @@ func withoutRank(j *job.Job) (idle, ran float64) {
 	if !j.IsWhole() || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
 		return 0, 0
 	}
-	ran = min(together(j.Executions), j.Elapsed).Seconds()
-	if idle, _ = beside(j, float64(j.CPUs)*ran); idle <= 0 || idle < manyWithout*float64(j.CPUs)*j.Elapsed.Seconds() {
+	ran = min(job.RunTime(j.Executions), j.Elapsed).Seconds()
+	if _, idle = j.Beside(); idle <= 0 || idle < manyWithout*float64(j.CPUs)*j.Elapsed.Seconds() {
 		return 0, 0
 	}
 	return idle, ran

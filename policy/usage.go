@@ -53,6 +53,9 @@ func (c *Case) cpu(j *job.Job) {
 	if c.why.Code == CauseContention {
 		c.unknown(c.why.clause(), "busy_cores")
 	}
+	if j.CPUs > 1 && j.CPUs <= j.ThreadsPerCore() {
+		c.unknown("its CPUs may be the hardware threads of one core, which nobody else could have had", "busy_cores")
+	}
 	if j.Usage.PartOfNodes {
 		c.CPUDoubt = doubt.Text(job.Warning{Code: job.WarnUsagePart})
 	}
@@ -108,7 +111,7 @@ func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 const spareNode = 1.2
 
 // nodesNeeded is how many of the job's nodes would have held what it used. That of ranks is another
-// question: they wait for each other.
+// question: they wait for each other. A busy CPU is taken to have a core.
 func (c *Case) nodesNeeded(j *job.Job) {
 	for _, name := range []string{"nodes", "alloc_cores", "busy_cores", "requested_memory", "needed_memory"} {
 		if why := c.Unknown[name]; why != "" {
@@ -120,7 +123,7 @@ func (c *Case) nodesNeeded(j *job.Job) {
 		c.unknown("ranks and threads were measured: their number tells how many nodes it needs", "needed_nodes")
 		return
 	}
-	used := math.Max(c.BusyCores/float64(c.AllocCores), c.NeededMemory/c.RequestedMemory)
+	used := math.Max(c.BusyCores*float64(j.ThreadsPerCore())/float64(c.AllocCores), c.NeededMemory/c.RequestedMemory)
 	c.NeededNodes = min(max(int(math.Ceil(spareNode*used*float64(c.Nodes))), 1), c.Nodes)
 }
 

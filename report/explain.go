@@ -144,6 +144,9 @@ func hoursText(h policy.CoreHours) string {
 		return "not known"
 	}
 	said := figure.Hours(*h.Used) + " used, "
+	if h.SMT != nil && *h.SMT >= 0.005*(*h.Used) && *h.SMT > 0 {
+		said += figure.Hours(*h.SMT) + " of them on further hardware threads of its cores (not lost), "
+	}
 	var parts []string
 	outside := "outside MPI_Init to MPI_Finalize"
 	if h.NoMPI {
@@ -152,7 +155,7 @@ func hoursText(h policy.CoreHours) string {
 	for _, part := range []struct {
 		hours *float64
 		where string
-	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.SMT, "on further hardware threads of its cores"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
 		if part.hours != nil && (h.Lost == nil && *part.hours > 0 || h.Lost != nil && *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
 			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
 		}

@@ -38,7 +38,7 @@ const (
 )
 
 const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
-	"Lost: core-hours that were not useful time of its ranks; Flags: the rules that flag it; -: not known; the job's page says why"
+	"Lost: core-hours in which its cores did no computing for it; Flags: the rules that flag it; -: not known; the job's page says why"
 
 // JobsHTML writes a list of jobs as a page, in the given order.
 func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {

@@ -80,7 +80,7 @@ func sumsTable(p *SumsPage, rows []job.NamedHours) *page.Table {
 	for _, r := range rows {
 		t.Rows = append(t.Rows, []string{inert.Text(r.Name, true), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})
 	}
-	all := page.NewTable(p.Heading, t, "Core-hours are allocated cores × time. Judged: of jobs of which it is known what they lost; Lost: of these, what was not useful time of their ranks.")
+	all := page.NewTable(p.Heading, t, "Core-hours are allocated cores × time. Judged: those of which it is known whether they were lost; Lost: of these, those in which their cores did no computing for them.")
 	if all == nil {
 		return nil
 	}

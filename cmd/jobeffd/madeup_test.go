@@ -475,6 +475,9 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: clusterName, JobID: j.id, Nonce: hash(fmt.Sprint("nonce ", j.id, name))[:32], UID: w.UID, GID: w.UID, User: w.User,
 			Account: w.Account, Partition: w.Partition, NodeList: w.NodeList, NNodes: j.nodes, Node: name, BootID: hash("boot " + name)[:32], OnlineCPUs: coresPerNode * m.count("smt", 1),
 			Start: w.Start, End: w.End, Decision: "on", Prolog: true}
+		if m.count("smt", 1) > 1 {
+			r.Cgroup = &job.Cgroup{Nodes: 1, CPUs: r.OnlineCPUs, Cores: coresPerNode}
+		}
 		var beside []map[string]any
 		step := job.Step{ID: "0", Start: w.Start, End: w.End}
 		for _, part := range j.seen[at] {

@@ -13,6 +13,8 @@ var sayNothing = []situation{
 	{name: "a busy job without MPI", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.95 given=32 held=20 limit=10000"},
 	{name: "half of the cores busy", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.5 given=32 held=20"},
 	{name: "one of two hardware threads", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=2 totalcpu=.5 given=4 held=2"},
+	{name: "one of four hardware threads, and Slurm gives whole cores", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=4 smt=4 totalcpu=.25 given=4 held=2"},
+	{name: "a busy thread on each core of two nodes", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=256 smt=4 nodes=2 totalcpu=.25 given=64 held=40", rules: moreNodes},
 	{name: "Slurm counted nothing", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 usage=unknown given=64"},
 	{name: "no step was sampled", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=64 held=0"},
 	{name: "one core, and it failed", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=64 held=1 state=FAILED"},

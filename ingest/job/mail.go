@@ -116,7 +116,7 @@ type Hours struct {
 	Jobs     int     `json:"jobs"`
 	Measured int     `json:"measured"` // with metrics
 	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
-	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known
+	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known, without Job.FurtherThreads
 	Lost     float64 `json:"lost"`     // part of Judged, METRICS 6
 }
 

@@ -163,11 +163,48 @@ func UsefulCounters(executions []Execution) *Counters {
 func CoreSeconds(executions []Execution) float64 {
 	var sum float64
 	for i := range executions {
-		if m := ExecutionMetrics(&executions[i]); m != nil && m.Hybrid != nil {
-			sum += m.Hybrid.Span
-			continue
+		sum += executions[i].coreSeconds()
+	}
+	return sum
+}
+
+func (e *Execution) coreSeconds() float64 {
+	if m := ExecutionMetrics(e); m != nil && m.Hybrid != nil {
+		return m.Hybrid.Span
+	}
+	return shareOf(e).span
+}
+
+// SMTSeconds is the time of the further hardware threads of cores that had a rank or thread, s: all there are, if each
+// had a core of its own.
+func SMTSeconds(executions []Execution) (sum float64) {
+	for i := range executions {
+		e := &executions[i]
+		threads, further := 0, 0
+		for k := range e.Nodes {
+			n := &e.Nodes[k]
+			t := n.threads().Threads
+			if threads += t; n.Hardware != nil {
+				further += t * max(n.Hardware.ThreadsPerCore-1, 0)
+			}
 		}
-		sum += shareOf(&executions[i]).span
+		if further > 0 {
+			sum += e.coreSeconds() * float64(further) / float64(threads)
+		}
+	}
+	return sum
+}
+
+// RunTime is how long at least one of the executions ran.
+func RunTime(executions []Execution) (sum time.Duration) {
+	var all []Span
+	for i := range executions {
+		if e := &executions[i]; ExecutionMetrics(e) != nil {
+			all = append(all, e.Spans()...)
+		}
+	}
+	for _, s := range Union(all) {
+		sum += s.To.Sub(s.From)
 	}
 	return sum
 }

@@ -21,6 +21,6 @@ type MonthSum struct {
 	Jobs        int64     `json:"jobs"`
 	Measured    int64     `json:"measured"`     // with metrics
 	UsedHours   float64   `json:"used_hours"`   // core-hours: AllocCPUS x Elapsed
-	JudgedHours float64   `json:"judged_hours"` // part of these: of jobs whose loss is known
+	JudgedHours float64   `json:"judged_hours"` // part of these, as Hours.Judged
 	LostHours   float64   `json:"lost_hours"`   // part of the judged ones, METRICS 6
 }

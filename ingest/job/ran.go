@@ -17,6 +17,7 @@ type Ran struct {
 	State      string    `json:"state"` // in one word; OUT_OF_MEMORY where a step ended so
 	Nodes      int       `json:"nodes"`
 	CPUs       int       `json:"cpus"`
+	PerCore    int       `json:"per_core,omitempty"` // hardware threads of a core; 1 where that is not known
 	GPUs       int       `json:"gpus,omitempty"`
 	Ranks      int       `json:"ranks,omitempty"`       // recorded; 0: none
 	Tasks      int       `json:"tasks,omitempty"`       // that it asked for, or that one of its steps had; 0: not known
@@ -34,7 +35,7 @@ const RanMost = 200
 
 // RanOf is what a line needs of a job.
 func RanOf(j *Job) Ran {
-	r := Ran{ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt, Start: j.Start, Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, Elapsed: j.Elapsed.Seconds(), Limit: j.TimeLimit.Seconds()}
+	r := Ran{ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt, Start: j.Start, Nodes: j.Nodes, CPUs: j.CPUs, PerCore: j.ThreadsPerCore(), GPUs: j.GPUs, Elapsed: j.Elapsed.Seconds(), Limit: j.TimeLimit.Seconds()}
 	r.State, _, _ = strings.Cut(j.State, " ")
 	if len(j.Usage.StepsOutOfMemory()) > 0 {
 		r.State = "OUT_OF_MEMORY"

@@ -306,6 +306,7 @@ type Job struct {
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
+	SMT        float64     `json:"smt_s,omitempty"`    // FurtherThreads, as the database computes it
 	NoData     Warning     `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`

@@ -77,15 +77,41 @@ func (j *Job) QueueTime() time.Duration {
 	return max(j.Start.Sub(from), 0)
 }
 
-// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil if unknown.
+// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time and FurtherThreads (METRICS 6); nil if unknown.
 // It is unknown if ranks had threads, whose time is not all measured, if ranks were missed,
 // or if what some of them did at last is not known.
 func (j *Job) LostCoreHours() *float64 {
 	if !j.IsWhole() || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
 	}
-	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.RealUseful()) / 3600
+	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.FurtherThreads()-j.Metrics.RealUseful()) / 3600
 	return &lost
+}
+
+// FurtherThreads is the time that the further hardware threads of cores with a rank or thread had while programs ran, s,
+// as far as AllocCPUS reaches: Slurm may count cores. What they would have gained is not known, so they are not lost.
+func (j *Job) FurtherThreads() float64 {
+	if len(j.Executions) == 0 { // in a list
+		return j.SMT
+	}
+	further, _ := j.Beside()
+	return further
+}
+
+// Beside parts the CPU time that no rank or thread of the job's programs had while they ran, s: FurtherThreads, and that of
+// CPUs without one. Slurm counts whole seconds, so the latter may come out negative.
+func (j *Job) Beside() (further, idle float64) {
+	beside := float64(j.CPUs)*min(RunTime(j.Executions), j.Elapsed).Seconds() - CoreSeconds(j.Executions)
+	further = min(SMTSeconds(j.Executions), max(beside, 0))
+	return further, beside - further
+}
+
+// ThreadsPerCore is how many hardware threads a core of its nodes has, 1 where that is not known.
+func (j *Job) ThreadsPerCore() int {
+	if j.Cgroup == nil || j.Cgroup.Cores <= 0 {
+		return 1
+	}
+	return max((j.Cgroup.CPUs+j.Cgroup.Cores-1)/j.Cgroup.Cores, 1)
 }
 
 // StepsOutOfMemory lists the steps that Slurm ended as OUT_OF_MEMORY; nil if there are none.

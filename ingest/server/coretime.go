@@ -93,8 +93,8 @@ var (
 	coreLabels = []string{"partition", "account"}
 	coreUsed   = prometheus.NewDesc("jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. "+
 		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", coreLabels, nil)
-	coreJudged = prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known.", coreLabels, nil)
-	coreLost   = prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones that was not useful.", coreLabels, nil)
+	coreJudged = prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known, without further hardware threads of cores that had a rank.", coreLabels, nil)
+	coreLost   = prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones in which cores did no computing for their job.", coreLabels, nil)
 )
 
 // Describe names what Collect sends.

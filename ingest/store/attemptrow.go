@@ -160,6 +160,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
 	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
+	r.runTime, r.smtMost = job.RunTime(j.Executions).Seconds(), job.SMTSeconds(j.Executions)
 	r.setMetrics(j.Metrics)
 	return nil
 }

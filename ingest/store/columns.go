@@ -42,7 +42,7 @@ var threadColumns = []column[job.Hybrid]{
 }
 
 // threadColumnsOfExecution is what rows of attempts do without: there, rank_seconds is the span.
-// SQLite 3.53 sorts all attempts for a list that selects 62 columns or more.
+// SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
 var threadColumnsOfExecution = []column[job.Hybrid]{
 	{"thread_span_s", func(h *job.Hybrid) any { return &h.Span }},
 }
@@ -89,11 +89,12 @@ type attemptRow struct {
 	nodesStart, nodesEnd time.Time
 	elapsed, limit       int64 // s
 	rankSeconds          float64
-	timed, ranked        bool   // these two are known
-	steps, warnings      string // JSON
-	scriptArgs           string // see the schema
-	noData               string // likewise; "": there is data
-	cgroup               string // likewise; "": nothing is known
+	timed, ranked        bool    // these two are known
+	runTime, smtMost     float64 // s, see the schema; known like rankSeconds
+	steps, warnings      string  // JSON
+	scriptArgs           string  // see the schema
+	noData               string  // likewise; "": there is data
+	cgroup               string  // likewise; "": nothing is known
 	metrics              job.Metrics
 	measured             bool // metrics are known
 	hybrid               job.Hybrid
@@ -194,6 +195,9 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
 	{"cgroup_json", func(r *attemptRow) any { return &r.cgroup }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
+	{"run_s", func(r *attemptRow) any { return unknown{&r.runTime, &r.ranked} }, by{merging: replaced}, true},
+	{"smt_most_s", func(r *attemptRow) any { return unknown{&r.smtMost, &r.ranked} }, by{merging: replaced}, true},
+	{"smt_s", func(r *attemptRow) any { return &r.job.SMT }, by{}, false},
 	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},
 	{"total_cpu_us", func(r *attemptRow) any { return unknown{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
 	{"memory_b", func(r *attemptRow) any { return unknown{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
@@ -210,7 +214,8 @@ func metricsOfAttempt() (all []attemptColumn) {
 		if c.name == "nodes" {
 			c.name = "metric_nodes"
 		}
-		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, c.name == "load_balance_out"}) // it follows from load_balance_in
+		follows := c.name == "load_balance" || c.name == "load_balance_out" // from the other efficiencies
+		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, follows})
 	}
 	for _, c := range optionally(threadColumns, func(r *attemptRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }) {
 		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})

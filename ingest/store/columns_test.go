@@ -18,8 +18,9 @@ import (
 
 // notKept are the fields of a job.Job without a column that is read: they follow from others, or from the
 // viewer and the time; the rules' flags come later,
-// what the job asked for stands in columns that no list reads, and the program of a task with its executions.
-var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Eligible", "TimeLimit", "Array", "Alike", "Program", "Pending"}
+// what the job asked for stands in columns that no list reads, and the program of a task with its executions;
+// the database computes SMT.
+var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Eligible", "TimeLimit", "Array", "Alike", "Program", "Pending", "SMT"}
 
 // notTaken are the fields of sacct's line without a column: they make the displayed id, or say
 // which columns to write.
@@ -74,6 +75,7 @@ func TestJobIsKept(t *testing.T) {
 	h := want.Metrics.Hybrid
 	*h = job.Hybrid{Threads: h.Threads, Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
 	want.Metrics.MPI.Parallel /= 4
+	want.Metrics.Balanced()
 	want.Metrics.MPI.Balanced()
 	want.Metrics.BalancedOut()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)

@@ -298,11 +298,14 @@ func TestWrongCursor(t *testing.T) {
 // TestLostFirst: most core-hours lost first, jobs of unknown loss last.
 func TestLostFirst(t *testing.T) {
 	s := open(t)
-	for id, elapsed := range map[uint32]time.Duration{1: 100 * time.Second, 2: 300 * time.Second, 3: 200 * time.Second, 4: 400 * time.Second, 5: 0} {
+	for id, elapsed := range map[uint32]time.Duration{1: 100 * time.Second, 2: 300 * time.Second, 3: 200 * time.Second, 4: 400 * time.Second, 5: 0, 6: 103 * time.Second} {
 		start := time.Duration(id) * time.Hour
 		r := nodeReport(id, 1, "a", start)
 		if id == 4 {
 			r.Executions[0].OMPThreads = 2
+		}
+		if id == 6 {
+			onThreads(r, 2)
 		}
 		add(t, s, r)
 		line := sacct(id, fmt.Sprint(id), "COMPLETED", start, start, start+elapsed)
@@ -322,8 +325,8 @@ func TestLostFirst(t *testing.T) {
 		}
 		got = append(got, j.DisplayID+" "+lost)
 	}
-	// of 4 cores, less 14 s useful
-	want := []string{"2 0.329", "3 0.218", "1 0.107", "5 not known", "4 not known"}
+	// of 4 cores, less 14 s useful, and of job 6 24 s of hardware threads
+	want := []string{"2 0.329", "3 0.218", "1 0.107", "6 0.104", "5 not known", "4 not known"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

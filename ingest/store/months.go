@@ -26,10 +26,12 @@ const (
 )
 
 // What a row counts, for the view. isJudged selects jobs whose loss is known: every rank was recorded up to its
-// end, and no thread was missed.
+// end, and no thread was missed. It is not known of the further hardware threads of their cores.
 const (
-	usedSeconds = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged    = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
+	smtRoom      = `(CAST(alloc_cpus AS DOUBLE PRECISION) * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds)` // Job.Beside
+	knownSeconds = `(` + usedSeconds + ` - smt_s)`
+	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
+	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
 )
 
 // hoursColumns sum up what rows of the view, or of month_sums, count.
@@ -40,7 +42,9 @@ const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALES
 var monthWords = []string{
 	"SUM_OLD", fmt.Sprintf(sumsInto, "-", "part", "OLD.cluster", "OLD.job_id", "OLD.attempt"),
 	"SUM_NEW", fmt.Sprintf(sumsInto, "", "part", "NEW.cluster", "NEW.job_id", "NEW.attempt"),
+	"SMT_ROOM", smtRoom,
 	"USED_SECONDS", usedSeconds,
+	"KNOWN_SECONDS", knownSeconds,
 	"IS_JUDGED", isJudged,
 }
 

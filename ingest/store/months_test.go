@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -99,16 +100,78 @@ func TestMonths(t *testing.T) {
 	wantSums(t, s, "all")
 }
 
-// TestMonthsFollowEveryColumn: whichever column of a row changes, the sums are those of the rows.
+// onThreads puts a node's ranks on a machine with so many hardware threads of a core.
+func onThreads(r *job.NodeReport, perCore int) *job.NodeReport {
+	r.Executions[0].Nodes[0].Hardware = &job.Hardware{Model: "x", Sockets: 1, Cores: 8, ThreadsPerCore: perCore}
+	return r
+}
+
+// TestFurtherThreadsAreNotLost: two ranks run for 12 s of 20 s, and compute for 14 s together. Wherever it is told
+// what was lost, it is the same.
+func TestFurtherThreadsAreNotLost(t *testing.T) {
+	for _, c := range []struct {
+		cpus, perCore       int
+		used, further, lost float64 // s
+	}{
+		{4, 1, 80, 0, 66}, {2, 2, 40, 0, 26}, {3, 2, 60, 12, 34}, {4, 2, 80, 24, 42}, {8, 2, 160, 24, 122}, {8, 4, 160, 72, 74}, {1, 2, 20, 0, 6},
+	} {
+		s := open(t)
+		line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
+		line.CPUs = c.cpus
+		add(t, s, onThreads(nodeReport(7, 1, "a", 0), c.perCore))
+		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+			t.Fatal(err)
+		}
+		j := aJob(t, s, root, "7", 0)
+		list, err := s.Jobs(ctx, root, job.JobQuery{Sort: "lost"}, nil)
+		if err != nil || len(list.Jobs) != 1 {
+			t.Fatal(err, list)
+		}
+		listed := &list.Jobs[0]
+		sum, err := s.SumJobs(ctx, root, job.JobQuery{}, nil)
+		facts, err2 := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+		if err = errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		month := monthsOf(t, s)[0]
+		near := func(hours, seconds float64) bool { return math.Abs(3600*hours-seconds) < 1e-6 }
+		hours := func(h job.Hours) bool {
+			return near(h.Used, c.used) && near(h.Judged, c.used-c.further) && near(h.Lost, c.lost)
+		}
+		if !near(*j.LostCoreHours(), c.lost) || !near(*listed.LostCoreHours(), c.lost) || !near(j.FurtherThreads()/3600, c.further) || !near(listed.FurtherThreads()/3600, c.further) ||
+			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(job.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
+			t.Errorf("%+v: the job %v, a list %v, its sum %+v, a week %+v, a month %+v", c, 3600**j.LostCoreHours(), 3600**listed.LostCoreHours(), sum, facts.Total, month)
+		}
+		wantSums(t, s, fmt.Sprint(c))
+	}
+}
+
+// TestMonthsFollowEveryColumn: whichever column of a row changes, the sums are those of the rows, where the further
+// hardware threads of cores with a rank are bound by these, or by alloc_cpus.
 func TestMonthsFollowEveryColumn(t *testing.T) {
+	changed := map[string]bool{}
+	for _, perCore := range []int{2, 4} {
+		everyColumn(t, perCore, changed)
+	}
+	for _, name := range []string{"account", "alloc_cpus", "slurm_elapsed_s", "as_of_us", "threaded", "useful_s", "rank_seconds", "run_s", "smt_most_s"} {
+		if !changed[name] {
+			t.Errorf("%s changed no sum", name)
+		}
+	}
+}
+
+func everyColumn(t *testing.T, perCore int, changed map[string]bool) {
 	s := open(t)
-	addConfirmed(t, s, nodeReport(7, 1, "a", 0), nodeReport(8, 1, "a", 0))
-	changed := 0
+	addConfirmed(t, s, onThreads(nodeReport(7, 1, "a", 0), perCore), nodeReport(8, 1, "a", 0))
+	const ofSeven = " WHERE job_id = 7"
+	if err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error { return w.exec("UPDATE attempts SET alloc_cpus = 5" + ofSeven) }); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range attemptColumns {
 		if computed["attempts."+c.name] || slices.Contains([]string{"cluster", "job_id", "attempt", "uid"}, c.name) { // these never do
 			continue
 		}
-		before := monthsOf(t, s)
+		before, was := monthsOf(t, s), any(nil)
 		err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error {
 			change := c.name + " = " + c.name + " + 1"
 			switch sqlValue(c.field(new(attemptRow))).(type) {
@@ -117,16 +180,17 @@ func TestMonthsFollowEveryColumn(t *testing.T) {
 			case nil:
 				change = c.name + " = COALESCE(" + c.name + ", 1) + 1"
 			}
-			return w.exec("UPDATE attempts SET " + change + " WHERE job_id = 7")
+			return errors.Join(w.one("SELECT "+c.name+" FROM attempts"+ofSeven, nil, []any{&was}), w.exec("UPDATE attempts SET "+change+ofSeven))
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		wantSums(t, s, "a change of "+c.name)
-		changed += bit(!cmp.Equal(before, monthsOf(t, s)))
-	}
-	if changed < 3 {
-		t.Errorf("%d columns changed a sum", changed)
+		changed[c.name] = changed[c.name] || !cmp.Equal(before, monthsOf(t, s))
+		if err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error { return w.exec("UPDATE attempts SET "+c.name+" = ?"+ofSeven, was) }); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		wantSums(t, s, c.name+" as it was")
 	}
 }
 
@@ -147,7 +211,7 @@ func history(s *Store, rng *rand.Rand, steps int, check func(did string) error) 
 			did += "report"
 			r := ofNodes(id, 1+rng.IntN(2), pick("a", "b", "c"), start.Sub(day))[0]
 			r.Account, r.Sequence = pick("proj", "chem"), 1+rng.IntN(3)
-			r.Executions[0].Nodes[0].Useful = time.Duration(rng.IntN(14)) * time.Second
+			onThreads(r, 1+rng.IntN(3)).Executions[0].Nodes[0].Useful = time.Duration(rng.IntN(14)) * time.Second
 			if r.End = start.Add(time.Duration(rng.IntN(90)) * time.Second); rng.IntN(4) == 0 {
 				did, r.AsOf = did+" while it runs", r.End
 			}

@@ -42,6 +42,7 @@ func (r *attemptRow) finish() error {
 	}
 	if r.measured {
 		j.Metrics = &r.metrics
+		r.metrics.Balanced()
 		if r.threaded {
 			r.metrics.MPI.Balanced()
 			r.hybrid.Span = r.rankSeconds

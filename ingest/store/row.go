@@ -228,7 +228,7 @@ type row map[string]any
 var tablesOfAttempt = []string{"reports", "executions", "workload_runs"}
 
 // computed are the columns that the database computes.
-var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}
+var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true, "attempts.smt_s": true}
 
 // ofAttempt selects a table's rows of one attempt. Windows belong to one through their report.
 func ofAttempt(table string) string {

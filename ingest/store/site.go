@@ -15,9 +15,9 @@ import (
 // This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
 
 // sumOfJobs sums up attempts r as job.Hours. It is known of judged ones what they lost.
-const sumOfJobs = `SELECT count(*), count(pe), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN lost IS NOT NULL THEN used END), 0) / 3600,
-	COALESCE(sum(CASE WHEN lost > 0 THEN lost END), 0) / 3600 FROM (SELECT r.parallel_efficiency AS pe, ` + usedSeconds + ` AS used,
-	CASE WHEN ` + isJudged + ` THEN ` + usedSeconds + ` - COALESCE(r.thread_useful_s, r.useful_s) END AS lost FROM `
+const sumOfJobs = `SELECT count(*), count(pe), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN lost IS NOT NULL THEN known END), 0) / 3600,
+	COALESCE(sum(CASE WHEN lost > 0 THEN lost END), 0) / 3600 FROM (SELECT r.parallel_efficiency AS pe, ` + usedSeconds + ` AS used, ` + knownSeconds + ` AS known,
+	CASE WHEN ` + isJudged + ` THEN ` + knownSeconds + ` - COALESCE(r.thread_useful_s, r.useful_s) END AS lost FROM `
 
 // SumJobs sums up all jobs of a query that the viewer may see, those beyond its limit, too.
 func (s *Store) SumJobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (sum job.Hours, err error) {

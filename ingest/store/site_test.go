@@ -25,7 +25,7 @@ func siteStore(t *testing.T) *Store {
 		if id == 4 {
 			r.UID, r.User = bob.UID, "bob"
 		}
-		add(t, s, r)
+		add(t, s, onThreads(r, 1+int(id)%2))
 	}
 	for id := range uint32(5) {
 		id++
@@ -137,7 +137,7 @@ func TestSumsOfJobs(t *testing.T) {
 					one.Measured = 1
 				}
 				if lost := j.LostCoreHours(); lost != nil {
-					one.Judged, one.Lost = one.Used, *lost
+					one.Judged, one.Lost = one.Used-j.FurtherThreads()/3600, *lost
 				}
 				want.Add(one)
 			}

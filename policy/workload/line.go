@@ -247,11 +247,14 @@ func roundUp(bytes float64) int64 {
 	return (mib + step - 1) / step * step << 20
 }
 
-// Freed is what the job of a line would not have held with it; less than 0: what it lacked.
+// Freed is what the job of a line would not have held with it, at least; less than 0: what it lacked. Slurm may give whole
+// cores, with all hardware threads of each.
 func (l *Line) Freed() (memoryHours, coreHours float64) {
+	asked, each := l.Tasks*l.CPUsPerTask, max(l.Like.PerCore, 1)
+	given := max(asked, min((asked+each-1)/each*each, l.Like.CPUs))
 	hours := l.Like.Elapsed / 3600
 	if l.Like.Memory > 0 {
 		memoryHours = float64(l.Like.Memory-l.Memory*int64(l.Nodes)) / (1 << 30) * hours
 	}
-	return memoryHours, float64(l.Like.CPUs-l.Tasks*l.CPUsPerTask) * hours
+	return memoryHours, float64(l.Like.CPUs-given) * hours
 }

@@ -155,6 +155,19 @@ func TestFreed(t *testing.T) {
 	}
 }
 
+// TestFreedCores: a job of one core frees what Slurm surely gives less, which are whole cores.
+func TestFreedCores(t *testing.T) {
+	for _, c := range []struct {
+		cpus, perCore int
+		want          float64
+	}{{1, 0, 0}, {1, 2, 0}, {2, 1, 1}, {2, 2, 0}, {4, 2, 2}, {4, 4, 0}, {5, 4, 1}} {
+		l := LineOf(rans(5, func(_ int, r *job.Ran) { r.CPUs, r.PerCore, r.Elapsed, r.CPUTime = c.cpus, c.perCore, 3600, 3600 }), nil)
+		if _, cores := l.Freed(); cores != c.want || l.CPUsPerTask != 1 {
+			t.Errorf("%+v: %v core-hours of %+v", c, cores, l)
+		}
+	}
+}
+
 // madeUp are made-up runs of one kind, in their order; sort tells the runs of one that its user would tell apart.
 type madeUp struct {
 	name string

@@ -20,10 +20,10 @@ type Verdict struct {
 	Link      string         `json:"link,omitempty"`
 
 	UsedCoreHours *float64 `json:"used_core_hours"`
+	SMT           *float64 `json:"smt_core_hours"` // of the used ones, on further hardware threads of cores with a rank
 	LostCoreHours *float64 `json:"lost_core_hours"`
 	LostMPI       *float64 `json:"lost_mpi_core_hours"`
 	LostIO        *float64 `json:"lost_io_core_hours"`
-	LostSMT       *float64 `json:"lost_smt_core_hours"`
 	LostIdle      *float64 `json:"lost_idle_core_hours"`
 	LostOutside   *float64 `json:"lost_outside_core_hours"`
 
@@ -107,7 +107,7 @@ func documentVerdicts(verdicts []policy.Verdict) []Verdict {
 		d := Verdict{
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
-			UsedCoreHours: v.Hours.Used, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostSMT: v.Hours.SMT, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
+			UsedCoreHours: v.Hours.Used, SMT: v.Hours.SMT, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
 			Recommended: documentRecommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {

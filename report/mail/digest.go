@@ -119,7 +119,7 @@ func headline(d *notice.Digest) string {
 
 func weekFacts(d *notice.Digest) []string {
 	return []string{
-		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of them. Judged are %s core-hours (%s of those used): of jobs whose every rank was recorded and whose threads are known.",
+		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of them. Judged are %s core-hours (%s of those used): of jobs whose every rank was recorded and whose threads are known, without further hardware threads of their cores.",
 			figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured), figure.Hours(d.Total.Judged), figure.Part(d.Total.Judged, d.Total.Used)),
 		"A core-hour is lost when the core did no computing for a program: its rank or thread waited in MPI, in OpenMP or for MPI-IO, the core had no rank, or no program with MPI or OpenMP ran.",
 	}
