@@ -141,9 +141,11 @@ JE_HOT struct je_args args_of(struct je_thread *me, uint32_t index, uint32_t num
 
 /* Only calls in windows, and those that begin one, are logged. */
 static JE_COLD void log_call(const struct je_args *args, uint32_t number, int result,
-			     struct je_moved moved, uint64_t entered, uint64_t now)
+			     struct je_moved moved, uint64_t entered, uint64_t now,
+			     const uintptr_t *frame)
 {
-	struct je_window_call call = { args, number, succeeded(args, result), moved, entered, now };
+	struct je_window_call call = { args, number,  succeeded(args, result), moved, entered,
+				       now,  frame[1] };
 
 	je_windows_after(&call);
 }
@@ -167,7 +169,7 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	else if (je_place_is_due(me, now - entered, sum))
 		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame, result);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
-		log_call(&args, index % JE_STRIDE, result, moved, entered, now);
+		log_call(&args, index % JE_STRIDE, result, moved, entered, now, frame);
 	if (JE_UNLIKELY(me->counters != NULL))
 		je_counters_leave(me, slot);
 	je_thread_ready(me, slot);

@@ -30,6 +30,7 @@
  *   bytes.c, bytes.h         how many bytes a call moved
  *   detail.c, detail.h       what more is known of a section: instances, threads
  *   windows.c, windows.h     the log of calls in sampled windows: its entries, the borders
+ *   windowsites.c            where in the code the calls of the log stand
  *   windowcomms.c            who is in a communicator, named alike on all its ranks
  *   windowargs.c             what the arguments of a call say, for the log
  *   windowcalls.c            what a call writes into the log

@@ -25,8 +25,6 @@ enum {
 	JE_FAILURES = 32,	/* so often an address that is no code is asked for */
 	JE_STACK_GAP = 1 << 27, /* the kernel keeps so much free below the top of the stack */
 };
-static const uint64_t address_bits =
-	(UINT64_C(1) << 48) - 1; /* aarch64 may sign an address above */
 
 /* Where the first thread's stack begins. ld.so has it since glibc 2.2; weak, since musl lacks it.
  */
@@ -168,15 +166,22 @@ static int count_unloaded(struct dl_phdr_info *info, size_t size, void *unloaded
 	return 1;
 }
 
-/* Forgets where modules are, once one was unloaded: another may have taken its place. */
-static void check_modules(struct je_thread *me, struct je_place_table *to)
+static uint32_t unloaded_now(void)
 {
 	uint64_t unloaded = 0;
+	int saved = errno;
 
 	dl_iterate_phdr(count_unloaded, &unloaded);
-	if (me->unloaded == (uint32_t)unloaded)
+	errno = saved;
+	return (uint32_t)unloaded;
+}
+
+/* Forgets where modules are, once one was unloaded: another may have taken its place. */
+static void check_modules(struct je_thread *me, struct je_place_table *to, uint32_t unloaded)
+{
+	if (me->unloaded == unloaded)
 		return;
-	me->unloaded = (uint32_t)unloaded;
+	me->unloaded = unloaded;
 	for (uint16_t i = 0; i < to->modules; i++)
 		to->module[i].from = to->module[i].to = 0;
 }
@@ -205,7 +210,7 @@ static void end_change(struct je_place_table *to)
 
 void je_place_begin(struct je_slot *slot, const void *caller)
 {
-	uint64_t address = ((uintptr_t)caller & address_bits) - 1;
+	uint64_t address = je_place_address((uintptr_t)caller);
 
 	if (known_module(&slot->places, address) != 0)
 		return;
@@ -214,8 +219,19 @@ void je_place_begin(struct je_slot *slot, const void *caller)
 	end_change(&slot->places);
 }
 
-/* Whether a caller's address is code. */
-static bool is_code(struct je_thread *me, struct je_slot *slot, uint64_t address)
+uint32_t je_place_unloaded(struct je_thread *me, struct je_slot *slot)
+{
+	uint32_t unloaded = unloaded_now();
+
+	if (unloaded != me->unloaded) {
+		begin_change(&slot->places);
+		check_modules(me, &slot->places, unloaded);
+		end_change(&slot->places);
+	}
+	return unloaded;
+}
+
+uint8_t je_place_module(struct je_thread *me, struct je_slot *slot, uint64_t address)
 {
 	struct je_place_table *to = &slot->places;
 	uint8_t module = known_module(to, address);
@@ -226,7 +242,7 @@ static bool is_code(struct je_thread *me, struct je_slot *slot, uint64_t address
 		end_change(to);
 		me->failures += module == 0;
 	}
-	return module != 0;
+	return module;
 }
 
 /* Fills in the frames of a place. What a frame pointer names may be anything on the stack. */
@@ -236,7 +252,7 @@ static __attribute__((no_sanitize("address"))) void walk(struct je_thread *me, s
 	const uintptr_t *at = frame;
 	bool follow = is_on_stack(me, frame);
 
-	place->frames[0] = (at[1] & address_bits) - 1;
+	place->frames[0] = je_place_address(at[1]);
 	for (uint32_t n = 1; follow && n < JE_FRAMES; n++) {
 		uintptr_t next = at[0];
 
@@ -245,9 +261,9 @@ static __attribute__((no_sanitize("address"))) void walk(struct je_thread *me, s
 			return;
 		at = (const uintptr_t *)next;
 
-		uint64_t address = (at[1] & address_bits) - 1;
+		uint64_t address = je_place_address(at[1]);
 
-		if (!is_code(me, slot, address))
+		if (je_place_module(me, slot, address) == 0)
 			return;
 		place->frames[n] = address;
 	}
@@ -290,10 +306,9 @@ static JE_COLD void take(struct je_thread *me, struct je_slot *slot, struct je_p
 			 struct je_place *place)
 {
 	struct je_place_table *in = &slot->places;
-	int saved = errno;
 
 	begin_change(in);
-	check_modules(me, in);
+	check_modules(me, in, unloaded_now());
 	for (uint32_t i = 0; i < JE_FRAMES && place->frames[i] != 0; i++) {
 		place->modules[i] = known_module(in, place->frames[i]);
 		if (place->modules[i] == 0)
@@ -306,7 +321,6 @@ static JE_COLD void take(struct je_thread *me, struct je_slot *slot, struct je_p
 	}
 	*entry = *place;
 	end_change(in);
-	errno = saved;
 }
 
 __attribute__((noinline)) int je_place_note(struct je_thread *me, struct je_slot *slot,

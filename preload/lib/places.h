@@ -13,6 +13,18 @@ JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t
 	return JE_UNLIKELY(ticks >= me->lengthy) || JE_UNLIKELY(sum >= me->sample);
 }
 
+/* The last byte of a call that returns there. aarch64 may sign an address above its 48 bits. */
+JE_HOT uint64_t je_place_address(uintptr_t returns)
+{
+	return (returns & ((UINT64_C(1) << 48) - 1)) - 1;
+}
+
+/* Whose code is at an address: index + 1 in the slot's modules; 0: not known. */
+uint8_t je_place_module(struct je_thread *me, struct je_slot *slot, uint64_t address);
+
+/* How many objects were unloaded so far: where they were, others may be. */
+uint32_t je_place_unloaded(struct je_thread *me, struct je_slot *slot);
+
 /* MPI begins: keeps whose code calls it, so that a call is known in which the process is killed
  * before any place was noted. */
 void je_place_begin(struct je_slot *slot, const void *caller);

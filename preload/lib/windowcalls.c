@@ -108,6 +108,18 @@ static bool binds_all(const struct je_window_call *call, const struct je_window_
 	return true;
 }
 
+/* Where calls of a window stand is known if no object was unloaded between its ends. */
+static void add_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
+{
+	bool ends = me->windows == JE_WINDOWS_LOGGING;
+
+	if (ends)
+		je_window_sites_check(me);
+	je_windows_border(me, entry, comm);
+	if (!ends && me->windows == JE_WINDOWS_LOGGING)
+		je_window_sites_check(me);
+}
+
 static void add_collective(const struct je_window_call *call, const struct shape *shape)
 {
 	const struct je_args *args = call->args;
@@ -143,7 +155,7 @@ static void add_collective(const struct je_window_call *call, const struct shape
 		if (JE_IS_BORDER(call->number))
 			je_windows_beside(args->me, handle);
 	} else if (binds_all(call, comm)) {
-		je_windows_border(args->me, entry, handle);
+		add_border(args->me, entry, handle);
 	} else {
 		je_windows_add(args->me, &entry);
 	}
@@ -435,11 +447,13 @@ void je_windows_after(const struct je_window_call *call)
 	static const struct je_places at = { 3, 4, 5, 6, 6 };
 	const struct shape *shape = &shapes[call->number];
 	bool makes = shape->flags & JE_MAKES || call->args->row->class == JE_CLASS_COMM;
+	bool logs = call->args->me->windows == JE_WINDOWS_LOGGING;
 
-	if (call->args->me->windows != JE_WINDOWS_LOGGING && !makes && !JE_IS_BORDER(call->number))
+	if (!logs && !makes && !JE_IS_BORDER(call->number))
 		return;
 	if (je_mpi.family == JE_MPI_UNKNOWN)
 		return;
+	je_windows_stand(logs ? je_window_site(call->args->me, call->returns) : 0);
 	if (!call->succeeded) {
 		je_window_plain(call, JE_LOG_UNSUPPORTED, JE_LOG_OTHER);
 		if (JE_IS_BORDER(call->number)) /* other ranks may count it */

@@ -41,6 +41,7 @@ static struct {
 	uint64_t second;      /* ticks; 0: not known, and nothing is dear */
 	uint64_t calls;	      /* that were logged */
 	uint64_t kept_ticks;  /* time in the windows that are kept */
+	uint8_t site;	      /* of the call at hand */
 	bool any;	      /* a window is open, kept or not */
 	bool too_long;	      /* it did not fit */
 } stream;
@@ -62,6 +63,11 @@ static bool is_kept(uint64_t index)
 static struct je_log *at(uint32_t i)
 {
 	return &stream.slots[i / JE_LOGS_PER_SLOT]->entries[i % JE_LOGS_PER_SLOT];
+}
+
+static uint8_t *site_of(uint32_t i)
+{
+	return &stream.slots[i / JE_LOGS_PER_SLOT]->site[i % JE_LOGS_PER_SLOT];
 }
 
 /* The largest number of a text like "3", or "2(x3),1", which means two on three nodes and one on
@@ -114,6 +120,7 @@ static JE_COLD bool claim_slot(void)
 	slot->pid = je_process.slot->pid;
 	slot->process_ticks = je_process.slot->claimed_at.ticks;
 	slot->order = stream.claimed;
+	slot->has_sites = 1;
 	JE_IN_ORDER();
 	slot->state = JE_STATE_RUNNING;
 	slot->magic = JE_SLOT_MAGIC;
@@ -155,14 +162,29 @@ static bool stays(uint8_t op)
 /* Writes how many entries each slot has, and clears what was left behind. */
 static void set_used(uint32_t used)
 {
-	for (uint32_t i = used; i < stream.used; i++)
+	for (uint32_t i = used; i < stream.used; i++) {
 		*at(i) = (struct je_log){ 0 };
+		*site_of(i) = 0;
+	}
 	for (uint32_t s = 0; s < stream.claimed; s++) {
 		uint32_t before = s * JE_LOGS_PER_SLOT, n = used > before ? used - before : 0;
 
 		stream.slots[s]->used = n < JE_LOGS_PER_SLOT ? n : JE_LOGS_PER_SLOT;
 	}
 	stream.used = used;
+}
+
+/* Makes room for other sites, where no entry has these. */
+static void free_sites(void)
+{
+	bool named[JE_SITES + 1] = { false };
+
+	named[stream.site] = true;
+	for (uint32_t i = 0; i < stream.used; i++)
+		named[*site_of(i)] = true;
+	for (uint32_t i = 0; i < JE_SITES; i++)
+		if (!named[i + 1])
+			stream.slots[0]->sites[i] = 0;
 }
 
 /* Removes the windows that k leaves out, and the calls of the open one if it is too long. */
@@ -183,9 +205,11 @@ static JE_COLD void compact(void)
 			window = to;
 		if (!stays(entry.op) && (!keeps || (stream.too_long && i > stream.window)))
 			continue;
+		*site_of(to) = *site_of(i);
 		*at(to++) = entry;
 	}
 	set_used(to);
+	free_sites();
 	stream.window = window;
 	stream.windows = windows;
 	if (stream.too_long && window != UINT32_MAX)
@@ -245,6 +269,7 @@ static void append(const struct je_log *entry)
 	struct je_windows *slot = stream.slots[stream.used / JE_LOGS_PER_SLOT];
 
 	*at(stream.used) = *entry;
+	*site_of(stream.used) = stream.site;
 	JE_IN_ORDER();
 	slot->used++;
 	stream.used++;
@@ -309,6 +334,20 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 void je_windows_beside(struct je_thread *me, uintptr_t comm)
 {
 	me->beside[je_comm_place(comm)] = comm;
+}
+
+/* The call at hand has this site. */
+void je_windows_stand(uint8_t site)
+{
+	stream.site = site;
+}
+
+/* Nobody knows where the calls of the open window stand, with the one at hand. */
+JE_COLD void je_windows_lose_sites(void)
+{
+	stream.site = 0;
+	for (uint32_t i = stream.window; i < stream.used; i++)
+		*site_of(i) = 0;
 }
 
 /* Takes over how many borders were skipped. */

@@ -15,6 +15,8 @@ void je_windows_end(struct je_thread *me);
 void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm);
 void je_windows_forget(struct je_thread *me);
 void je_windows_beside(struct je_thread *me, uintptr_t comm);
+void je_windows_stand(uint8_t site);
+void je_windows_lose_sites(void);
 
 /* The collectives of a communicator need no look at the log: it has fewer ranks, or nothing is
  * logged. */
@@ -49,6 +51,11 @@ JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 	return false;
 }
 
+/* windowsites.c: where in the code the calls of the log stand. A site is its index + 1 in the first
+ * slot; 0: not known. */
+uint8_t je_window_site(struct je_thread *me, uintptr_t returns);
+void je_window_sites_check(struct je_thread *me);
+
 /* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */
 struct je_window_comm {
 	uintptr_t handle; /* C's; 0: the place is free */
@@ -75,6 +82,7 @@ struct je_window_call {
 	bool succeeded;
 	struct je_moved moved;
 	uint64_t entered, left;
+	uintptr_t returns; /* to this address */
 };
 struct je_window_status {
 	int32_t source, tag;

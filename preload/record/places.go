@@ -43,6 +43,16 @@ type Module struct {
 	Program bool   // it is the executable, Slot.Exe
 	Path    string // as the loader knows it; "": not known, or the Program
 	BuildID string // hex; "": not known
+	Bias    uint64 // what was added to the addresses in the file
+}
+
+// At is the instruction at a site; false: it is not known whose code that is.
+func (p *Places) At(s Site) (Frame, bool) {
+	if p == nil || s.Module < 0 || s.Module >= len(p.Modules) {
+		return Frame{}, false
+	}
+	offset := s.Address - p.Modules[s.Module].Bias
+	return Frame{s.Module, offset}, s.Address != 0 && offset < mostAddress
 }
 
 const (
@@ -83,7 +93,7 @@ func (k *checker) samples(v C.uint64_t, every uint64) uint64 {
 
 func (s *slotBuffer) decodeModule(m *C.struct_je_place_module, k *checker) Module {
 	n := k.within(int64(m.build_id_bytes), 0, C.JE_PLACE_BUILD_ID, 0)
-	out := Module{Program: m.path == C.JE_PLACE_PROGRAM, BuildID: hex.EncodeToString(bytesOf(m.build_id[:])[:n])}
+	out := Module{Program: m.path == C.JE_PLACE_PROGRAM, Bias: uint64(m.bias), BuildID: hex.EncodeToString(bytesOf(m.build_id[:])[:n])}
 	if paths := bytesOf(s.c.places.paths[:]); !out.Program && m.path != 0 && int(m.path) <= len(paths) {
 		path, _, _ := bytes.Cut(paths[m.path-1:], []byte{0})
 		out.Path = Text(path)

@@ -14,7 +14,7 @@ import (
 func somePlaces() *record.Places {
 	return &record.Places{
 		Every: 1000, DroppedTicks: 7, Open: &record.Frame{Module: 1, Offset: 0x77},
-		Modules: []record.Module{{Program: true, BuildID: "0102"}, {Path: "/lib/a.so", BuildID: "ff"}, {Path: "/lib/b.so"}, {}},
+		Modules: []record.Module{{Program: true, BuildID: "0102"}, {Path: "/lib/a.so", BuildID: "ff"}, {Path: "/lib/b.so"}, {Bias: 0x7000}},
 		List: []record.Place{
 			{Function: 5, Frames: []record.Frame{{0, 0x1000}, {1, 0x20}}, Calls: 3, Ticks: 90, Longest: 40},
 			{Function: 9, Frames: []record.Frame{{3, 1}}, Samples: 4, ShortCalls: 100, Longest: 1},

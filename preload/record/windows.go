@@ -20,8 +20,8 @@ const (
 	WindowsNoGroups WindowsWhy = C.JE_WINDOWS_NO_GROUPS // it is not known who is in a communicator
 )
 
-// LogsPerSlot is how many entries a slot holds.
-const LogsPerSlot = C.JE_LOGS_PER_SLOT
+// LogsPerSlot is how many entries a slot holds, one of an older library: others have room for sites.
+const LogsPerSlot = C.JE_LOGS_WITHOUT_SITES
 
 // WindowSlot is one slot of the windows that a process logged. The entries of a process's slots,
 // in their order, are one stream.
@@ -35,6 +35,14 @@ type WindowSlot struct {
 	K    int // windows were sampled 1 in 2^K in the end
 	Why  WindowsWhy
 	Lost uint64 // communicators and persistent requests that found no room
+
+	Sites []Site // that the process's entries name, up to the last one
+}
+
+// Site is where in the code calls of entries stand.
+type Site struct {
+	Module  int    // in Places.Modules of the process
+	Address uint64 // in its memory; 0: none stands here
 }
 
 // LogEntry is struct je_log, as it stands in the record. Op and Flags are numbers of enum
@@ -47,6 +55,7 @@ type LogEntry struct {
 	Comm         uint32
 	Call         uint16
 	Op, Flags    uint8
+	Site         uint8 // in Sites of the process's first slot, + 1; 0: not known
 }
 
 // mostK bounds how thinly windows are sampled.
@@ -63,14 +72,34 @@ func (s *slotBuffer) decodeWindows(index, slots int) *Slot {
 		Why:   WindowsWhy(k.within(int64(c.why), 0, C.JE_WINDOWS_WHYS-1, C.JE_WINDOWS_NO_ROOM)),
 		Lost:  uint64(c.lost),
 	}
-	for i := range k.within(int64(c.used), 0, LogsPerSlot, 0) {
-		out.Entries = append(out.Entries, logEntry(&c.entries[i]))
+	if c.has_sites == 0 {
+		entries := (*[LogsPerSlot]C.struct_je_log)(unsafe.Pointer(&c.entries))
+		for i := range k.within(int64(c.used), 0, LogsPerSlot, 0) {
+			out.Entries = append(out.Entries, logEntry(&entries[i]))
+		}
+	} else {
+		for i := range k.within(int64(c.used), 0, C.JE_LOGS_PER_SLOT, 0) {
+			out.Entries = append(out.Entries, logEntry(&c.entries[i]))
+			out.Entries[i].Site = uint8(k.within(int64(c.site[i]), 0, C.JE_SITES, 0))
+		}
+		out.Sites = sites(&c.sites)
 	}
 	return &Slot{
 		Index: index, Kind: KindWindows, Torn: s.torn(), Parent: k.within(int64(c.parent), 0, int64(slots), 0),
 		State:    State(k.within(int64(c.state), 1, C.JE_STATE_DONE, C.JE_STATE_RUNNING)),
 		OpenCall: -1, Rank: -1, Size: -1, Windows: out, Odd: k.odd,
 	}
+}
+
+func sites(c *[C.JE_SITES]C.uint64_t) (out []Site) {
+	for i, site := range c {
+		if site == 0 {
+			continue
+		}
+		out = append(out, make([]Site, i-len(out))...)
+		out = append(out, Site{int(site>>C.JE_SITE_MODULE) - 1, uint64(site) & (1<<C.JE_SITE_MODULE - 1)})
+	}
+	return out
 }
 
 func logEntry(c *C.struct_je_log) LogEntry {

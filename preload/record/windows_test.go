@@ -17,9 +17,10 @@ func windowSlot() record.Slot {
 		Windows: &record.WindowSlot{
 			PID: 10, Process: 1, K: 3, Why: record.WindowsThreads, Lost: 5,
 			Entries: []record.LogEntry{
-				{Enter: 100, Leave: 110, Bytes: 8, Request: 1 << 63, Peer: 3, Tag: -2, Comm: 2, Call: 5, Op: 12, Flags: 129},
+				{Enter: 100, Leave: 110, Bytes: 8, Request: 1 << 63, Peer: 3, Tag: -2, Comm: 2, Call: 5, Op: 12, Flags: 129, Site: 3},
 				{Op: 2, Bytes: 1 << 63, Comm: 1, Tag: 4},
 			},
+			Sites: []record.Site{{Module: 1, Address: 0x1234}, {}, {Module: 254, Address: 1<<48 - 1}},
 		},
 	}
 }
@@ -44,6 +45,48 @@ func TestReadOfUnknownEntries(t *testing.T) {
 	}
 }
 
+// Older libraries had more entries in a slot, and no sites.
+func TestReadOfEntriesWithoutSites(t *testing.T) {
+	s := windowSlot()
+	for len(s.Windows.Entries) < record.LogsPerSlot {
+		s.Windows.Entries = append(s.Windows.Entries, record.LogEntry{Enter: 1 << 50, Op: 9, Peer: 77, Comm: 0x01010101, Call: 0x0101})
+	}
+	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
+	s.Windows.Sites, s.Windows.Entries[0].Site = nil, 0
+	if d := cmp.Diff([]record.Slot{s}, slots); d != "" {
+		t.Error(d)
+	}
+}
+
+// A site is told only where its module is known and has its address.
+func TestHostileSites(t *testing.T) {
+	s := windowSlot()
+	s.Windows.Entries[0].Site = 65 // of 64
+	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
+	if got := slots[0]; !got.Odd || got.Windows.Entries[0].Site != 0 {
+		t.Errorf("odd %v, %+v", got.Odd, got.Windows.Entries[0])
+	}
+	places := &record.Places{Modules: []record.Module{{Bias: 0x1000}, {Bias: 1 << 63}}}
+	for _, c := range []struct {
+		of   *record.Places
+		at   record.Site
+		want bool
+	}{
+		{places, record.Site{Module: 0, Address: 0x1020}, true},
+		{places, record.Site{Module: 0, Address: 0x20}, false},
+		{places, record.Site{Module: 1, Address: 0x1020}, false},
+		{places, record.Site{Module: 2, Address: 0x1020}, false},
+		{places, record.Site{Module: -1, Address: 0x1020}, false},
+		{places, record.Site{}, false},
+		{&record.Places{Modules: []record.Module{{}}}, record.Site{}, false},
+		{nil, record.Site{Module: 0, Address: 0x1020}, false},
+	} {
+		if at, known := c.of.At(c.at); known != c.want || known && at != (record.Frame{Module: 0, Offset: 0x20}) {
+			t.Errorf("%+v is %+v, %v", c.at, at, known)
+		}
+	}
+}
+
 // Whatever stands in the slot, the entries are at most those of a slot.
 func FuzzWindows(f *testing.F) {
 	whole := recordtest.File(record.Head{}, full(), windowSlot())
@@ -57,8 +100,8 @@ func FuzzWindows(f *testing.F) {
 			return
 		}
 		rec.Each(func(s *record.Slot) error {
-			if w := s.Windows; w != nil && (len(w.Entries) > record.LogsPerSlot || w.K < 0 || w.K > 62 || w.Order < 0 || w.Order > 7) {
-				t.Errorf("%d entries, k %d, order %d", len(w.Entries), w.K, w.Order)
+			if w := s.Windows; w != nil && (len(w.Entries) > record.LogsPerSlot || w.K < 0 || w.K > 62 || w.Order < 0 || w.Order > 7 || len(w.Sites) > 64) {
+				t.Errorf("%d entries, k %d, order %d, %d sites", len(w.Entries), w.K, w.Order, len(w.Sites))
 			}
 			return nil
 		})

@@ -1,7 +1,7 @@
 /* places.c [END | PLUGIN...]: rank 0 works, so that rank 1 waits at lines of this file that are
  * marked with HERE: 400 ms in MPI_Barrier, 100 ms in MPI_Allreduce. END is "kill", or "hang": then
  * each rank is killed in a call, once it has computed for 300 ms in it. In place of the barriers, a
- * function of each PLUGIN is called, and the plugin is closed again.
+ * function of each PLUGIN is called, and the plugin is closed again, after a look for messages.
  *
  * -DLIBRARY: a library, or such a plugin, whose function waits. -DLINKED: the program that calls
  * it. */
@@ -56,8 +56,9 @@ static int plugged(const char *path)
 {
 	void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	int (*wait)(int) = (int (*)(int))dlsym(plugin, "wait_in_library");
-	int result = wait(1);
+	int result = wait(1), flag;
 
+	MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 	return result + dlclose(plugin);
 }
 

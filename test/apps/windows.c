@@ -382,6 +382,20 @@ static void slow(int round)
 	work(1000000);
 }
 
+/* The first rounds call from more places than a log has room for. */
+static void places(int round)
+{
+	int flag = round;
+
+#define TEN(calls) calls calls calls calls calls calls calls calls calls calls
+#define LOOK MPI_Iprobe(left, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+	if (round < 2) {
+		TEN(TEN(TEN(LOOK)))
+	}
+	MPI_Sendrecv_replace(&flag, 1, MPI_INT, right, 1, left, 1, MPI_COMM_WORLD,
+			     MPI_STATUS_IGNORE);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int round);
@@ -395,7 +409,7 @@ static const struct {
 	{ "cancel", cancel },	{ "neighbour", neighbour }, { "open", open },
 	{ "threads", threads }, { "killed", killed },	    { "large", large },
 	{ "looks", looks },	{ "spins", spins },	    { "slow", slow },
-	{ "kinds", kinds },
+	{ "kinds", kinds },	{ "places", places },
 };
 
 int main(int argc, char **argv)

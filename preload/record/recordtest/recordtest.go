@@ -169,6 +169,7 @@ func places(c *C.struct_je_place_table, p *record.Places) {
 	at := 0
 	for i, m := range p.Modules {
 		id, _ := hex.DecodeString(m.BuildID)
+		c.module[i].bias = C.uint64_t(m.Bias)
 		c.module[i].build_id_bytes = C.uint8_t(copy(raw(&c.module[i].build_id), id))
 		switch {
 		case m.Program:
@@ -183,7 +184,7 @@ func places(c *C.struct_je_place_table, p *record.Places) {
 		*to = C.struct_je_place{calls: C.uint64_t(from.Calls), ticks: C.uint64_t(from.Ticks), samples: C.uint64_t(from.Samples),
 			short_calls: C.uint64_t(from.ShortCalls) * 256, longest_ticks: C.uint64_t(from.Longest), function: C.uint16_t(from.Function + 1)}
 		for k, f := range from.Frames {
-			to.frames[k], to.modules[k] = C.uint64_t(f.Offset), C.uint8_t(f.Module+1)
+			to.frames[k], to.modules[k] = C.uint64_t(f.Offset)+c.module[f.Module%len(c.module)].bias, C.uint8_t(f.Module+1)
 		}
 	}
 }
@@ -310,8 +311,21 @@ func windows(s *record.Slot) []byte {
 	if s.Torn {
 		c.seq = 1
 	}
+	for i, site := range from.Sites {
+		if site.Address == 0 {
+			continue
+		}
+		c.sites[i] = C.uint64_t(uint64(site.Module+1)<<C.JE_SITE_MODULE | site.Address)
+	}
+	entries := unsafe.Slice(&c.entries[0], record.LogsPerSlot)
+	if len(from.Entries) <= len(c.entries) { // else it is an older library's
+		c.has_sites = 1
+		for i, e := range from.Entries {
+			c.site[i] = C.uint8_t(e.Site)
+		}
+	}
 	for i, e := range from.Entries {
-		c.entries[i] = C.struct_je_log{enter_ticks: C.uint64_t(e.Enter), leave_ticks: C.uint64_t(e.Leave), bytes: C.uint64_t(e.Bytes),
+		entries[i] = C.struct_je_log{enter_ticks: C.uint64_t(e.Enter), leave_ticks: C.uint64_t(e.Leave), bytes: C.uint64_t(e.Bytes),
 			request: C.uint64_t(e.Request), peer: C.int32_t(e.Peer), tag: C.int32_t(e.Tag), comm: C.uint32_t(e.Comm),
 			call: C.uint16_t(e.Call), op: C.uint8_t(e.Op), flags: C.uint8_t(e.Flags)}
 	}
