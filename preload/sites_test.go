@@ -3,6 +3,7 @@ package preload
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,34 @@ func wantSites(t *testing.T, file, app string, misplaced ...string) {
 			t.Errorf("%s stands at %s, which does not call it", p.Function, frameOf(at))
 		}
 	}
+}
+
+// The chain names the lines of its two calls, and not those of other calls beside them.
+func TestChainNamesItsLines(t *testing.T) {
+	waits := fmt.Sprintf("MPI_Recv at waits.c:%d in chain", here(t, "waits.c", "waits"))
+	late := fmt.Sprintf("MPI_Send at waits.c:%d in chain", here(t, "waits.c", "late"))
+	eachFamily(t, func(t *testing.T, f family) {
+		for _, flags := range [][]string{{"-g"}, {"-g", "-O2"}, {"-g", "-no-pie"}} {
+			file := newRecord(t)
+			mustRun(t, mpirun(t, f, append(onClock(t, f.cc, file), "JOBEFF_WINDOWS=1"), 4, compile(t, f.cc, "waits.c", flags...), "chain", "6"))
+			e := foldedWindows(t, file)
+			if e.Windows == nil || e.Windows.Path == nil || len(e.Windows.Path.Links) != 1 {
+				t.Fatalf("%v: %+v", flags, e.Windows)
+			}
+			source.Find(context.Background(), &job.Job{Executions: []job.Execution{*e}}, true)
+			p := e.Windows.Path
+			l := &p.Links[0]
+			if got := p.CallText(&l.Waits); got != waits {
+				t.Errorf("%v: it waits in %s, want %s", flags, got, waits)
+			}
+			if got := p.CallText(&l.For); got != late {
+				t.Errorf("%v: it waits for %s, want %s", flags, got, late)
+			}
+			if l.Share.Low < 1-1e-9 {
+				t.Errorf("%v: %+v", flags, l.Share)
+			}
+		}
+	})
 }
 
 // Two plugins in turn, each unloaded before the other is loaded where it was: a call is never taken for one of the

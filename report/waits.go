@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -47,7 +48,7 @@ func waitsPart(j *job.Job) block.Part {
 			"data transfer and MPI itself: transfer efficiency " + estimated(w.Transfer),
 		}, pathTexts(w)...)
 	}
-	part.Notes = block.Notes(windowsText(w, j), droppedText(w), unlikeText(w, j), queueText(j))
+	part.Notes = block.Notes(linksNote(w, j), windowsText(w, j), droppedText(w), unlikeText(w, j), queueText(j))
 	return part
 }
 
@@ -142,7 +143,33 @@ func pathTexts(w *job.Windows) []string {
 	if len(calls) > 0 {
 		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
 	}
+	return append(texts, linkTexts(p)...)
+}
+
+// linkTexts say which call waits where for which one, if that is surely some of the waiting.
+func linkTexts(p *job.WaitPath) (texts []string) {
+	for i := range p.Links[:min(len(p.Links), mostPathCalls)] {
+		l := &p.Links[i]
+		if l.Share.Value < waitsLeast || l.Share.Low <= 0 {
+			continue
+		}
+		s := spot{share: l.Share.Value, low: l.Share.Low, high: l.Share.High}
+		waits, late := p.CallText(&l.Waits), p.CallText(&l.For)
+		if waits == late && len(l.For.Frames) > 0 {
+			texts = append(texts, s.text()+" of these waits: "+waits+", until another rank is there, too")
+		} else {
+			texts = append(texts, s.text()+" of these waits: "+waits+", for another rank's "+late)
+		}
+	}
 	return texts
+}
+
+// linksNote says how to find the names of the lines that links tell.
+func linksNote(w *job.Windows, j *job.Job) string {
+	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path)) == 0 || w.Path.Looked {
+		return ""
+	}
+	return "`jobeff " + cmp.Or(j.DisplayID, "JOBID") + "` names functions, files and lines of these waits, where the program lies"
 }
 
 // mostPathCalls is how many calls of the critical path are told.

@@ -28,7 +28,48 @@ func serialised() job.Windows {
 		Serialisation: job.Estimate{Value: 0.661, Low: 0.641, High: 0.688}, Transfer: job.Estimate{Value: 0.957, Low: 0.94, High: 0.962},
 		Elapsed: sec(60), Ideal: sec(57.4), WhatIf: &job.WhatIf{FasterNetwork: 0.979, FreeNetwork: 0.957, Balanced: 0.93},
 		Path: &job.WaitPath{Ranks: []job.PathShare{{Rank: 3, Share: 0.6}, {Rank: 2, Share: 0.4}}, Calls: []job.PathShare{{Call: "MPI_Recv", Share: 0.88}, {Call: "MPI_Wait", Share: 0.1}, {Call: "MPI_Bcast", Share: 0.02}},
-			Inside: 0.9, Chain: []int{1, 2, 3}, ChainLength: 3, ChainShare: 0.8},
+			Inside: 0.9, Chain: []int{1, 2, 3}, ChainLength: 3, ChainShare: 0.8,
+			Looked: true, Modules: []job.Module{{Path: "/home/a/solver", BuildID: "ab"}, {Path: "/lib/" + nasty, BuildID: "cd"}},
+			Links: []job.WaitLink{
+				{Waits: callAt("MPI_Recv", 0, 0x10, "exchange_halo", 212), For: callAt("MPI_Send", 0, 0x20, "relax", 88), Share: job.Estimate{Value: 0.61, Low: 0.55, High: 0.66}},
+				{Waits: callAt("MPI_Allreduce", 0, 0x30, "norm", 40), For: callAt("MPI_Allreduce", 0, 0x30, "norm", 40), Share: job.Estimate{Value: 0.2, Low: 0.2, High: 0.2}},
+				{Waits: callAt("MPI_Wait", 1, 0x40, "", 0), For: job.CallAt{Function: "MPI_Isend"}, Share: job.Estimate{Value: 0.1, Low: 0.02, High: 0.2}},
+				{Waits: callAt("MPI_Recv", 0, 0x50, "fourth", 9), For: job.CallAt{Function: "MPI_Send"}, Share: job.Estimate{Value: 0.05, Low: 0.04, High: 0.06}},
+			}},
+	}
+}
+
+// callAt is a call whose line was found; 0: it was not.
+func callAt(function string, module int, offset uint64, symbol string, line int) job.CallAt {
+	return job.CallAt{Function: function, Frames: []job.Frame{{Module: module, Offset: offset, Symbol: symbol, File: "/src/solver.f90", Line: line}}}
+}
+
+// TestUnsureLinks: a wait is told where it surely is some of the waiting. Where nobody looked for names, the command is
+// told that does.
+func TestUnsureLinks(t *testing.T) {
+	w := serialised()
+	w.Path.Links = w.Path.Links[:2]
+	w.Path.Links[0].Share.Low = 0
+	w.Path.Links[1].Share = job.Estimate{Value: 0.04, Low: 0.03, High: 0.05}
+	w.Path.Looked = false
+	said := func() string {
+		var out bytes.Buffer
+		if err := JobHTML(&out, &job.JobAndWorkload{Job: sampled(w)}, nil, nil, page.Links{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if got := said(); strings.Contains(got, "of these waits") {
+		t.Error("the page tells of waits that may be none")
+	}
+	w.Path.Links[0].Share.Low = 0.01
+	w.Path.Links[0].Waits.Frames[0] = job.Frame{Offset: 0x10}
+	if got := said(); !strings.Contains(got, "MPI_Recv at solver&#43;0x10, for another rank&#39;s MPI_Send at") || !strings.Contains(got, "names functions, files and lines of these waits") {
+		t.Errorf("the page has %s", got[max(strings.Index(got, "Why ranks wait"), 0):])
+	}
+	w.Path = &job.WaitPath{Inside: 0.2, Chain: []int{0, 1}, ChainLength: 2, Links: w.Path.Links, Modules: w.Path.Modules}
+	if got := said(); strings.Contains(got, "of these waits") {
+		t.Error("the page tells of links of waits that vary")
 	}
 }
 

@@ -69,6 +69,9 @@ func wantWaits(t *testing.T, f family, p waits.Program) {
 	if w.Logged != rounds || w.Matched != rounds || w.NotDetermined != "" {
 		t.Fatalf("%+v, want %d matched windows", *w, rounds)
 	}
+	if p.Name == "chain" && (len(w.Path.Links) != 1 || !strings.Contains(w.Path.Links[0].Waits.Module, "waits.c") || w.Path.Links[0].For.Offset == nil) {
+		t.Errorf("%+v, want one link whose ends are known", w.Path.Links)
+	}
 	want := []float64{p.SerE, p.TE, p.LoadBalance, p.SerE * p.TE, p.LoadBalance}
 	got := []float64{*d.SerialisationEfficiency, *d.TransferEfficiency, *w.LoadBalance, *w.CommE, *d.MPILoadBalance}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" { // a nanosecond in a run would show
@@ -110,7 +113,8 @@ func TestChainIsTold(t *testing.T) {
 		t.Fatalf("%+v", w)
 	}
 	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ") // lines end anywhere
-	for _, words := range []string{"is in a chain through ranks 0 -> 1 -> 2 -> 3", "MPI_Recv (", "6 of 6 sampled windows"} {
+	link := "MPI_Recv at " + lineOf(t, "waits.c", "waits") + " in chain, for another rank's MPI_Send at " + lineOf(t, "waits.c", "late") + " in chain"
+	for _, words := range []string{"is in a chain through ranks 0 -> 1 -> 2 -> 3", "MPI_Recv (", link, "6 of 6 sampled windows"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("jobeff %s does not say %q:\n%s", id, words, text)
 		}

@@ -53,41 +53,69 @@ type found struct {
 	Why          string
 }
 
-// Find fills in the names of a job's places, and cuts the callers off that are not sure. users: root may open
-// users' files.
+// Find fills in the names of a job's places, and of the waits that make its ranks late. It cuts the callers off
+// that are not sure. users: root may open users' files.
 func Find(ctx context.Context, j *job.Job, users bool) {
 	for i := range j.Executions {
-		if j.Executions[i].Places != nil {
-			find(ctx, &j.Executions[i], users)
-		}
+		find(ctx, &j.Executions[i], users)
 	}
 }
 
-// find is Find of an execution that has places.
+// find is Find of an execution.
 func find(ctx context.Context, e *job.Execution, users bool) {
-	q := question{Modules: e.Places.Modules, Began: e.Start, Users: users}
-	for i := range e.Places.List {
+	q := question{Began: e.Start, Users: users}
+	var places []*[]job.Frame
+	add := func(modules []job.Module, at *[]job.Frame) {
 		var frames []frame
-		for _, f := range e.Places.List[i].Frames {
-			frames = append(frames, frame{f.Module, f.Offset})
+		for _, f := range *at {
+			frames = append(frames, frame{q.module(modules[f.Module]), f.Offset})
 		}
-		q.Frames = append(q.Frames, frames)
+		places, q.Frames = append(places, at), append(q.Frames, frames)
 	}
-	answer, err := ask(ctx, &q)
-	e.Places.Looked = true
-	for i := range e.Places.List {
-		p := &e.Places.List[i]
-		if len(p.Frames) == 0 {
+	if e.Places != nil {
+		e.Places.Looked = true
+		for i := range e.Places.List {
+			add(e.Places.Modules, &e.Places.List[i].Frames)
+		}
+	}
+	if e.Windows != nil && e.Windows.Path != nil {
+		p := e.Windows.Path
+		p.Looked = true
+		for i := range p.Links {
+			add(p.Modules, &p.Links[i].Waits.Frames)
+			add(p.Modules, &p.Links[i].For.Frames)
+		}
+	}
+	if len(places) > 0 {
+		answer, err := ask(ctx, &q)
+		fillIn(places, answer, err)
+	}
+}
+
+// module is the index of a module in the question.
+func (q *question) module(m job.Module) int {
+	i := slices.Index(q.Modules, m)
+	if i < 0 {
+		i = len(q.Modules)
+		q.Modules = append(q.Modules, m)
+	}
+	return i
+}
+
+// fillIn writes what was answered into the frames of places.
+func fillIn(places []*[]job.Frame, answer [][]found, err error) {
+	for i, frames := range places {
+		if len(*frames) == 0 {
 			continue
 		}
 		if err != nil || i >= len(answer) || len(answer[i]) == 0 {
-			p.Frames = p.Frames[:1]
-			p.Frames[0].Why = "its names were not found within the bounds of time and memory"
+			*frames = (*frames)[:1]
+			(*frames)[0].Why = "its names were not found within the bounds of time and memory"
 			continue
 		}
-		p.Frames = p.Frames[:min(len(p.Frames), len(answer[i]))]
-		for k := range p.Frames {
-			a, to := answer[i][k], &p.Frames[k]
+		*frames = (*frames)[:min(len(*frames), len(answer[i]))]
+		for k := range *frames {
+			a, to := answer[i][k], &(*frames)[k]
 			to.Symbol, to.File = job.CleanText(a.Symbol, mostName), job.CleanText(a.File, mostName)
 			to.Line, to.Why = max(a.Line, 0), job.CleanText(a.Why, mostName)
 		}

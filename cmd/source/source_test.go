@@ -98,6 +98,30 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestWaits: the calls of waits are named, too, of a job without places, and one that is not known stays so.
+func TestWaits(t *testing.T) {
+	path := program(t)
+	id := idOf(t, path)
+	exchange, _ := symbolAt(t, path, "exchange")
+	halo, _ := symbolAt(t, path, "halo")
+	p := &job.WaitPath{Modules: []job.Module{{Path: "/none"}, {Path: path, BuildID: id}}, Links: []job.WaitLink{
+		{Waits: job.CallAt{Frames: []job.Frame{{Module: 1, Offset: exchange}}}, For: job.CallAt{Frames: []job.Frame{{Module: 1, Offset: halo}}}},
+		{Waits: job.CallAt{}, For: job.CallAt{Frames: []job.Frame{{Module: 0, Offset: halo}}}},
+	}}
+	e := job.Execution{Start: time.Now().Add(time.Hour), Windows: &job.Windows{Path: p}, Places: &job.Places{Modules: []job.Module{{Path: path, BuildID: id}},
+		List: []job.Place{{Frames: []job.Frame{{Offset: halo}}}}}}
+	Find(context.Background(), &job.Job{Executions: []job.Execution{e, {}, {Windows: &job.Windows{}}}}, true)
+	if a, b := p.Links[0].Waits.Frames[0], p.Links[0].For.Frames[0]; a.Symbol != "exchange" || b.Symbol != "halo" || b.Line == 0 || !p.Looked {
+		t.Errorf("%+v, %+v", a, b)
+	}
+	if l := p.Links[1]; len(l.Waits.Frames) != 0 || l.For.Frames[0].Symbol != "" || l.For.Frames[0].Why == "" {
+		t.Errorf("%+v", l)
+	}
+	if f := e.Places.List[0].Frames[0]; f.Symbol != "halo" {
+		t.Errorf("the place beside them is %+v", f)
+	}
+}
+
 // TestCallers: a caller is told if its instruction calls the function of the frame inside of it, and no
 // other is.
 func TestCallers(t *testing.T) {

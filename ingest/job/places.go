@@ -76,8 +76,8 @@ type placeSum struct {
 	at []string // modules of its frames
 }
 
-// id tells modules apart: their bytes, else their name.
-func (m Module) id() string {
+// ID tells modules apart: their bytes, else their name.
+func (m Module) ID() string {
 	if m.BuildID != "" {
 		return m.BuildID
 	}
@@ -100,10 +100,10 @@ func (s *PlaceSums) Add(p *Places) {
 				break
 			}
 			m := p.Modules[f.Module]
-			at = append(at, m.id())
-			fmt.Fprintf(&key, "\x00%s\x00%x", m.id(), f.Offset)
-			if had, is := s.modules[m.id()]; !is || m.Path < had.Path {
-				s.modules[m.id()] = m
+			at = append(at, m.ID())
+			fmt.Fprintf(&key, "\x00%s\x00%x", m.ID(), f.Offset)
+			if had, is := s.modules[m.ID()]; !is || m.Path < had.Path {
+				s.modules[m.ID()] = m
 			}
 		}
 		if sum := s.places[key.String()]; sum != nil {
@@ -191,8 +191,11 @@ func (p *Places) FrameText(place *Place, i int) string {
 	if i >= len(place.Frames) {
 		return "a place that is not known"
 	}
-	f := &place.Frames[i]
-	where := fmt.Sprintf("%s+%#x", cmp.Or(path.Base(p.Modules[f.Module].Path), "?"), f.Offset)
+	return place.Frames[i].text(p.Modules)
+}
+
+func (f *Frame) text(modules []Module) string {
+	where := fmt.Sprintf("%s+%#x", cmp.Or(path.Base(modules[f.Module].Path), "?"), f.Offset)
 	if f.Line > 0 {
 		where = fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
 	}
@@ -225,8 +228,17 @@ func (p *Places) possible(ranks int) bool {
 	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
 		return false
 	}
-	return !slices.ContainsFunc(p.Modules, func(m Module) bool { return strings.Trim(m.BuildID, "0123456789abcdef") != "" }) &&
-		!slices.ContainsFunc(p.List, func(one Place) bool { return !one.possible(ranks, len(p.Modules)) })
+	return modulesPossible(p.Modules) && !slices.ContainsFunc(p.List, func(one Place) bool { return !one.possible(ranks, len(p.Modules)) })
+}
+
+func modulesPossible(all []Module) bool {
+	return !slices.ContainsFunc(all, func(m Module) bool { return strings.Trim(m.BuildID, "0123456789abcdef") != "" })
+}
+
+func framesPossible(frames []Frame, modules int) bool {
+	return !slices.ContainsFunc(frames, func(f Frame) bool {
+		return f.Module < 0 || f.Module >= modules || f.Offset >= mostAddress
+	})
 }
 
 func (p *Place) possible(ranks, modules int) bool {
@@ -236,7 +248,5 @@ func (p *Place) possible(ranks, modules int) bool {
 	if p.Sampled < 0 || p.Time < p.Sampled || p.Least < 0 || p.Most < p.Least || p.Time < p.Most || p.Longest < 0 {
 		return false
 	}
-	return !slices.ContainsFunc(p.Frames, func(f Frame) bool {
-		return f.Module < 0 || f.Module >= modules || f.Offset >= mostAddress
-	})
+	return framesPossible(p.Frames, modules)
 }

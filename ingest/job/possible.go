@@ -351,7 +351,14 @@ func (p *WaitPath) possible(size int) bool {
 			}
 		}
 	}
-	return true
+	return max(len(p.Links), len(p.Modules)) <= mostInWindows && modulesPossible(p.Modules) &&
+		!slices.ContainsFunc(p.Links, func(l WaitLink) bool {
+			return !l.Share.possible() || !l.Waits.possible(len(p.Modules)) || !l.For.possible(len(p.Modules))
+		})
+}
+
+func (c *CallAt) possible(modules int) bool {
+	return c.Function != "" && len(c.Function) <= mostName && len(c.Frames) <= 1 && framesPossible(c.Frames, modules)
 }
 
 func isShare(f float64) bool { return f >= 0 && f <= 1+Tolerance }

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,7 +157,9 @@ func TestWindowsThatCannotBe(t *testing.T) {
 		e := Estimate{Value: 0.5, Low: 0.5 + Tolerance/2, High: 0.5 - Tolerance/2} // rounding
 		return &Windows{Logged: 5, Matched: 3, Talking: 3, Dropped: 2, Share: 1 + Tolerance/2, LoadBalance: 1, Drops: make([]WindowDrop, mostInWindows),
 			Serialisation: e, Transfer: e, WhatIf: &WhatIf{FasterNetwork: 1, Balanced: 1},
-			Path: &WaitPath{Inside: 1, Chain: []int{0, 7}, ChainLength: 8, ChainShare: 1, Ranks: []PathShare{{Rank: 0, Share: 1}, {Rank: 7}}, Calls: make([]PathShare, mostInWindows)}}
+			Path: &WaitPath{Inside: 1, Chain: []int{0, 7}, ChainLength: 8, ChainShare: 1, Ranks: []PathShare{{Rank: 0, Share: 1}, {Rank: 7}}, Calls: make([]PathShare, mostInWindows),
+				Modules: []Module{{Path: "/bin/a", BuildID: "0f"}}, Links: []WaitLink{
+					{Waits: CallAt{"MPI_Recv", []Frame{{Offset: mostAddress - 1}}}, For: CallAt{Function: "MPI_Send"}, Share: Estimate{1, 1, 1}}}}}
 	}
 	for name, change := range map[string]func(w *Windows){
 		"":                          func(*Windows) {},
@@ -188,6 +191,15 @@ func TestWindowsThatCannotBe(t *testing.T) {
 		"!many calls":               func(w *Windows) { w.Path.Calls = make([]PathShare, mostInWindows+1) },
 		"!inside":                   func(w *Windows) { w.Path.Inside = 2 },
 		"!the chain's share":        func(w *Windows) { w.Path.ChainShare = 2 },
+		"!many links":               func(w *Windows) { w.Path.Links = slices.Repeat(w.Path.Links, mostInWindows+1) },
+		"!many modules":             func(w *Windows) { w.Path.Modules = slices.Repeat(w.Path.Modules, mostInWindows+1) },
+		"!no build-id":              func(w *Windows) { w.Path.Modules[0].BuildID = "../x" },
+		"!another module":           func(w *Windows) { w.Path.Links[0].Waits.Frames[0].Module = 1 },
+		"!a negative module":        func(w *Windows) { w.Path.Links[0].Waits.Frames[0].Module = -1 },
+		"!far beyond":               func(w *Windows) { w.Path.Links[0].Waits.Frames[0].Offset = mostAddress },
+		"!two frames":               func(w *Windows) { w.Path.Links[0].For.Frames = make([]Frame, 2) },
+		"!no call":                  func(w *Windows) { w.Path.Links[0].For.Function = "" },
+		"!a link's share":           func(w *Windows) { w.Path.Links[0].Share.Value = 2 },
 	} {
 		w := good()
 		if change(w); w.possible(8) == strings.HasPrefix(name, "!") {

@@ -71,6 +71,32 @@ type WaitPath struct {
 	// by turns.
 	ChainReturns bool    `json:"chain_returns,omitempty"`
 	ChainShare   float64 `json:"chain_share,omitempty"`
+
+	// Links are the waits that make others late, by where in the code they stand, most time first.
+	Modules []Module   `json:"modules,omitempty"`
+	Links   []WaitLink `json:"links,omitempty"`
+	Looked  bool       `json:"-"` // as Places.Looked
+}
+
+// WaitLink is a call that waits and the call for which it does, a rank's of another one, summed over ranks.
+type WaitLink struct {
+	Waits CallAt   `json:"waits"`
+	For   CallAt   `json:"for"`
+	Share Estimate `json:"share"` // of the time that ranks of the path wait
+}
+
+// CallAt is a call and where in the code it stands.
+type CallAt struct {
+	Function string  `json:"function"`         // C name
+	Frames   []Frame `json:"frames,omitempty"` // one, in WaitPath.Modules; none: it is not known
+}
+
+// CallText names a call: "MPI_Recv at solver.f90:212 in exchange_halo".
+func (p *WaitPath) CallText(c *CallAt) string {
+	if len(c.Frames) == 0 {
+		return c.Function
+	}
+	return c.Function + " at " + c.Frames[0].text(p.Modules)
 }
 
 // Who names the ranks of the chain: "in a chain through ranks 3 -> 4 -> 5".

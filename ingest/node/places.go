@@ -44,10 +44,7 @@ func (p *process) placesIn(s *record.Slot) *job.Places {
 	of := func(ticks uint64) time.Duration { return time.Duration(min(p.line.of(ticks), mostPlaceNs)) }
 	out := &job.Places{Dropped: of(s.Places.DroppedTicks)}
 	for _, m := range s.Places.Modules {
-		if m.Program {
-			m = record.Module{Path: p.slot.Exe, BuildID: m.BuildID}
-		}
-		out.Modules = append(out.Modules, job.Module{Path: m.Path, BuildID: m.BuildID})
+		out.Modules = append(out.Modules, p.module(m))
 	}
 	for _, at := range s.Places.List {
 		one := job.Place{Function: record.FuncName(at.Function), Calls: at.Calls + at.ShortCalls, Samples: at.Samples,
@@ -64,6 +61,13 @@ func (p *process) placesIn(s *record.Slot) *job.Places {
 			Frames: []job.Frame{{Module: s.Places.Open.Module, Offset: s.Places.Open.Offset}}})
 	}
 	return out
+}
+
+func (p *process) module(m record.Module) job.Module {
+	if m.Program {
+		m.Path = p.slot.Exe
+	}
+	return job.Module{Path: m.Path, BuildID: m.BuildID}
 }
 
 // mostPlaceNs keeps the sums of a hostile record's times in 64 bits.

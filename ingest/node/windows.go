@@ -75,7 +75,7 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 // logs are the logs of the ranks that have one. All ranks of the node are on the clock of the
 // first, so that reading it twice does not set them apart.
 func (f *folder) logs(w *world) (logs []replay.Log) {
-	first := w.procs[0]
+	first, sites := w.procs[0], siteNumbers{}
 	for _, p := range w.procs {
 		slots := f.windowLogs.ofProcess(p)
 		if len(slots) == 0 {
@@ -86,14 +86,52 @@ func (f *folder) logs(w *world) (logs []replay.Log) {
 			line = p.line
 		}
 		l := replay.Log{Rank: p.slot.Rank, Node: p.node, K: slots[0].K, Why: whyWindows[slots[0].Why]}
+		of := sites.of(p, slots[0].Sites)
 		for _, s := range slots {
 			for i := range s.Entries {
-				l.Entries = append(l.Entries, entryOf(&s.Entries[i], line))
+				e := entryOf(&s.Entries[i], line)
+				if site := int(s.Entries[i].Site); site > 0 && site <= len(of) {
+					e.Site = of[site-1]
+				}
+				l.Entries = append(l.Entries, e)
 			}
 		}
 		logs = append(logs, l)
 	}
+	for i := range logs {
+		logs[i].Sites = sites.list
+	}
 	return logs
+}
+
+// siteNumbers number the sites of a node's ranks, from 1.
+type siteNumbers struct {
+	list   []replay.Site
+	number map[replay.Site]uint16
+}
+
+// of are the numbers of a process's sites; 0: it is not known whose code one is.
+func (n *siteNumbers) of(p *process, sites []record.Site) []uint16 {
+	out := make([]uint16, len(sites))
+	for i, s := range sites {
+		at, known := p.slot.Places.At(s)
+		if !known {
+			continue
+		}
+		site := replay.Site{Module: p.module(p.slot.Places.Modules[at.Module]), Offset: at.Offset}
+		if site.Module == (job.Module{}) || n.number[site] == 0 && len(n.list) == replay.MostSites {
+			continue
+		}
+		if n.number[site] == 0 {
+			if n.number == nil {
+				n.number = map[replay.Site]uint16{}
+			}
+			n.list = append(n.list, site)
+			n.number[site] = uint16(len(n.list))
+		}
+		out[i] = n.number[site]
+	}
+	return out
 }
 
 // entryOf converts an entry's times.

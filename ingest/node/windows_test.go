@@ -61,6 +61,96 @@ func TestFoldOfWindows(t *testing.T) {
 	}
 }
 
+// late are the slots of two ranks on a node, and of their windows: 8 in which rank 1 receives at its site 2, as soon as
+// rank 0 sends at its site 1.
+func late() (ranks, windows []record.Slot) {
+	ranks, windows = byTurns()
+	modules := []record.Module{{Path: "/lib/other.so", BuildID: "02", Bias: 1 << 40}, {Program: true, BuildID: "01", Bias: 0x5000}}
+	for rank := range 2 {
+		ranks[rank] = rankSlot(rank, 2, 4, 4)
+		ranks[rank].Places = &record.Places{Every: 1000, Modules: modules}
+		w := windows[rank].Windows
+		w.Sites = []record.Site{{Module: 1, Address: 0x5010}, {Module: 1, Address: 0x5020}}
+		var entries []record.LogEntry
+		for i, e := range w.Entries {
+			if i >= 2 && i%2 == 0 { // the end of a window
+				begin := at(10 + float64(i/2-1))
+				message := record.LogEntry{Op: uint8(replay.OpSend), Comm: 1, Call: 0, Peer: 1, Enter: begin.Ticks + seconds(0.5), Leave: begin.Ticks + seconds(0.5), Site: 1}
+				if rank == 1 {
+					message.Op, message.Call, message.Peer, message.Enter, message.Site = uint8(replay.OpRecv), 1, 0, begin.Ticks, 2
+				}
+				entries = append(entries, message)
+				if e.Enter = message.Leave; rank == 1 {
+					e.Enter = e.Leave
+				}
+			}
+			entries = append(entries, e)
+		}
+		w.Entries = entries
+	}
+	return ranks, windows
+}
+
+// The chain names the places of its two calls. One that is not known stays so, and is never another.
+func TestFoldOfSites(t *testing.T) {
+	program := job.Module{Path: "/bin/app", BuildID: "01"}
+	sends, receives := &job.Frame{Offset: 0x10}, &job.Frame{Offset: 0x20}
+	for _, c := range []struct {
+		name       string
+		change     func(ranks, windows []record.Slot)
+		waits, For *job.Frame
+	}{
+		{"as it was", func(_, _ []record.Slot) {}, receives, sends},
+		{"no entry of the sender names a site", func(_, w []record.Slot) {
+			for i := range w[0].Windows.Entries {
+				w[0].Windows.Entries[i].Site = 0
+			}
+		}, receives, nil},
+		{"a site that is not there", func(_, w []record.Slot) { w[1].Windows.Sites = w[1].Windows.Sites[:1] }, nil, sends},
+		{"a site that was freed", func(_, w []record.Slot) { w[1].Windows.Sites[1] = record.Site{} }, nil, sends},
+		{"a module out of range", func(_, w []record.Slot) { w[1].Windows.Sites[1].Module = 2 }, nil, sends},
+		{"another module's address", func(_, w []record.Slot) { w[1].Windows.Sites[1].Module = 0 }, nil, sends},
+		{"modules of no name", func(r, _ []record.Slot) { r[1].Places.Modules = make([]record.Module, 2) }, nil, sends},
+		{"a rank that was killed while it noted a place", func(r, _ []record.Slot) { r[0].Places = nil }, receives, nil},
+	} {
+		ranks, windows := late()
+		c.change(ranks, windows)
+		w := foldWindows(t, ranks, windows)
+		if !w.Determined() || w.Matched != 8 || len(w.Path.Links) != 1 {
+			t.Errorf("%s: %+v, %+v", c.name, w, w.Path)
+			continue
+		}
+		l := w.Path.Links[0]
+		for _, end := range []struct {
+			got  job.CallAt
+			want *job.Frame
+			call string
+		}{{l.Waits, c.waits, record.FuncName(1)}, {l.For, c.For, record.FuncName(0)}} {
+			known := len(end.got.Frames) == 1 && w.Path.Modules[end.got.Frames[0].Module] == program
+			if end.got.Function != end.call || known != (end.want != nil) || known && end.got.Frames[0].Offset != end.want.Offset {
+				t.Errorf("%s: %+v of %+v, want %s at %+v", c.name, end.got, w.Path.Modules, end.call, end.want)
+			}
+		}
+		if l.Share != (job.Estimate{Value: 1, Low: 1, High: 1}) {
+			t.Errorf("%s: %+v", c.name, l.Share)
+		}
+	}
+}
+
+// A node has room for so many sites; of others it is not known where they stand.
+func TestSitesAreBounded(t *testing.T) {
+	n := siteNumbers{}
+	p := &process{slot: &record.Slot{Exe: "/bin/app", Places: &record.Places{Modules: []record.Module{{Program: true}}}}}
+	sites := make([]record.Site, replay.MostSites+2)
+	for i := range sites {
+		sites[i].Address = uint64(i + 1)
+	}
+	of := n.of(p, append(sites, sites[0]))
+	if len(n.list) != replay.MostSites || of[replay.MostSites-1] != replay.MostSites || of[replay.MostSites] != 0 || of[len(of)-1] != 1 {
+		t.Errorf("%d sites, %v", len(n.list), of[replay.MostSites-1:])
+	}
+}
+
 // A log goes over several slots, which may stand in any order.
 func TestWindowsOverSlots(t *testing.T) {
 	ranks, windows := byTurns()

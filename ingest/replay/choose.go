@@ -39,19 +39,27 @@ type choice struct {
 	nodeOf  []int32   // of ranks
 	clocks  []int64   // of nodes: how far their clock may be from the true time, ns; 0: not known
 	windows []*chosen // in order
+	sites   []Site    // of all nodes
 
 	byIdentity map[uint64]int32
 	byIndex    map[uint64]*chosen
+	bySite     map[siteKey]int32
+}
+
+// siteKey tells sites apart.
+type siteKey struct {
+	module string
+	offset uint64
 }
 
 // choose reads the logs of a run of size ranks once.
 func choose(logs []Log, size int) (*choice, Why) {
 	c := &choice{readers: make([]*reader, len(logs)), nodeOf: make([]int32, len(logs)),
-		byIdentity: map[uint64]int32{}, byIndex: map[uint64]*chosen{}}
+		byIdentity: map[uint64]int32{}, byIndex: map[uint64]*chosen{}, bySite: map[siteKey]int32{}}
 	if len(logs) == 0 || len(logs) != size {
 		return nil, WhyRanks
 	}
-	k, nodes := 0, map[string]int32{}
+	k, nodes, sites := 0, map[string]int32{}, [][]int32{}
 	for i := range logs {
 		l := &logs[i]
 		if l.Why != Determined {
@@ -63,9 +71,10 @@ func choose(logs []Log, size int) (*choice, Why) {
 		if _, ok := nodes[l.Node]; !ok {
 			nodes[l.Node] = int32(len(nodes))
 			c.clocks = append(c.clocks, int64(min(l.ClockError, latest)))
+			sites = append(sites, c.number(l.Sites))
 		}
 		c.nodeOf[l.Rank] = nodes[l.Node]
-		c.readers[l.Rank] = &reader{rank: int32(l.Rank), ranks: size, log: l.Entries, inits: map[uint64]*Entry{}}
+		c.readers[l.Rank] = &reader{rank: int32(l.Rank), ranks: size, log: l.Entries, sites: sites[c.nodeOf[l.Rank]], inits: map[uint64]*Entry{}}
 		k = max(k, min(l.K, 62))
 	}
 	for _, r := range c.readers {
@@ -78,6 +87,22 @@ func choose(logs []Log, size int) (*choice, Why) {
 	}
 	c.finish()
 	return c, Determined
+}
+
+// number numbers the sites of a node among those of all.
+func (c *choice) number(sites []Site) []int32 {
+	out := make([]int32, len(sites))
+	for i, s := range sites {
+		key := siteKey{s.Module.ID(), s.Offset}
+		n, is := c.bySite[key]
+		if !is {
+			n = int32(len(c.sites))
+			c.bySite[key] = n
+			c.sites = append(c.sites, s)
+		}
+		out[i] = n
+	}
+	return out
 }
 
 // add reads the log of one rank; false where it cannot be true.

@@ -1,6 +1,10 @@
 package replay
 
-import "time"
+import (
+	"time"
+
+	"jobeff/ingest/job"
+)
 
 // Op says what an entry of a log is. The numbers are those of enum je_log_op in record.h.
 type Op uint8
@@ -63,7 +67,17 @@ type Entry struct {
 	Call         uint16 // row of mpi_calls.def
 	Op           Op
 	Flags        Flags
+	Site         uint16 // in Log.Sites, + 1; 0: not known
 }
+
+// Site is where in the code calls stand.
+type Site struct {
+	Module job.Module
+	Offset uint64 // address in its file
+}
+
+// MostSites is how many the ranks of a node have.
+const MostSites = 1024
 
 // Log is what one rank of a run logged.
 type Log struct {
@@ -74,6 +88,7 @@ type Log struct {
 	K          int // windows are sampled 1 in 2^K
 	Why        Why // "": it logged
 	Entries    []Entry
+	Sites      []Site // of all ranks of the node
 }
 
 // Kept tells whether window i is among those that are sampled 1 in 2^k: of two blocks of windows that

@@ -4,18 +4,29 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"strings"
+
+	"jobeff/ingest/job"
 )
 
 // Logs of a node travel to the server as varints, which compress well: times as differences,
 // most numbers as one byte. The server unpacks those of all nodes and replays them.
 
-// packVersion begins a packed text.
-const packVersion = 1
+// A packed text begins with its version. One that knows no sites is of an older node.
+const (
+	packVersion  = 2
+	withoutSites = 1
+)
 
-// What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry.
+// What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry and of a log.
 const (
 	mostRank   = 1 << 26
 	leastEntry = 8
+	leastLog   = 4
+
+	mostPath    = 2048 // bytes of a module's
+	mostBuildID = 64
+	mostOffset  = 1<<48 - 1
 )
 
 // errPacked is the error for what no Pack has written, errOther for what is not of the size that
@@ -84,7 +95,11 @@ func Pack(logs []Log, most Room, squeeze func(text []byte, entries int) []byte) 
 
 // encodeLogs writes what of the logs is sampled 1 in 2^k, and counts the windows and entries.
 func encodeLogs(logs []Log, k int) (text []byte, windows, entries int) {
-	text = binary.AppendUvarint([]byte{packVersion}, uint64(len(logs)))
+	var sites []Site
+	if len(logs) > 0 {
+		sites = logs[0].Sites
+	}
+	text = binary.AppendUvarint(appendSites([]byte{packVersion}, sites), uint64(len(logs)))
 	var own []byte
 	for i := range logs {
 		l := &logs[i]
@@ -104,6 +119,17 @@ func encodeLogs(logs []Log, k int) (text []byte, windows, entries int) {
 		windows, entries = windows+c.windows, entries+kept
 	}
 	return text, windows, entries
+}
+
+func appendSites(text []byte, sites []Site) []byte {
+	text = binary.AppendUvarint(text, uint64(len(sites)))
+	for _, s := range sites {
+		for _, word := range []string{s.Module.Path, s.Module.BuildID} {
+			text = append(binary.AppendUvarint(text, uint64(len(word))), word...)
+		}
+		text = binary.AppendUvarint(text, s.Offset)
+	}
+	return text
 }
 
 // coder is what an entry is written as a difference to.
@@ -149,7 +175,8 @@ func (c *coder) append(text []byte, e *Entry) []byte {
 	text = binary.AppendVarint(text, int64(e.Peer))
 	text = binary.AppendVarint(text, int64(e.Tag))
 	text = binary.AppendUvarint(text, uint64(e.Comm))
-	return binary.AppendUvarint(text, uint64(e.Call))
+	text = binary.AppendUvarint(text, uint64(e.Call))
+	return binary.AppendUvarint(text, uint64(e.Site))
 }
 
 // Check walks through what Pack wrote, once it is no longer compressed, without keeping any of it:
@@ -163,6 +190,9 @@ func Check(text []byte, said Size) error {
 func Unpack(text []byte, said Size) (logs []Log, err error) {
 	err = walk(text, said, func(l Log, entries int) {
 		l.Entries = make([]Entry, 0, entries)
+		if logs == nil {
+			logs = make([]Log, 0, min(said.Ranks, len(text)/leastLog))
+		}
 		logs = append(logs, l)
 	}, func(e Entry) {
 		l := &logs[len(logs)-1]
@@ -178,7 +208,13 @@ func Unpack(text []byte, said Size) (logs []Log, err error) {
 // more than is said, or can hold less than it says itself.
 func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
 	d := decoder{text: text}
-	if len(text) > mostText || !said.Fits() || d.byte() != packVersion {
+	version := d.byte()
+	if len(text) > mostText || !said.Fits() || version != packVersion && version != withoutSites {
+		return errPacked
+	}
+	d.placed = version == packVersion
+	sites := d.sites()
+	if d.bad {
 		return errPacked
 	}
 	ranks, left := d.unsigned(), said.Entries
@@ -186,7 +222,7 @@ func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entr
 		return errOther
 	}
 	for range ranks {
-		l := Log{Rank: int(d.within(mostRank)), Why: d.why(), K: int(min(d.byte(), 62))}
+		l := Log{Rank: int(d.within(mostRank)), Why: d.why(), K: int(min(d.byte(), 62)), Sites: sites}
 		entries := int(d.within(uint64(len(d.text) / leastEntry)))
 		if left -= entries; left < 0 {
 			return errOther
@@ -215,8 +251,9 @@ func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entr
 
 // decoder takes numbers off a text. Once one is bad, all that follow are 0.
 type decoder struct {
-	text []byte
-	bad  bool
+	text   []byte
+	bad    bool
+	placed bool // it has sites
 }
 
 func (d *decoder) skip(n int) {
@@ -257,6 +294,35 @@ func (d *decoder) within(most uint64) uint64 {
 	return v
 }
 
+// sites are those of a node's ranks.
+func (d *decoder) sites() (out []Site) {
+	if !d.placed {
+		return nil
+	}
+	for range d.within(MostSites) {
+		m := job.Module{Path: job.CleanText(d.word(mostPath), mostPath), BuildID: d.word(mostBuildID)}
+		if strings.Trim(m.BuildID, "0123456789abcdef") != "" {
+			d.bad = true
+		}
+		out = append(out, Site{m, d.within(mostOffset)})
+		if d.bad {
+			return nil
+		}
+	}
+	return out
+}
+
+func (d *decoder) word(most uint64) string {
+	n := int(d.within(most))
+	if n == 0 || n > len(d.text) {
+		d.bad = d.bad || n > 0
+		return ""
+	}
+	word := string(d.text[:n])
+	d.skip(n)
+	return word
+}
+
 // why is what a rank says itself. Other words are nobody's.
 func (d *decoder) why() Why {
 	n := int(d.byte())
@@ -287,5 +353,8 @@ func (d *decoder) entry(c *coder) (e Entry) {
 	c.request = e.Request
 	e.Peer, e.Tag = int32(d.signed()), int32(d.signed())
 	e.Comm, e.Call = uint32(d.unsigned()), uint16(d.unsigned())
+	if d.placed {
+		e.Site = uint16(d.within(MostSites))
+	}
 	return e
 }

@@ -30,6 +30,8 @@ func TestPack(t *testing.T) {
 	logs[0].Why, logs[1].K = WhyThreads, 2
 	logs[0].Entries = append(logs[0].Entries, Entry{Op: OpComm, Bytes: math.MaxUint64, Request: math.MaxUint64, Peer: math.MinInt32, Tag: math.MaxInt32,
 		Comm: math.MaxUint32, Call: math.MaxUint16, Flags: 255}, Entry{Op: OpInitSend, Request: 1}, Entry{Op: OpInitRecv, Leave: 7})
+	stand(logs, func(rank int, op Op) uint64 { return uint64(rank) })
+	logs[0].Entries[len(logs[0].Entries)-1].Site = MostSites
 	thin := machine{size: 2, k: 2}
 	want := []Log{logs[0], logs[1]}
 	for i := range want {
@@ -51,27 +53,27 @@ func TestPack(t *testing.T) {
 // What is said of logs, and what they say themselves, is bounded before anything is made of it.
 func TestUnpackIsBounded(t *testing.T) {
 	var said Size
-	many := binary.AppendUvarint([]byte{packVersion}, MostRanks)
+	many := binary.AppendUvarint([]byte{packVersion, 0}, MostRanks)
 	for range MostRanks {
 		many = append(many, 0, 0, 0, 0)
 	}
-	lying := binary.AppendUvarint([]byte{packVersion, 1, 0, 0, 0}, MostEntries) // of which nothing follows
+	lying := binary.AppendUvarint([]byte{packVersion, 0, 1, 0, 0, 0}, MostEntries) // of which nothing follows
 	const there = 100_000
-	more := binary.AppendUvarint([]byte{packVersion, 1, 0, 0, 0}, there)
+	more := binary.AppendUvarint([]byte{packVersion, 0, 1, 0, 0, 0}, there)
 	for range there {
-		more = append(more, byte(OpLocal)|untimed, 0, 0, 0, 0, 0, 0, 0)
+		more = append(more, byte(OpLocal)|untimed, 0, 0, 0, 0, 0, 0, 0, 0)
 	}
 	for name, c := range map[string]struct {
 		text []byte
 		said Size
 		want error
 	}{
-		"6.7 million empty logs":  {slices.Concat(binary.AppendUvarint([]byte{packVersion}, 6_700_000), make([]byte, 5*6_700_000)), Size{6_700_000, 0}, errPacked},
-		"… said to be one":        {slices.Concat(binary.AppendUvarint([]byte{packVersion}, 3_000_000), make([]byte, 5*3_000_000)), Size{1, 0}, errOther},
+		"6.7 million empty logs":  {slices.Concat(binary.AppendUvarint([]byte{packVersion, 0}, 6_700_000), make([]byte, 5*6_700_000)), Size{6_700_000, 0}, errPacked},
+		"… said to be one":        {slices.Concat(binary.AppendUvarint([]byte{packVersion, 0}, 3_000_000), make([]byte, 5*3_000_000)), Size{1, 0}, errOther},
 		"entries that are not":    {lying, Size{1, MostEntries}, errPacked},
 		"more entries than said":  {more, Size{1, 1}, errOther},
-		"less than nothing":       {[]byte{packVersion, 0}, Size{0, -43}, errOther},
-		"… of ranks":              {[]byte{packVersion, 0}, Size{-23, 0}, errOther},
+		"less than nothing":       {[]byte{packVersion, 0, 0}, Size{0, -43}, errOther},
+		"… of ranks":              {[]byte{packVersion, 0, 0}, Size{-23, 0}, errOther},
 		"more entries than fit":   {lying, Size{1, MostEntries + 1}, errPacked},
 		"more ranks than fit":     {many, Size{MostRanks + 1, 0}, errPacked},
 		"a text that is too long": {append(slices.Clone(many), make([]byte, mostText)...), Size{MostRanks, 0}, errPacked},
@@ -100,6 +102,41 @@ func allocated(do func()) uint64 {
 	do()
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A node that knows no sites sends logs without them: as before, but for its version.
+func TestUnpackWithoutSites(t *testing.T) {
+	text := []byte{withoutSites, 1, 3, 0, 2, 1, byte(OpLocal) | untimed, 0, 7, 0, 0, 0, 0, 5}
+	want := []Log{{Rank: 3, K: 2, Entries: []Entry{{Op: OpLocal, Bytes: 7, Call: 5}}}}
+	got, err := Unpack(text, sizeOf(want))
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
+// Sites of another machine are bounded, and harmless.
+func TestUnpackOfHostileSites(t *testing.T) {
+	text := func(sites ...Site) []byte { return append(appendSites([]byte{packVersion}, sites), 1, 0, 0, 0, 0) }
+	long := func(n int) string { return string(make([]byte, n)) }
+	for name, c := range map[string]struct {
+		text []byte
+		want error
+	}{
+		"as many as may be":      {text(make([]Site, MostSites)...), nil},
+		"too many":               {text(make([]Site, MostSites+1)...), errPacked},
+		"a long path":            {text(Site{Module: job.Module{Path: long(mostPath + 1)}}), errPacked},
+		"a build-id of no sense": {text(Site{Module: job.Module{BuildID: "xy"}}), errPacked},
+		"a far offset":           {text(Site{Offset: mostOffset + 1}), errPacked},
+		"they are not there":     {[]byte{packVersion, 9, 1}, errPacked},
+	} {
+		if _, err := Unpack(c.text, Size{Ranks: 1}); err != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	logs, err := Unpack(text(Site{Module: job.Module{Path: "/lib/\x1b[2J.so", BuildID: "0f"}, Offset: mostOffset}), Size{Ranks: 1})
+	if err != nil || len(logs[0].Sites) != 1 || logs[0].Sites[0].Module != (job.Module{Path: "/lib/?[2J.so", BuildID: "0f"}) {
+		t.Errorf("%v: %+v", err, logs)
+	}
 }
 
 // sampled are the entries that stay with k.
@@ -186,8 +223,8 @@ func FuzzUnpack(f *testing.F) {
 	pair := pairLogs(f)
 	text, _, entries := encodeLogs(pair, 0)
 	f.Add(text, 2, entries)
-	f.Add([]byte{packVersion, 1, 0, 0, 0, 0, 0}, 1, 0)
-	f.Add(binary.AppendUvarint([]byte{packVersion, 1, 0, 0, 0}, 1<<30), 1, MostEntries)
+	f.Add([]byte{packVersion, 0, 1, 0, 0, 0, 0, 0}, 1, 0)
+	f.Add(binary.AppendUvarint([]byte{packVersion, 0, 1, 0, 0, 0}, 1<<30), 1, MostEntries)
 	f.Fuzz(func(t *testing.T, text []byte, ranks, entries int) {
 		said := Size{ranks, entries}
 		logs, err := Unpack(text, said)

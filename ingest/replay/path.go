@@ -24,16 +24,17 @@ type paths struct {
 	waited float64                  // ns, in all of them
 	chains map[string]*job.WaitPath // only the chain; its share is ns lost
 	lost   float64
+	links  *links
 	seen   []int // of ranks: the window in which the chain had it last
 }
 
-func newPaths(n int) *paths {
-	return &paths{ranks: make([]float64, n), calls: map[uint16]float64{}, chains: map[string]*job.WaitPath{}, seen: make([]int, n)}
+func newPaths(n, blocks int) *paths {
+	return &paths{ranks: make([]float64, n), calls: map[uint16]float64{}, chains: map[string]*job.WaitPath{}, links: newLinks(blocks), seen: make([]int, n)}
 }
 
-// add goes back along the path of a replayed window, which ends with act and at time at. lost
-// is how much longer the window took on the ideal network than its busiest rank worked.
-func (p *paths) add(s *sim, act int32, at, lost float64) {
+// add goes back along the path of a replayed window of a block, which ends with act and at time at.
+// lost is how much longer the window took on the ideal network than its busiest rank worked.
+func (p *paths) add(s *sim, block int, act int32, at, lost float64) {
 	var chain []int // backwards
 	returns := false
 	for {
@@ -51,6 +52,7 @@ func (p *paths) add(s *sim, act int32, at, lost float64) {
 		}
 		p.calls[s.acts[h.act].call] += h.waited
 		p.waited += h.waited
+		p.links.add(link{s.callSite(h.act), s.callSite(h.from)}, block, h.waited)
 		act, at = h.from, h.at
 	}
 	p.lost += lost

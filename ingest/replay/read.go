@@ -11,6 +11,7 @@ type reader struct {
 	ranks   int
 	log     []Entry
 	comms   []commRef // by number
+	sites   []int32   // of the node: their numbers in choice.sites
 	windows []int32   // entries of the chosen windows
 	at      int       // how far the log was read for persistent requests
 	inits   map[uint64]*Entry
@@ -120,8 +121,11 @@ func (p *parse) end(e *Entry) Reason {
 // entry makes the acts of an entry.
 func (p *parse) entry(e *Entry) Reason {
 	a := act{enter: e.Enter, leave: e.Leave, call: e.Call, rank: p.reader.rank, peer: e.Peer, tag: e.Tag,
-		comm: none, ref: none, also: none, same: none, bytes: e.Bytes, last: true,
+		comm: none, ref: none, also: none, same: none, site: none, bytes: e.Bytes, last: true,
 		sync: e.Flags&Sync != 0, exact: e.Flags&Exact != 0}
+	if i := int(e.Site); i > 0 && i <= len(p.sites) {
+		a.site = p.sites[i-1]
+	}
 	if e.Flags&Continued != 0 {
 		if !p.follows(&a) {
 			return ReasonOdd

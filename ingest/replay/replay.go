@@ -59,9 +59,10 @@ type replayer struct {
 func newReplayer(c *choice) *replayer {
 	n := len(c.readers)
 	w := newWindow(c.nodeOf, c.clocks)
-	r := &replayer{choice: c, window: w, sim: newSim(w), paths: newPaths(n), all: newSums(n),
+	blocks := min(blocksMost, len(c.windows))
+	r := &replayer{choice: c, window: w, sim: newSim(w), paths: newPaths(n, blocks), all: newSums(n),
 		useful: make([]float64, n), drops: map[Reason]*job.WindowDrop{}}
-	for range min(blocksMost, len(c.windows)) {
+	for range blocks {
 		r.blocks = append(r.blocks, newSums(n))
 	}
 	return r
@@ -85,9 +86,10 @@ func (r *replayer) one(i int, c *chosen) {
 	nets, elapsed := r.sim.means(), r.window.elapsed()
 	r.unsure += r.window.unsure()
 	r.all.add(elapsed, &nets, r.useful)
-	r.blocks[i*len(r.blocks)/len(r.windows)].add(elapsed, &nets, r.useful)
+	block := i * len(r.blocks) / len(r.windows)
+	r.blocks[block].add(elapsed, &nets, r.useful)
 	end := &r.sim.all[r.window.acts[len(r.window.acts)-1].ref]
-	r.paths.add(r.sim, end.act, end.at[ideal], end.at[ideal]-slices.Max(r.useful))
+	r.paths.add(r.sim, block, end.act, end.at[ideal], end.at[ideal]-slices.Max(r.useful))
 }
 
 // usefulTimes are the ranks' useful times in the window, ns.
@@ -171,4 +173,5 @@ func (r *replayer) estimate(out *job.Windows, e efficiencies) {
 			Balanced:      min(nets[balanced]/nets[asWas], 1)}
 	}
 	out.Path = r.paths.result(nets[ideal], nets[ideal]*(1-e.SerE))
+	r.paths.links.tell(out.Path, r.sites, r.blocks)
 }

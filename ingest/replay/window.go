@@ -37,6 +37,7 @@ type act struct {
 	ref          int32
 	also         int32 // of a start: the other one of the same request
 	same         int32 // of a start: an earlier one with the same handle that is not complete
+	site         int32 // of the call: choice.sites
 	call         uint16
 	op           Op // of a collective
 	kind         kind

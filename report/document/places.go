@@ -73,8 +73,7 @@ func places(e *job.Execution) (out []CallPlace, share *float64) {
 			one.Share = min(one.Time/all, 1)
 		}
 		for i, f := range p.Frames {
-			m := e.Places.Modules[f.Module]
-			c := Code{m.Path, m.BuildID, &f.Offset, f.Symbol, f.File, f.Line, f.Why}
+			c := codeAt(e.Places.Modules, f)
 			if i == 0 {
 				one.Code = c
 			} else if e.Places.Looked {
@@ -84,4 +83,8 @@ func places(e *job.Execution) (out []CallPlace, share *float64) {
 		out = append(out, one)
 	}
 	return out, share
+}
+
+func codeAt(modules []job.Module, f job.Frame) Code {
+	return Code{modules[f.Module].Path, modules[f.Module].BuildID, &f.Offset, f.Symbol, f.File, f.Line, f.Why}
 }

@@ -52,6 +52,22 @@ type WaitPath struct {
 	ChainLength  int         `json:"chain_length"`
 	ChainReturns bool        `json:"chain_returns"` // the ranks wait for each other by turns
 	ChainShare   float64     `json:"chain_share"`
+	Links        []WaitLink  `json:"links"` // the waits that make others late, by where in the code they stand, most time first
+}
+
+// WaitLink is a call that waits, and the call of another rank for which it does.
+type WaitLink struct {
+	Waits     CallAt  `json:"waits"`
+	For       CallAt  `json:"for"`
+	Share     float64 `json:"share"`     // of the time that ranks of the path wait
+	ShareLow  float64 `json:"share_low"` // 95 %
+	ShareHigh float64 `json:"share_high"`
+}
+
+// CallAt is a call and where in the code it stands.
+type CallAt struct {
+	Function string `json:"function"` // C name
+	Code
 }
 
 // PathShare is a rank's or a call's share of the path.
@@ -91,12 +107,23 @@ func waitPath(p *job.WaitPath) *WaitPath {
 		return nil
 	}
 	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...),
-		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare}
+		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare, Links: []WaitLink{}}
 	for _, s := range p.Ranks {
 		out.Ranks = append(out.Ranks, PathShare{Rank: &s.Rank, Share: s.Share})
 	}
 	for _, s := range p.Calls {
 		out.Calls = append(out.Calls, PathShare{Call: s.Call, Share: s.Share})
+	}
+	for _, l := range p.Links {
+		out.Links = append(out.Links, WaitLink{callAt(p, &l.Waits), callAt(p, &l.For), l.Share.Value, l.Share.Low, l.Share.High})
+	}
+	return out
+}
+
+func callAt(p *job.WaitPath, c *job.CallAt) CallAt {
+	out := CallAt{Function: c.Function}
+	for _, f := range c.Frames {
+		out.Code = codeAt(p.Modules, f)
 	}
 	return out
 }
