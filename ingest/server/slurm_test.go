@@ -58,7 +58,7 @@ exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	})
 	cancel()
 	wg.Wait()
-	if n := strings.Count(log.String(), "cannot be read"); n != 1 {
+	if n := strings.Count(log.String(), "Slurm's accounting cannot be read"); n != 1 {
 		t.Errorf("said %d times: %s", n, log)
 	}
 	if !strings.Contains(log.String(), "can be read again") {
