@@ -155,15 +155,14 @@ static int64_t type_bytes(const struct je_args *args, uintptr_t handle)
 {
 	struct je_type *entry = je_type_entry(args->me, handle);
 	uint64_t generation = __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED);
-	uintptr_t c = handle;
+	uintptr_t c;
 	int bytes = 0;
 
 	if (je_type_known(entry, handle))
 		return entry->bytes;
 	if (may_be_freed(args->me, &type_freed_ticks))
 		return 0;
-	if (args->fortran && je_mpi.type_f2c != NULL)
-		c = je_mpi.type_f2c((int)handle);
+	c = je_c_handle(args->fortran, handle, je_mpi.type_f2c);
 	if (c == 0 || c == je_mpi.type_null)
 		return 0;
 	if (ask.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: more than 2 GiB */
@@ -174,9 +173,7 @@ static int64_t type_bytes(const struct je_args *args, uintptr_t handle)
 
 static uintptr_t comm_of(const struct je_args *args)
 {
-	uintptr_t handle = je_handle(args, args->row->comm);
-
-	return args->fortran && je_mpi.comm_f2c != NULL ? je_mpi.comm_f2c((int)handle) : handle;
+	return je_c_handle(args->fortran, je_handle(args, args->row->comm), je_mpi.comm_f2c);
 }
 
 static bool is_inter(const struct je_args *args)
@@ -203,23 +200,30 @@ static int rank_in(const struct je_args *args)
 	return rank;
 }
 
+/* What MPI says of C's handle of a communicator; `rank` may be NULL. False: it is an
+ * intercommunicator. */
+inline bool je_comm_ask(uintptr_t comm, int *size, int *rank)
+{
+	int inter = 1;
+
+	ask.comm_test_inter(comm, &inter);
+	ask.comm_size(comm, size);
+	if (rank != NULL)
+		ask.comm_rank(comm, rank);
+	return inter == 0;
+}
+
 /* What MPI says of the call's communicator now; the rank only if it is wanted. The handle is 0 if
  * it is no intracommunicator, or if another thread freed one meanwhile. */
 static struct je_comm ask_comm(const struct je_args *args, bool with_rank)
 {
 	struct je_comm now = { je_handle(args, args->row->comm), 0, 0,
 			       __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED) };
-	uintptr_t comm;
-	int inter = 1;
 
-	if (may_be_freed(args->me, &comm_freed_ticks))
+	if (may_be_freed(args->me, &comm_freed_ticks) ||
+	    !je_comm_ask(comm_of(args), &now.size, with_rank ? &now.rank : NULL))
 		return (struct je_comm){ 0, 0, 0, 0 };
-	comm = comm_of(args);
-	ask.comm_test_inter(comm, &inter);
-	ask.comm_size(comm, &now.size);
-	if (with_rank)
-		ask.comm_rank(comm, &now.rank);
-	return inter == 0 ? now : (struct je_comm){ 0, 0, 0, 0 };
+	return now;
 }
 
 /* The size of the call's communicator now; 0: it is no intracommunicator. */
@@ -235,19 +239,12 @@ int32_t je_comm_size(const struct je_args *args)
 bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by_rank)
 {
 	struct je_comm *entry = je_comm_entry(me, handle);
-	bool holds = je_comm_known(entry, handle) && !may_be_freed(me, &comm_freed_ticks);
+	int size = 0, rank = entry->rank;
+	bool holds = je_comm_known(entry, handle) && !may_be_freed(me, &comm_freed_ticks) &&
+		     je_comm_ask(je_c_handle(fortran, handle, je_mpi.comm_f2c), &size,
+				 by_rank ? &rank : NULL) &&
+		     size == entry->size && rank == entry->rank;
 
-	if (holds) {
-		uintptr_t comm =
-			fortran && je_mpi.comm_f2c != NULL ? je_mpi.comm_f2c((int)handle) : handle;
-		int inter = 1, size = 0, rank = entry->rank;
-
-		ask.comm_test_inter(comm, &inter);
-		ask.comm_size(comm, &size);
-		if (by_rank)
-			ask.comm_rank(comm, &rank);
-		holds = inter == 0 && size == entry->size && rank == entry->rank;
-	}
 	if (!holds)
 		entry->handle = 0;
 	return holds;
@@ -266,11 +263,11 @@ static void remember_comm(const struct je_args *args)
  * all of the other group. */
 static int peers(const struct je_args *args)
 {
+	uintptr_t comm = comm_of(args);
 	int n = 0;
 
-	if (!is_inter(args))
-		return size_of(args);
-	ask.comm_remote_size(comm_of(args), &n);
+	if (!je_comm_ask(comm, &n, NULL))
+		ask.comm_remote_size(comm, &n);
 	return n;
 }
 
@@ -411,10 +408,14 @@ static int64_t bytes_of_side(const struct je_args *args, const struct je_side *s
 	switch (side->how) {
 	case JE_HOW_ONE:
 	case JE_HOW_OWN:
+	case JE_HOW_AT_ROOT:
+	case JE_HOW_OFF_ROOT:
 		return bytes_of_count(args, side, je_number(args, side->count));
 	case JE_HOW_ALL:
+	case JE_HOW_ROOT_ALL:
 		return bytes_of_each(args, side, all_of(peers(args)));
 	case JE_HOW_VEC:
+	case JE_HOW_ROOT_VEC:
 		return bytes_of_vec(args, side, all_of(peers(args)));
 	case JE_HOW_W:
 		return bytes_of_w(args, side, all_of(peers(args)));
@@ -434,23 +435,6 @@ static int64_t bytes_of_side(const struct je_args *args, const struct je_side *s
 		return bytes_of_origin(args, side);
 	default:
 		return 0;
-	}
-}
-
-static int64_t bytes_of_root_side(const struct je_args *args, const struct je_side *side)
-{
-	bool root = je_int(args, side->peer) == rank_in(args);
-
-	switch (side->how) {
-	case JE_HOW_AT_ROOT:
-		return root ? bytes_of_count(args, side, je_number(args, side->count)) : 0;
-	case JE_HOW_OFF_ROOT:
-		return root ? 0 : bytes_of_count(args, side, je_number(args, side->count));
-	case JE_HOW_ROOT_ALL:
-		return root ? bytes_of_count(args, side, je_number(args, side->count)) * peers(args)
-			    : 0;
-	default:
-		return root ? bytes_of_vec(args, side, all_of(peers(args))) : 0;
 	}
 }
 
@@ -476,8 +460,8 @@ static int64_t bytes_of_any(const struct je_args *args, const struct je_side *si
 		return bytes_of_point(args, side);
 	if ((je_has_root(side) || je_has_root(other)) && is_inter(args))
 		return 0;
-	if (je_has_root(side))
-		return bytes_of_root_side(args, side);
+	if (je_has_root(side) && je_is_idle(args, side, rank_in(args)))
+		return 0;
 	if (je_in_place(args, side)) {
 		struct je_side mirrored = mirror(side, other);
 

@@ -84,6 +84,7 @@ struct je_moved {
 void je_bytes_init(uint32_t family);
 struct je_moved je_moved(const struct je_args *args);
 int32_t je_comm_size(const struct je_args *args);
+bool je_comm_ask(uintptr_t comm, int *size, int *rank);
 bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by_rank);
 void je_types_forget(void);
 void je_comms_forget(bool freed);
@@ -107,15 +108,21 @@ JE_HOT uintptr_t je_handle(const struct je_args *args, int i)
 	return (uintptr_t)args->slots[i] & je_mpi.handle_mask;
 }
 
+/* C's handle of what the program's binding calls by `handle`. */
+JE_HOT uintptr_t je_c_handle(bool fortran, uintptr_t handle, uintptr_t (*f2c)(int))
+{
+	return fortran && f2c != NULL ? f2c((int)handle) : handle;
+}
+
 JE_HOT struct je_type *je_type_entry(struct je_thread *me, uintptr_t handle)
 {
 	return &me->types[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_TYPES_BITS)];
 }
 
 /* In which of JE_COMMS places a communicator is remembered. */
-JE_HOT uint32_t je_comm_place(uintptr_t handle)
+JE_HOT uint64_t je_comm_place(uintptr_t handle)
 {
-	return (uint32_t)((uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS));
+	return (uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS);
 }
 
 JE_HOT struct je_comm *je_comm_entry(struct je_thread *me, uintptr_t handle)
@@ -157,6 +164,12 @@ struct je_amount {
 JE_HOT bool je_has_root(const struct je_side *side)
 {
 	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
+}
+
+/* Whether a side with a root moves nothing at this rank. */
+JE_HOT bool je_is_idle(const struct je_args *args, const struct je_side *side, int32_t rank)
+{
+	return (je_int(args, side->peer) == rank) == (side->how == JE_HOW_OFF_ROOT);
 }
 
 JE_HOT bool je_is_array(const struct je_side *side)
@@ -201,18 +214,20 @@ JE_HOT bool je_elements(const struct je_args *args, const struct je_side *side, 
 	return JE_LIKELY(je_type_known(type, handle));
 }
 
+/* Whether what a side moves depends on the communicator. */
+JE_HOT bool je_is_in_comm(const struct je_side *side)
+{
+	return side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT;
+}
+
 /* As je_elements, in a communicator: for each of its ranks, at its root, from an array of counts.
  */
-JE_HOT bool je_elements_in(const struct je_args *args, const struct je_side *side,
-			   struct je_amount *amount)
+JE_HOT bool je_elements_in(const struct je_args *args, const struct je_comm *comm,
+			   const struct je_side *side, struct je_amount *amount)
 {
-	uintptr_t handle = je_handle(args, args->row->comm);
-	const struct je_comm *comm = je_comm_entry(args->me, handle);
-
-	if (JE_UNLIKELY(!je_comm_known(comm, handle) || je_in_place(args, side)))
+	if (JE_UNLIKELY(je_in_place(args, side)))
 		return false;
-	if (je_has_root(side) &&
-	    (je_int(args, side->peer) == comm->rank) == (side->how == JE_HOW_OFF_ROOT))
+	if (je_has_root(side) && je_is_idle(args, side, comm->rank))
 		return true;
 	if (je_is_array(side)) {
 		bool mine = side->how == JE_HOW_MINE;
@@ -230,19 +245,37 @@ JE_HOT bool je_elements_in(const struct je_args *args, const struct je_side *sid
 			   amount);
 }
 
-/* False: MPI has to be asked. */
-JE_HOT bool je_amount_of(const struct je_args *args, const struct je_side *side,
-			 struct je_amount *amount)
+JE_HOT bool je_amount_of(const struct je_args *args, const struct je_comm *comm,
+			 const struct je_side *side, struct je_amount *amount)
 {
 	*amount = (struct je_amount){ 0, NULL, 0 };
 	if (side->how == JE_HOW_NOTHING)
 		return true;
-	if (side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT)
-		return je_elements_in(args, side, amount);
+	if (je_is_in_comm(side))
+		return je_elements_in(args, comm, side, amount);
 	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)
 		return true;
 	return je_elements(args, side,
 			   side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count), amount);
+}
+
+/* What a call will move on both sides, of which `received` counts if they are not alike; false: MPI
+ * has to be asked. */
+JE_HOT bool je_amounts_of(const struct je_args *args, struct je_amount *sent,
+			  struct je_amount *received)
+{
+	const struct je_row *row = args->row;
+	const struct je_comm *comm = NULL;
+
+	if (je_is_in_comm(&row->sent) || je_is_in_comm(&row->received)) {
+		uintptr_t handle = je_handle(args, row->comm);
+
+		comm = je_comm_entry(args->me, handle);
+		if (JE_UNLIKELY(!je_comm_known(comm, handle)))
+			return false;
+	}
+	return JE_LIKELY(je_amount_of(args, comm, &row->sent, sent)) &&
+	       (row->alike || JE_LIKELY(je_amount_of(args, comm, &row->received, received)));
 }
 
 JE_HOT uint64_t je_bytes_of(const struct je_amount *amount, bool array)

@@ -167,7 +167,7 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	if (args.row->class == JE_CLASS_IO)
 		je_timeline_cut(me, slot, now, true);
 	else if (je_place_is_due(me, now - entered, sum))
-		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame, result);
+		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
 		log_call(&args, index % JE_STRIDE, result, moved, entered, now, frame);
 	if (JE_UNLIKELY(me->counters != NULL))
@@ -175,36 +175,29 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	je_thread_ready(me, slot);
 }
 
+/* Whether the counts that a call will be counted by are still where its arguments say. */
+JE_HOT bool counts_hold(const struct je_args *args, const struct je_amount *sent,
+			const struct je_amount *received)
+{
+	const struct je_row *row = args->row;
+	bool by_rank = je_has_root(&row->sent) || je_has_root(&row->received) ||
+		       row->received.how == JE_HOW_MINE;
+	bool reads = (je_is_array(&row->sent) && sent->counts != NULL) ||
+		     (je_is_array(&row->received) && received->counts != NULL);
+
+	return !reads || JE_LIKELY(je_comm_holds(args->me, je_handle(args, row->comm),
+						 args->fortran, by_rank));
+}
+
 JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount *sent,
 				const struct je_amount *received)
 {
 	struct je_moved moved;
 
-	moved.sent = je_bytes_of(sent, false);
-	moved.received = row->alike ? moved.sent : je_bytes_of(received, false);
+	moved.sent = je_bytes_of(sent, je_is_array(&row->sent));
+	moved.received =
+		row->alike ? moved.sent : je_bytes_of(received, je_is_array(&row->received));
 	return moved;
-}
-
-/* It gets a copy: an address would keep what is known of a call in memory, in each call. */
-static JE_COLD struct je_moved moved_anew(struct je_args args)
-{
-	return je_moved(&args);
-}
-
-/* The same for amounts with arrays of counts. */
-JE_HOT struct je_moved moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
-				       const struct je_amount *received)
-{
-	const struct je_row *row = args->row;
-	bool sends = je_is_array(&row->sent), receives = je_is_array(&row->received);
-	bool by_rank = je_has_root(&row->sent) || je_has_root(&row->received) ||
-		       row->received.how == JE_HOW_MINE;
-
-	if (((sends && sent->counts != NULL) || (receives && received->counts != NULL)) &&
-	    JE_UNLIKELY(
-		    !je_comm_holds(args->me, je_handle(args, row->comm), args->fortran, by_rank)))
-		return moved_anew(*args);
-	return (struct je_moved){ je_bytes_of(sent, sends), je_bytes_of(received, receives) };
 }
 
 /* The communicators that this library remembers may be others after such a call. */
@@ -242,10 +235,14 @@ JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sen
 {
 	const struct je_row *row = args->row;
 	struct je_thread *me = args->me;
+
+	if (me->windows == JE_WINDOWS_OFF)
+		return true;
+
 	uintptr_t comm = comm_of_border(args);
 
 	if (je_is_array(&row->sent) || je_is_array(&row->received))
-		return je_windows_pass(me, comm) ||
+		return je_windows_is_beside(me, comm) ||
 		       (je_windows_count_on(me, comm) && me->skips > 1);
 	return je_windows_skip(me, comm, !row->moves || sent->bytes != 0 || received->bytes != 0);
 }
@@ -258,7 +255,7 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 	uintptr_t comm = comm_of_border(args);
 	int32_t i = 0;
 
-	if (je_windows_pass(me, comm))
+	if (me->windows == JE_WINDOWS_OFF || je_windows_is_beside(me, comm))
 		return;
 	if (!succeeded(args, result) || !je_comm_known(je_comm_entry(me, comm), comm)) {
 		je_windows_end(me);
@@ -269,45 +266,56 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 	me->skips -= i == counts->n;
 }
 
-#define JE_BODY(n)                                                               \
-	__attribute__((noinline)) int je_body##n(JE_P##n);                       \
-	__attribute__((noinline)) int je_body##n(JE_P##n)                        \
-	{                                                                        \
-		struct je_thread *me = &je_me;                                   \
-		uint32_t index = me->index;                                      \
-		int (*next)(JE_P##n) = je_next_of(index);                        \
-                                                                                 \
-		if (JE_UNLIKELY(next == NULL))                                   \
-			next = je_find_next(index, __builtin_return_address(0)); \
-                                                                                 \
-		if (rows[index % JE_STRIDE].class == JE_CLASS_COMM)              \
-			forget(index % JE_STRIDE);                               \
-                                                                                 \
-		struct je_slot *slot = slot_of(me);                              \
-                                                                                 \
-		if (slot == NULL)                                                \
-			return next(JE_A##n);                                    \
-                                                                                 \
-		const intptr_t slots[] = { JE_A##n };                            \
-		uint64_t entered = je_ticks();                                   \
-		bool due = JE_UNLIKELY(entered >= me->due);                      \
-                                                                                 \
-		if (due)                                                         \
-			je_timeline_cut(me, slot, entered, false);               \
-		enter_call(me, slot, index, entered);                            \
-		me->ready_slow = NULL;                                           \
-		if (JE_UNLIKELY(me->counters != NULL))                           \
-			je_counters_enter(me, slot);                             \
-		if (due && entered >= me->read)                                  \
-			je_cpu_read(me, slot);                                   \
-		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))              \
-			log_before(me, index, slots);                            \
-                                                                                 \
-		int result = next(JE_A##n);                                      \
-                                                                                 \
-		leave_any_call(me, slot, index, entered, slots, result,          \
-			       __builtin_frame_address(0));                      \
-		return result;                                                   \
+/* The common body; and what a call of the usual way has moved if its counts do not hold. That gets
+ * copies: an address would keep what is known of a call in memory, in each call, and no jump could
+ * end it. */
+#define JE_BODY(n)                                                                      \
+	__attribute__((noinline)) int je_body##n(JE_P##n);                              \
+	__attribute__((noinline)) int je_body##n(JE_P##n)                               \
+	{                                                                               \
+		struct je_thread *me = &je_me;                                          \
+		uint32_t index = me->index;                                             \
+		int (*next)(JE_P##n) = je_next_of(index);                               \
+                                                                                        \
+		if (JE_UNLIKELY(next == NULL))                                          \
+			next = je_find_next(index, __builtin_return_address(0));        \
+                                                                                        \
+		if (rows[index % JE_STRIDE].class == JE_CLASS_COMM)                     \
+			forget(index % JE_STRIDE);                                      \
+                                                                                        \
+		struct je_slot *slot = slot_of(me);                                     \
+                                                                                        \
+		if (slot == NULL)                                                       \
+			return next(JE_A##n);                                           \
+                                                                                        \
+		const intptr_t slots[] = { JE_A##n };                                   \
+		uint64_t entered = je_ticks();                                          \
+		bool due = JE_UNLIKELY(entered >= me->due);                             \
+                                                                                        \
+		if (due)                                                                \
+			je_timeline_cut(me, slot, entered, false);                      \
+		enter_call(me, slot, index, entered);                                   \
+		me->ready_slow = NULL;                                                  \
+		if (JE_UNLIKELY(me->counters != NULL))                                  \
+			je_counters_enter(me, slot);                                    \
+		if (due && entered >= me->read)                                         \
+			je_cpu_read(me, slot);                                          \
+		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))                     \
+			log_before(me, index, slots);                                   \
+                                                                                        \
+		int result = next(JE_A##n);                                             \
+                                                                                        \
+		leave_any_call(me, slot, index, entered, slots, result,                 \
+			       __builtin_frame_address(0));                             \
+		return result;                                                          \
+	}                                                                               \
+	static JE_COLD __attribute__((unused)) struct je_moved moved_anew##n(JE_P##n)   \
+	{                                                                               \
+		const intptr_t slots[] = { JE_A##n };                                   \
+		uint32_t index = je_me.index;                                           \
+		struct je_args args = args_of(&je_me, index, index % JE_STRIDE, slots); \
+                                                                                        \
+		return je_moved(&args);                                                 \
 	}
 
 JE_BODY(0)
@@ -326,53 +334,51 @@ JE_BODY(12)
 JE_BODY(13)
 JE_BODY(14)
 
-/* The usual way. The compiler knows the row. It does not always know `index`: several bindings may
+/* The usual way. The compiler knows the row. It does not always know `which`: several bindings may
  * share the way. */
-#define JE_USUAL(index, number, n)                                                               \
-	do {                                                                                     \
-		struct je_slot *slot = me->ready;                                                \
-		int (*next)(JE_PARAMS(n)) = je_next_of(index);                                   \
-		const struct je_row *row = &rows[number];                                        \
-		const intptr_t slots[] = { JE_NAMES(n) };                                        \
-		struct je_args args = args_of(me, index, number, slots);                         \
-		struct je_amount sent, received;                                                 \
-                                                                                                 \
-		if (JE_UNLIKELY(slot == NULL) || JE_UNLIKELY(next == NULL))                      \
-			break;                                                                   \
-		if (JE_UNLIKELY(!je_amount_of(&args, &row->sent, &sent)))                        \
-			break;                                                                   \
-		if (!row->alike && JE_UNLIKELY(!je_amount_of(&args, &row->received, &received))) \
-			break;                                                                   \
-                                                                                                 \
-		uint64_t entered = je_inline_ticks();                                            \
-                                                                                                 \
-		if (JE_UNLIKELY(entered >= me->due))                                             \
-			break;                                                                   \
-		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))      \
-			break;                                                                   \
-		if (JE_IS_BORDER(number) &&                                                      \
-		    JE_UNLIKELY(!skips_border(&args, &sent, row->alike ? &sent : &received)))    \
-			break;                                                                   \
-		enter_call(me, slot, number, entered);                                           \
-                                                                                                 \
-		int result = next(JE_NAMES(n));                                                  \
-		uint64_t now = je_inline_ticks();                                                \
-		struct je_moved moved = { 0, 0 };                                                \
-                                                                                                 \
-		if (row->moves && JE_LIKELY(succeeded(&args, result)))                           \
-			moved = arrays_##number ? moved_by_arrays(&args, &sent, &received)       \
-						: moved_by(row, &sent, &received);               \
-                                                                                                 \
-		uint64_t sum = leave_call(me, slot, row, entered, now, moved);                   \
-                                                                                                 \
-		if (arrays_##number && JE_IS_BORDER(number))                                     \
-			count_border(&args, result,                                              \
-				     row->sent.how == JE_HOW_PARTS ? &sent : &received);         \
-		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                        \
-			result = je_place_note(me, slot, number, now - entered,                  \
-					       __builtin_frame_address(0), result);              \
-		JE_IN_ORDER(); /* the frame is still there when a place is noted */              \
-		return result;                                                                   \
+#define JE_USUAL(which, number, n)                                                            \
+	do {                                                                                  \
+		struct je_slot *slot = me->ready;                                             \
+		int (*next)(JE_PARAMS(n)) = je_next_of(which);                                \
+		const struct je_row *row = &rows[number];                                     \
+		const intptr_t slots[] = { JE_NAMES(n) };                                     \
+		struct je_args args = args_of(me, which, number, slots);                      \
+		struct je_amount sent, received;                                              \
+                                                                                              \
+		if (JE_UNLIKELY(slot == NULL) || JE_UNLIKELY(next == NULL))                   \
+			break;                                                                \
+		if (JE_UNLIKELY(!je_amounts_of(&args, &sent, &received)))                     \
+			break;                                                                \
+                                                                                              \
+		uint64_t entered = je_inline_ticks();                                         \
+                                                                                              \
+		if (JE_UNLIKELY(entered >= me->due))                                          \
+			break;                                                                \
+		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))   \
+			break;                                                                \
+		if (JE_IS_BORDER(number) &&                                                   \
+		    JE_UNLIKELY(!skips_border(&args, &sent, row->alike ? &sent : &received))) \
+			break;                                                                \
+		enter_call(me, slot, number, entered);                                        \
+                                                                                              \
+		int result = next(JE_NAMES(n));                                               \
+		uint64_t now = je_inline_ticks();                                             \
+		struct je_moved moved = { 0, 0 };                                             \
+                                                                                              \
+		if (row->moves && JE_LIKELY(succeeded(&args, result)))                        \
+			moved = counts_hold(&args, &sent, &received)                          \
+					? moved_by(row, &sent, &received)                     \
+					: (me->index = which,                                 \
+					   JE_PASTE(moved_anew, n)(JE_NAMES(n)));             \
+                                                                                              \
+		uint64_t sum = leave_call(me, slot, row, entered, now, moved);                \
+                                                                                              \
+		if (arrays_##number && JE_IS_BORDER(number))                                  \
+			count_border(&args, result,                                           \
+				     row->sent.how == JE_HOW_PARTS ? &sent : &received);      \
+		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                     \
+			return je_place_note_here(number, now - entered, result);             \
+		return result;                                                                \
 	} while (0)
 
 /* A jump, so that the place of a call (places.h) is where its stub returns to. gcc makes one by

@@ -323,9 +323,8 @@ static JE_COLD void take(struct je_thread *me, struct je_slot *slot, struct je_p
 	end_change(in);
 }
 
-__attribute__((noinline)) int je_place_note(struct je_thread *me, struct je_slot *slot,
-					    uint32_t number, uint64_t ticks, const void *frame,
-					    int result)
+void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
+		   const void *frame)
 {
 	struct je_place place = { .function = (uint16_t)(number + 1) };
 	struct je_place *entry;
@@ -340,7 +339,7 @@ __attribute__((noinline)) int je_place_note(struct je_thread *me, struct je_slot
 	for (; slot->mpi_ticks > me->sample; samples++) /* a call of no time has no moment */
 		draw_next(me, slot);
 	if (!is_long && samples == 0)
-		return result;
+		return;
 	walk(me, slot, frame, &place);
 	entry = find(&slot->places, &place);
 	if (JE_UNLIKELY(entry->function == 0 || !is_same(entry, &place)))
@@ -355,5 +354,10 @@ __attribute__((noinline)) int je_place_note(struct je_thread *me, struct je_slot
 	}
 	if (ticks > entry->longest_ticks)
 		entry->longest_ticks = ticks;
+}
+
+int je_place_note_here(uint32_t number, uint64_t ticks, int result)
+{
+	je_place_note(&je_me, je_me.slot, number, ticks, __builtin_frame_address(0));
 	return result;
 }

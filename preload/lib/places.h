@@ -30,10 +30,13 @@ uint32_t je_place_unloaded(struct je_thread *me, struct je_slot *slot);
 void je_place_begin(struct je_slot *slot, const void *caller);
 
 /* `frame` is that of the function to which the stub jumped: the caller's frame pointer, and behind
- * it the address to which the stub returns. The call's result passes through, so that it needs no
- * register that a call keeps. */
-int je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
-		  const void *frame, int result);
+ * it the address to which the stub returns. */
+void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
+		   const void *frame);
+
+/* The same as the last step of that function, which jumps here. So no call keeps a frame pointer or
+ * its result for this. Returns the result. */
+int je_place_note_here(uint32_t number, uint64_t ticks, int result);
 
 #pragma GCC visibility pop
 

@@ -24,16 +24,9 @@ static struct {
 	uint32_t number;
 } receives[JE_RECEIVES];
 
-static uintptr_t c_handle(const struct je_args *args, uint32_t bits, uintptr_t (*f2c)(int))
-{
-	return args->fortran && f2c != NULL ? f2c((int)bits) : bits;
-}
-
 uintptr_t je_window_comm_at(const struct je_args *args, int i)
 {
-	uintptr_t handle = je_handle(args, i);
-
-	return args->fortran && je_mpi.comm_f2c != NULL ? je_mpi.comm_f2c((int)handle) : handle;
+	return je_c_handle(args->fortran, je_handle(args, i), je_mpi.comm_f2c);
 }
 
 /* Handle i of an array in the program's memory. */
@@ -41,13 +34,8 @@ uintptr_t je_window_handle(const struct je_args *args, intptr_t array, int64_t i
 			   uintptr_t (*f2c)(int))
 {
 	if (args->fortran || je_mpi.handle_mask == UINT32_MAX)
-		return c_handle(args, ((const uint32_t *)array)[i], f2c);
+		return je_c_handle(args->fortran, ((const uint32_t *)array)[i], f2c);
 	return ((const uintptr_t *)array)[i];
-}
-
-uintptr_t je_window_request(const struct je_args *args, int i)
-{
-	return je_window_handle(args, args->slots[i], 0, mpi.f2c);
 }
 
 static uint32_t receive_place(uintptr_t request)
@@ -158,8 +146,8 @@ bool je_window_is_request(uintptr_t request)
 	return request != mpi.null && request != 0;
 }
 
-/* The handle of argument i, a request that a call made or will overwrite. */
-uintptr_t je_window_request_in(const struct je_args *args, int i, int64_t n)
+/* Request n of argument i, which a call made or will overwrite. */
+uintptr_t je_window_request(const struct je_args *args, int i, int64_t n)
 {
 	return je_window_handle(args, args->slots[i], n, mpi.f2c);
 }

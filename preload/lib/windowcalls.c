@@ -45,7 +45,7 @@ static void add_message(const struct je_window_call *call, struct je_places at, 
 	    je_window_status(call->args, at.status, 0, &status))
 		je_window_fill_status(&entry, comm, &status);
 	if (op == JE_LOG_SEND_START || op == JE_LOG_RECV_START) {
-		entry.request = je_window_request(call->args, at.request);
+		entry.request = je_window_request(call->args, at.request, 0);
 		if (receives_one)
 			je_window_receive(entry.request, comm);
 	}
@@ -67,7 +67,7 @@ static void add_init(const struct je_window_call *call, const struct shape *shap
 
 	row.sent = (struct je_side){ JE_HOW_PEER, 1, 2, 3 };
 	args.row = &row;
-	entry.request = je_window_request(call->args, at.request);
+	entry.request = je_window_request(call->args, at.request, 0);
 	entry.bytes = je_moved(&args).sent;
 	if (comm != NULL && entry.op == JE_LOG_INIT_RECV)
 		je_window_receive(entry.request, comm);
@@ -148,7 +148,7 @@ static void add_collective(const struct je_window_call *call, const struct shape
 		entry.op = JE_LOG_COLL_NOBODY;
 	}
 	if (shape->flags != 0)
-		entry.request = je_window_request(args, args->row->args - 1);
+		entry.request = je_window_request(args, args->row->args - 1, 0);
 	entry.flags = shape->flags & JE_LOG_NONBLOCKING;
 	if (!JE_IS_BORDER(call->number) || comm->size < je_world_size()) {
 		je_windows_add(args->me, &entry);
@@ -258,7 +258,7 @@ static void add_starts(const struct je_window_call *call)
 	for (int64_t i = 0; i < n; i++) {
 		struct je_log entry = je_window_entry(call, JE_LOG_START);
 
-		entry.request = je_window_request_in(args, all ? 1 : 0, i);
+		entry.request = je_window_request(args, all ? 1 : 0, i);
 		entry.flags = i > 0 ? JE_LOG_CONTINUED : 0;
 		je_windows_add(call->args->me, &entry);
 	}
@@ -365,7 +365,7 @@ void je_windows_before(const struct je_args *args, uint32_t number)
 	if (before.n > JE_REQUESTS_MOST)
 		before.n = -1;
 	for (int64_t i = 0; i < before.n; i++)
-		before.requests[i] = je_window_request_in(args, one ? 0 : 1, i);
+		before.requests[i] = je_window_request(args, one ? 0 : 1, i);
 }
 
 static void add_by_class(const struct je_window_call *call)

@@ -19,9 +19,6 @@ static struct {
 } peers[JE_PEERS];
 
 static struct {
-	int (*rank)(uintptr_t, int *);
-	int (*size)(uintptr_t, int *);
-	int (*test_inter)(uintptr_t, int *);
 	int (*group)(uintptr_t, uintptr_t *);
 	int (*translate)(uintptr_t, int, const int *, uintptr_t, int *);
 	int (*group_free)(uintptr_t *);
@@ -29,14 +26,10 @@ static struct {
 
 static bool find_functions(void)
 {
-	ask.rank = je_symbol("PMPI_Comm_rank");
-	ask.size = je_symbol("PMPI_Comm_size");
-	ask.test_inter = je_symbol("PMPI_Comm_test_inter");
 	ask.group = je_symbol("PMPI_Comm_group");
 	ask.translate = je_symbol("PMPI_Group_translate_ranks");
 	ask.group_free = je_symbol("PMPI_Group_free");
-	return ask.rank != NULL && ask.size != NULL && ask.test_inter != NULL &&
-	       ask.group != NULL && ask.translate != NULL && ask.group_free != NULL;
+	return ask.group != NULL && ask.translate != NULL && ask.group_free != NULL;
 }
 
 /* The groups are this library's own, so MPI may be asked about them when the communicator is freed:
@@ -101,17 +94,10 @@ static struct je_window_comm *place_for(uintptr_t handle)
 static struct je_window_comm *add(uintptr_t handle)
 {
 	struct je_window_comm *comm = place_for(handle);
-	int rank = 0, size = 0, inter = 0;
 
 	forget(comm);
-	ask.rank(handle, &rank);
-	ask.size(handle, &size);
-	ask.test_inter(handle, &inter);
-	*comm = (struct je_window_comm){ .handle = handle,
-					 .number = ++numbers,
-					 .rank = rank,
-					 .size = size,
-					 .inter = inter != 0 };
+	*comm = (struct je_window_comm){ .handle = handle, .number = ++numbers };
+	comm->inter = !je_comm_ask(handle, &comm->size, &comm->rank);
 	if (!comm->inter && ask.group(handle, &comm->group) != 0)
 		comm->group = 0;
 	return comm;

@@ -356,6 +356,7 @@ static void catch_up(struct je_thread *me)
 	if (me->border != JE_NO_COMM)
 		stream.index += stream.skips - me->skips;
 	me->border = JE_NO_COMM;
+	me->skips = 1; /* the next one is looked at */
 }
 
 /* The communicators that calls named may be others from now on. */

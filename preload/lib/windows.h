@@ -18,18 +18,16 @@ void je_windows_beside(struct je_thread *me, uintptr_t comm);
 void je_windows_stand(uint8_t site);
 void je_windows_lose_sites(void);
 
-/* The collectives of a communicator need no look at the log: it has fewer ranks, or nothing is
- * logged. */
-JE_HOT bool je_windows_pass(const struct je_thread *me, uintptr_t comm)
+/* A communicator of fewer ranks: its collectives need no look at the log. */
+JE_HOT bool je_windows_is_beside(const struct je_thread *me, uintptr_t comm)
 {
-	return me->windows == JE_WINDOWS_OFF || comm == me->beside[je_comm_place(comm)];
+	return comm == me->beside[je_comm_place(comm)];
 }
 
 /* A communicator on which borders are counted. */
 JE_HOT bool je_windows_count_on(const struct je_thread *me, uintptr_t comm)
 {
-	return comm == me->border ||
-	       (comm == me->borders[je_comm_place(comm)] && me->border != JE_NO_COMM);
+	return comm == me->borders[je_comm_place(comm)];
 }
 
 /* Whether a collective that is a border if it moves anything needs no look at the log: no window
@@ -37,14 +35,9 @@ JE_HOT bool je_windows_count_on(const struct je_thread *me, uintptr_t comm)
  * call in this: registers that a call may change would be kept in memory. */
 JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 {
-	if (JE_LIKELY(comm == me->border)) {
-		if (JE_UNLIKELY(!moves))
-			return false;
-	} else if (je_windows_pass(me, comm)) {
-		return true;
-	} else if (!moves || !je_windows_count_on(me, comm)) {
-		return false;
-	}
+	if (JE_UNLIKELY(!moves) ||
+	    (JE_UNLIKELY(comm != me->border) && !je_windows_count_on(me, comm)))
+		return je_windows_is_beside(me, comm);
 	if (JE_LIKELY(--me->skips != 0))
 		return true;
 	me->skips = 1;
@@ -97,8 +90,7 @@ void je_window_args_start(uint32_t family);
 uintptr_t je_window_comm_at(const struct je_args *args, int i);
 uintptr_t je_window_handle(const struct je_args *args, intptr_t array, int64_t i,
 			   uintptr_t (*f2c)(int));
-uintptr_t je_window_request(const struct je_args *args, int i);
-uintptr_t je_window_request_in(const struct je_args *args, int i, int64_t n);
+uintptr_t je_window_request(const struct je_args *args, int i, int64_t n);
 bool je_window_is_request(uintptr_t request);
 void je_window_receive(uintptr_t request, const struct je_window_comm *comm);
 struct je_window_comm *je_window_comm_of(uintptr_t request);
