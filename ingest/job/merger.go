@@ -166,7 +166,7 @@ func (m *JobMerger) Job() *Job {
 	}
 	j.DisplayID = DisplayID(&j)
 	j.Steps = m.steps.list()
-	j.NTasks = tasksOf(j.Steps)
+	j.NTasks = TasksOf(j.Steps)
 	if m.cgroup.Nodes > 0 {
 		cgroup := m.cgroup
 		j.Cgroup = &cgroup

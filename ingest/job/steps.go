@@ -42,8 +42,8 @@ func (m *mergedSteps) add(p *Step) {
 	}
 }
 
-// tasksOf is how many tasks a job asked for, or one of its steps had, whichever are more; 0: not known.
-func tasksOf(steps []Step) (most int) {
+// TasksOf is how many tasks a job asked for, or one of its steps had, whichever are more; 0: not known.
+func TasksOf(steps []Step) (most int) {
 	for i := range steps {
 		s := &steps[i]
 		if most = max(most, s.Asked); s.ID != "batch" && s.ID != "extern" && s.ID != "interactive" {

@@ -191,7 +191,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
 	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
 	{"script_args", func(r *attemptRow) any { return &r.scriptArgs }, by{merging: replaced}, true},
-	{"tasks", func(r *attemptRow) any { return &r.job.NTasks }, by{merging: replaced}, false},
+	{"tasks", func(r *attemptRow) any { return &r.job.NTasks }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
 	{"cgroup_json", func(r *attemptRow) any { return &r.cgroup }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},

@@ -383,7 +383,9 @@ func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal([]byte(r.steps), &r.job.Steps)
+	err = json.Unmarshal([]byte(r.steps), &r.job.Steps)
+	r.job.NTasks = job.TasksOf(r.job.Steps)
+	return err
 }
 
 // partsNamed is how many other parts of an array or a het job are named.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"jobeff/ingest/job"
@@ -24,7 +25,7 @@ func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *j
 	if err == nil {
 		found.MoreTasks = len(rows) > mostTasks
 		rows = rows[:min(mostTasks, len(rows))]
-		err = s.addPrograms(ctx, rows)
+		err = errors.Join(s.addPrograms(ctx, rows), s.addNTasks(ctx, of.Cluster, ref.ID, rows))
 	}
 	if err != nil {
 		return fmt.Errorf("store: tasks of %s: %w", ref, unavailable(err))
@@ -42,6 +43,23 @@ func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *j
 		found.Tasks = nil
 	}
 	return nil
+}
+
+const ntasksOfArray = "SELECT r.job_id, r.attempt, r.tasks FROM attempts r WHERE " + ofArrayOf
+
+// addNTasks fills in how many tasks each job of an array had. With that column, SQLite scans all jobs for a list.
+func (s *Store) addNTasks(ctx context.Context, cluster string, id uint32, jobs []*attemptRow) error {
+	ntasks := map[attemptKey]int{}
+	err := s.eachRow(ctx, ntasksOfArray, []any{cluster, id}, func(rows *sql.Rows) error {
+		k, n := attemptKey{cluster: cluster}, 0
+		err := rows.Scan(&k.jobID, &k.attempt, &n)
+		ntasks[k] = n
+		return err
+	})
+	for _, r := range jobs {
+		r.job.NTasks = ntasks[r.attemptKey]
+	}
+	return err
 }
 
 const programsOfArray = `SELECT x.job_id, x.attempt, x.executable, COALESCE(x.thread_span_s, x.ranks * x.elapsed_s, 0)
