@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "times.h"
+
 enum { TIMES = 200, MOST = 8 };
 
 static double us_of_one(const char *preload)
@@ -21,13 +23,6 @@ static double us_of_one(const char *preload)
 	waitpid(pid, NULL, 0);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	return (end.tv_sec - start.tv_sec) * 1e6 + (end.tv_nsec - start.tv_nsec) * 1e-3;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 int main(int argc, char **argv)

@@ -3,19 +3,12 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "times.h"
 
 enum { BLOCKS = 200, THREADS = 2, REGIONS = 200, CALLS = 2000, TASKS = 200, TASK_NS = 1000 };
 
 #define NOTHING() __asm__ volatile("" ::: "memory")
-
-static double now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
 
 static void regions(int n)
 {
@@ -69,13 +62,6 @@ static void tasks(int n)
 		for (double end = now_ns() + TASK_NS; now_ns() < end;)
 			NOTHING();
 	}
-}
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void measure(const char *name, void (*work)(int), int n)

@@ -128,19 +128,14 @@ func FuzzOpenMP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, size uint32, edits []byte, end uint64) {
 		file := bytes.Clone(whole[:min(int(size), len(whole))])
 		recordtest.EditSlot(file, 1, edits)
-		rec, err := record.Read(bytes.NewReader(file), int64(len(file)), record.Options{})
-		if err != nil {
-			return
-		}
 		var process, openmp []*record.Slot
-		rec.Each(func(s *record.Slot) error {
+		eachSlot(file, func(s *record.Slot) {
 			switch s.Kind {
 			case record.KindProcess:
 				process = append(process, s)
 			case record.KindOpenMP:
 				openmp = append(openmp, s)
 			}
-			return nil
 		})
 		for _, p := range process {
 			checkOpenMP(t, record.OpenMPOf(p, nil, openmp, end))
