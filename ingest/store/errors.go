@@ -57,6 +57,14 @@ func (e oneLine) Unwrap() error { return e.error }
 // errSchema says that another program has changed the schema since this one opened it.
 var errSchema = errors.New("this database's schema is not this jobeffd's: stop every jobeffd, install the same version everywhere, start them")
 
+// orNoRow takes sql.ErrNoRows for no error.
+func orNoRow(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
 // unavailable marks the database errors that pass, and explains those of another schema.
 func unavailable(err error) error {
 	if otherSchema(err) && !errors.Is(err, errSchema) {

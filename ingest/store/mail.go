@@ -117,10 +117,8 @@ func (s *Store) SayWrong(ctx context.Context, t *job.Told) (said bool, err error
 		var id string
 		err := w.one("UPDATE notices SET wrong_us = ?, wrong_by = ?, wrong = ? WHERE cluster = ? AND uid = ? AND subject = ? AND at_us = ? AND wrong_us IS NULL RETURNING job",
 			[]any{t.WrongAt.UnixMicro(), t.WrongBy, clean(t.Wrong), t.Cluster, t.UID, t.Subject, t.At.UnixMicro()}, []any{&id})
-		if said = err == nil; errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+		said = err == nil
+		return orNoRow(err)
 	})
 	if err != nil {
 		return false, fmt.Errorf("store: notice of job %s: %w", t.Job, err)

@@ -25,6 +25,14 @@ var readOfAttempt = func() (all []column[attemptRow]) {
 	return append(all, column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 }()
 
+// decode reads a column of JSON, which may be "".
+func decode(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
+}
+
 // finish fills the job's fields that are not columns.
 func (r *attemptRow) finish() error {
 	j := &r.job
@@ -56,21 +64,11 @@ func (r *attemptRow) finish() error {
 		j.Usage = &r.usage
 		j.Usage.TotalCPU = time.Duration(r.totalCPU) * time.Microsecond
 	}
-	if r.noData != "" {
-		if err := json.Unmarshal([]byte(r.noData), &j.NoData); err != nil {
-			return err
-		}
-	}
-	if r.cgroup != "" {
-		if err := json.Unmarshal([]byte(r.cgroup), &j.Cgroup); err != nil {
-			return err
-		}
+	if err := errors.Join(decode(r.noData, &j.NoData), decode(r.cgroup, &j.Cgroup), decode(r.warnings, &j.Warnings)); err != nil {
+		return err
 	}
 	if j.Reports == 0 {
 		j.NoData = silence(j)
-	}
-	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
-		return err
 	}
 	tellInterim(j)
 	if j.TellHung(); r.ranked && j.AsOf.IsZero() {
@@ -337,14 +335,11 @@ func (s *Store) readAsked(ctx context.Context, r *attemptRow) error {
 	var eligible sql.NullInt64
 	var limit int64
 	err := s.read.QueryRowContext(ctx, "SELECT eligible_us, time_limit_s FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&eligible, &limit)
-	if errors.Is(err, sql.ErrNoRows) { // it was matched again meanwhile
-		return nil
-	}
 	if r.job.TimeLimit = time.Duration(limit) * time.Second; eligible.Valid {
 		r.job.Eligible = time.UnixMicro(eligible.Int64).UTC()
 	}
-	if err != nil || r.job.ArrayJobID == 0 {
-		return err
+	if err != nil || r.job.ArrayJobID == 0 { // without a row, it was matched again meanwhile
+		return orNoRow(err)
 	}
 	var tasks int
 	var elapsed int64
@@ -377,11 +372,8 @@ const executionsOfAttempt = `SELECT x.detail, r.trimmed = 1 FROM attempts r JOIN
 // many jobs does this.
 func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
 	err := s.read.QueryRowContext(ctx, "SELECT steps_json FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&r.steps)
-	if errors.Is(err, sql.ErrNoRows) { // it was matched again meanwhile
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil { // likewise
+		return orNoRow(err)
 	}
 	err = json.Unmarshal([]byte(r.steps), &r.job.Steps)
 	r.job.NTasks = job.TasksOf(r.job.Steps)
@@ -394,8 +386,7 @@ const partsNamed = 5
 // warnOfParts says that there are more jobs of this kind, if the viewer asked for an array or
 // a het job by its number.
 func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
-	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}
-	kind := ""
+	sel, kind := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}, ""
 	switch {
 	case j.ArrayJobID != 0:
 	case j.HetJobID != 0:

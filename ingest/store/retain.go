@@ -250,10 +250,7 @@ func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	m.RankSeconds, m.Useful, m.MPITime = ranks.Float64, useful.Float64, mpi.Float64
 	err = w.one(`SELECT workload_key, workload_name FROM workload_runs WHERE cluster = ? AND job_id = ? AND attempt = ?
 		ORDER BY cores * elapsed_s DESC, execution LIMIT 1`, k.args(), []any{&m.WorkloadKey, &m.WorkloadName})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return m, err
+	return m, orNoRow(err)
 }
 
 // addMonth adds a month to its row.

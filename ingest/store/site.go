@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 	all := make([]job.WorkloadSummary, len(jobs))
 	for i := range jobs {
 		err := s.read.QueryRowContext(ctx, workloadOfAttempt, jobs[i].Cluster, jobs[i].JobID, jobs[i].Attempt).Scan(&all[i].Key, &all[i].Name)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if orNoRow(err) != nil {
 			return nil, fmt.Errorf("store: workloads of jobs: %w", unavailable(err))
 		}
 	}
