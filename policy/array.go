@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -68,7 +67,7 @@ func ArrayOf(attempts []job.Job) *Array {
 	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]job.Job{}, false
 	for i := range tasks {
 		j := &tasks[i]
-		states[StateWord(j)]++
+		states[cmp.Or(j.StateWord(), "not known")]++
 		for _, f := range j.Flags {
 			flags[f]++
 		}
@@ -76,7 +75,7 @@ func ArrayOf(attempts []job.Job) *Array {
 			programs[j.Program] = append(programs[j.Program], *j)
 		}
 		a.Begun, a.End, runs = job.FirstTime(a.Begun, j.Start), job.LastTime(a.End, j.End), runs || j.End.IsZero()
-		if !j.End.IsZero() && j.State != "" && StateWord(j) != completed {
+		if !j.End.IsZero() && j.State != "" && j.StateWord() != completed {
 			a.Again = append(a.Again, *j)
 		}
 	}
@@ -96,12 +95,6 @@ func ArrayOf(attempts []job.Job) *Array {
 }
 
 const completed = "COMPLETED"
-
-// StateWord is a job's state in one word, "not known" where Slurm has not said it.
-func StateWord(j *job.Job) string {
-	word, _, _ := strings.Cut(j.State, " ")
-	return cmp.Or(word, "not known")
-}
 
 // lastAttempts are the last attempts of tasks, by their number.
 func lastAttempts(attempts []job.Job) (tasks []job.Job) {
@@ -138,7 +131,7 @@ func countedOf(sums map[string]int) (all []Counted) {
 
 // Counting are the tasks whose figures count: those that were completed or, where none was, all that ended.
 func Counting(tasks []job.Job) (some []job.Job, areCompleted bool) {
-	some = slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { return StateWord(&j) != completed })
+	some = slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { return j.StateWord() != completed })
 	if len(some) > 0 {
 		return some, true
 	}

@@ -30,7 +30,7 @@ var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the dea
 // endOf is how the job ended: Slurm's state of the job in one word, or OUT_OF_MEMORY where a
 // step of it ended so.
 func endOf(j *job.Job) string {
-	if state := stateOf(j); !stepsRanOut(j, state) {
+	if state := j.StateWord(); !stepsRanOut(j, state) {
 		return state
 	}
 	return outOfMemory
@@ -54,12 +54,6 @@ func stepsRanOut(j *job.Job, state string) bool {
 		cut++
 	}
 	return cut > 0 || state == "FAILED"
-}
-
-// stateOf is Slurm's state in one word.
-func stateOf(j *job.Job) string {
-	state, _, _ := strings.Cut(j.State, " ")
-	return state
 }
 
 // CutShort is the word of Slurm for what ended the job before its ranks were done: the figures
@@ -91,7 +85,7 @@ func ended(j *job.Job) Cause {
 		return Cause{}
 	}
 	c.Code = CauseEnded
-	if end != stateOf(j) {
+	if end != j.StateWord() {
 		c.Text = stepsText(j.Usage.StepsOutOfMemory()) + " ran out of memory."
 	}
 	if finished(j) {

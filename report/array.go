@@ -227,7 +227,7 @@ func (v *arrayView) rerun() {
 	said := fmt.Sprintf("runs again what was not completed: %s.", figure.Counted(len(v.Again), "task"))
 	lacks := map[string][]job.Job{}
 	for _, j := range v.Again {
-		lacks[policy.StateWord(&j)] = append(lacks[policy.StateWord(&j)], j)
+		lacks[j.StateWord()] = append(lacks[j.StateWord()], j)
 	}
 	for _, one := range []struct{ state, what string }{{"OUT_OF_MEMORY", "memory"}, {"TIMEOUT", "time"}} {
 		if some := lacks[one.state]; len(some) > 0 {

@@ -42,7 +42,7 @@ type Column struct {
 type ofTasks int
 
 const (
-	ofMedian ofTasks = iota
+	ofMean ofTasks = iota // of those whose figures count
 	ofSum
 	ofFirst
 	ofLast
@@ -314,7 +314,7 @@ func stateWord(j *job.Job) string {
 	if j.Hung != nil {
 		return "hung"
 	}
-	return cmp.Or(measure.FirstWord(j.State), "-")
+	return cmp.Or(j.StateWord(), "-")
 }
 
 // flags are the names of the rules that flag the job.

@@ -268,5 +268,5 @@ func slurmsMemory(j *job.Job, held string) string {
 
 // ranOut says whether the job or a step of it ran out of memory, whatever Slurm sampled.
 func ranOut(j *job.Job) bool {
-	return measure.FirstWord(j.State) == "OUT_OF_MEMORY" || len(j.Usage.StepsOutOfMemory()) > 0
+	return j.StateWord() == "OUT_OF_MEMORY" || len(j.Usage.StepsOutOfMemory()) > 0
 }

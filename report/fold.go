@@ -6,38 +6,23 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
-// line is what a list has in one line: a job, or an array as far as its tasks are in the list.
+// line is what a list has in one line: a job, or an array as far as the list selects its tasks.
 type line struct {
 	job.Job               // of an array its newest task
 	array   *policy.Array // nil: a job
 	tasks   []job.Job
 	done    []job.Job // those whose figures count
+	sum     job.Hours // of all; tasks are fewer in a very large array
 }
 
-// fold makes lines of jobs, of which the newest is the last. It returns the newest first. An array stands
-// where its newest task would. With tasks each job has its line.
-func fold(jobs []job.Job, tasks bool) []line {
-	type array struct {
-		cluster string
-		id, uid uint32
-	}
-	of, all := map[array]int{}, []line{}
-	for _, j := range slices.Backward(jobs) {
-		a := array{j.Cluster, j.ArrayJobID, j.UID}
-		if i, seen := of[a]; seen && !tasks && a.id > 0 {
-			all[i].tasks = append(all[i].tasks, j)
-			continue
-		}
-		of[a] = len(all)
-		all = append(all, line{Job: j, tasks: []job.Job{j}})
-	}
-	for i := range all {
-		if l := &all[i]; len(l.tasks) > 1 {
+func linesOf(given []job.Line) []line {
+	all := make([]line, len(given))
+	for i, g := range given {
+		all[i] = line{Job: g.Jobs[0], tasks: g.Jobs, sum: g.Sum}
+		if l := &all[i]; len(g.Jobs) > 1 {
 			l.array = policy.ArrayOf(l.tasks)
 			l.done, _ = policy.Counting(l.tasks)
 		}
@@ -60,7 +45,7 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 		return c.number(&l.Job), false
 	}
 	of := l.tasks
-	if c.ofTasks == ofMedian {
+	if c.ofTasks == ofMean {
 		of = l.done
 	}
 	var all []float64
@@ -73,12 +58,14 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 		return nil, false
 	}
 	slices.Sort(all)
+	total := 0.0
+	for _, v := range all {
+		total += v
+	}
 	switch {
+	case c.ofTasks == ofSum && l.sum.Jobs > len(l.tasks):
+		return map[string]*float64{"CoreHours": &l.sum.Used, "Lost": &l.sum.Lost}[c.Name], false
 	case c.ofTasks == ofSum:
-		total := 0.0
-		for _, v := range all {
-			total += v
-		}
 		return &total, false
 	case c.ofTasks == ofFirst:
 		return &all[0], false
@@ -87,7 +74,7 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 	case len(l.array.Parts) > 1 && all[0] != all[len(all)-1]:
 		return nil, true
 	}
-	return some(curve.Median(all)), false
+	return some(total / float64(len(all))), false
 }
 
 // differing stands where the tasks of an array have no figure in common.
@@ -101,7 +88,9 @@ func (l *line) text(c *Column) string {
 	case c.Name == "JobID":
 		return l.array.ID
 	case c.Name == "State":
-		return states(l.array.States)
+		return l.states()
+	case c.Name == "Flags":
+		return l.flags()
 	case c.number != nil:
 		n, differ := l.number(c)
 		if differ {
@@ -116,6 +105,21 @@ func (l *line) text(c *Column) string {
 	return common
 }
 
+// flags counts the rules that flag an array's tasks; where none does, they may not all be judged.
+func (l *line) flags() string {
+	var all []string
+	for _, f := range l.array.Flags {
+		all = append(all, figure.Count(f.Tasks)+" "+f.Name)
+	}
+	switch {
+	case len(all) > 0:
+		return strings.Join(all, ", ")
+	case slices.ContainsFunc(l.tasks, func(j job.Job) bool { return j.Flags == nil }):
+		return flags(new(job.Job))
+	}
+	return flags(&l.Job)
+}
+
 // isBad says whether a column of the line is bad news.
 func (l *line) isBad(c *Column) bool {
 	switch c.Name {
@@ -123,8 +127,7 @@ func (l *line) isBad(c *Column) bool {
 		n, _ := l.number(c)
 		return n != nil && *n < figure.Line
 	case "State":
-		word := measure.FirstWord(l.State)
-		return l.Hung != nil || l.array != nil && len(l.array.Again) > 0 || l.array == nil && slices.Contains(badStates, word)
+		return l.Hung != nil || l.array != nil && len(l.array.Again) > 0 || l.array == nil && slices.Contains(badStates, l.StateWord())
 	}
 	return false
 }
@@ -142,12 +145,12 @@ var ShortStates = map[string]string{
 const mostStates = 2
 
 // states counts the states of an array's tasks: "60 COMPLETED", "57 CD, 3 F" or "55 CD, 3 F, 2 more".
-func states(all []policy.Counted) string {
-	if len(all) == 1 {
+func (l *line) states() string {
+	all, left := l.array.States, max(l.sum.Jobs-len(l.tasks), 0)
+	if len(all) == 1 && left == 0 {
 		return figure.Count(all[0].Tasks) + " " + all[0].Name
 	}
 	var parts []string
-	left := 0
 	for i, s := range all {
 		if i >= mostStates {
 			left += s.Tasks

@@ -105,10 +105,10 @@ func placedHTML(t testing.TB) []byte {
 
 // ownLink is what a page may link to: its own content, pages beside it by an id that
 // holds nothing else, and what a shipped rule names.
-var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|jobs|https://pop-coe\.eu/.*)$`)
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
-var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
+var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
 
 func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
@@ -144,11 +144,15 @@ func TestWordsAreWhole(t *testing.T) {
 func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	p := &JobsPage{Own: true, Others: true, Query: job.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Jobs: jobs, More: true,
-		Sum: job.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Rules: []string{"low-efficiency", "idle-ranks"}}
+	p := &JobsPage{Own: true, Others: true, Query: job.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: job.LinesOf(jobs), More: true,
+		All: job.Selected{Lines: len(jobs), Sum: job.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}}, Rules: []string{"low-efficiency", "idle-ranks"}}
+	if len(jobs) > 0 {
+		p.Lines, p.All.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+1, len(jobs)+12
+	}
 	for i := range jobs {
 		p.Workloads = append(p.Workloads, job.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
 	}
+	p.Workloads = append(p.Workloads, make([]job.WorkloadSummary, len(p.Lines)-len(jobs))...) // an array has none
 	if err := JobsHTML(&b, p, listLinks); err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +213,9 @@ func TestJobsPage(t *testing.T) {
 	if !bytes.Contains(shown, []byte(`<a href="jobs/4711">4711</a>`)) {
 		t.Error("no link to job 4711")
 	}
-	for _, want := range []string{`value="&#34;&gt;&lt;script&gt;"`, `<option value="no-such" selected>`, `<a href="workloads/3fa2c1aabbccddeeff00">`, "Total of 10 jobs: 6,766 core-hours used; 12.4 lost of 100 that were judged (12 %)",
-		`aria-sort="ascending"><a href="?`, "offset=60", "least parallel efficiency first", `<a href="jobs">All jobs</a>`} {
+	for _, want := range []string{`value="&#34;&gt;&lt;script&gt;"`, `<option value="no-such" selected>`, `<a href="workloads/3fa2c1aabbccddeeff00">`, "Total of 22 jobs: 6,766 core-hours used; 12.4 lost of 100 that were judged (12 %)",
+		`aria-sort="ascending"><a href="?`, "offset=61", "least parallel efficiency first", `<a href="jobs">All jobs</a>`,
+		`<a href="jobs/900">900</a>`, `job=900&amp;`, `tasks=1&amp;`, `>12 tasks: 8 CD, 1 F, 3 more</a>`, `<option value="1">has a line for each task</option>`} {
 		if !bytes.Contains(shown, []byte(want)) {
 			t.Errorf("no %s", want)
 		}

@@ -19,15 +19,15 @@ type ListOptions struct {
 	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
-	Parsable2 bool   // values whole, with | between, as sacct -P, and a line for each task
-	Tasks     bool   // a line for each task of an array; else for each array
-	Title     string // over the list, for people
-	Which     string // jobs were asked for: "of account chem ", "" for no choice
-	Sort      string // as CheckSort takes it; "": as the jobs are given
-	Most      int    // lines, the last ones or, of a sorted list, the first ones; 0: all
-	Skip      int    // so many of these first
-	Rest      string // the command that lists what Most leaves out; ""
-	More      bool   // the server left jobs out: say so under the list
+	Parsable2 bool          // values whole, with | between, as sacct -P, and a line for each task
+	Title     string        // over the list, for people
+	Which     string        // jobs were asked for: "of account chem ", "" for no choice
+	Sort      string        // as ParseSort has it; "": as the lines are given
+	Most      int           // lines, the first ones; 0: all
+	Skip      int           // so many of these first
+	All       *job.Selected // what the lines are the first of; nil: they are all
+	Rest      string        // the command that lists what is left out; ""
+	More      bool          // the server left jobs out: say so under the list
 	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
 	Pending     *job.PendingList
 	OnlyPending bool
@@ -39,25 +39,23 @@ const (
 	wide  = 112
 )
 
-// List writes a line for each job, in the given order.
-func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
+// List writes lines in the given order, or sorted.
+func List(w io.Writer, given []job.Line, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
 	if opts.Pending != nil && opts.OnlyPending && asLines {
-		jobs = slices.Clone(jobs)
+		var waits []job.Job
 		for i := range opts.Pending.Jobs {
-			jobs = append(jobs, *opts.Pending.Jobs[i].Job())
+			waits = append(waits, *opts.Pending.Jobs[i].Job())
 		}
+		given = slices.Concat(given, job.LinesOf(waits))
 	}
-	lines := fold(jobs, opts.Tasks || opts.Parsable2)
+	lines := linesOf(given)
+	all := selected(lines, opts)
 	sortLines(lines, opts.Sort)
 	lines = lines[min(opts.Skip, len(lines)):]
-	all := len(lines)
 	if opts.Most > 0 {
-		lines = lines[:min(opts.Most, all)]
-	}
-	if opts.Sort == "" {
-		slices.Reverse(lines)
+		lines = lines[:min(opts.Most, len(lines))]
 	}
 	chosen := opts.Columns
 	if chosen == nil {
@@ -84,12 +82,24 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 		default:
 			p.Table(t, "")
 		}
-		under(p, jobs, lines, all, chosen, legend, opts)
+		under(p, lines, all, legend, opts)
 	}
 	if !asLines {
 		underPending(p, opts.Pending, opts)
 	}
 	return p.To(w)
+}
+
+// selected is what the list is of.
+func selected(lines []line, opts ListOptions) job.Selected {
+	if opts.All != nil {
+		return *opts.All
+	}
+	all := job.Selected{Lines: len(lines)}
+	for i := range lines {
+		all.Sum.Add(policy.HoursOf(lines[i].tasks))
+	}
+	return all
 }
 
 // usual are the columns of a plain list. Where all jobs are of one user, people know whose.
@@ -137,9 +147,7 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 
 // jobsTable is a table of jobs, a line each.
 func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
-	lines := fold(jobs, true)
-	slices.Reverse(lines)
-	return linesTable(p, lines, chosen)
+	return linesTable(p, linesOf(job.LinesOf(jobs)), chosen)
 }
 
 // marks stand after the efficiencies of jobs of which they do not tell all.
@@ -185,18 +193,14 @@ func noJobsOf(which string) string {
 }
 
 // under writes what stands under a list of all lines for people.
-func under(p *text.Page, jobs []job.Job, lines []line, all int, chosen []Column, legend string, opts ListOptions) {
-	if left := all - len(lines); left > 0 && opts.Rest != "" {
+func under(p *text.Page, lines []line, all job.Selected, legend string, opts ListOptions) {
+	if left := all.Lines - opts.Skip - len(lines); left > 0 && opts.Rest != "" {
 		p.Line(fmt.Sprintf("and %s more: %s lists them", figure.Count(left), opts.Rest))
 	} else if left > 0 {
 		p.Line(fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
 	}
 	if opts.More {
-		how := "narrow -S and -E"
-		if opts.Tasks {
-			how += ", or raise --limit"
-		}
-		p.Line("there are older jobs that are not listed: " + how)
+		p.Line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
 	}
 	if opts.NoHeader {
 		return
@@ -208,10 +212,10 @@ func under(p *text.Page, jobs []job.Job, lines []line, all int, chosen []Column,
 			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why." + legend
 	}
 	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
-		legend = block.Joined(" ", legend, "An array is one line, with the medians of its tasks and the sums of core-hours; differ: its tasks ran several programs. "+
+		legend = block.Joined(" ", legend, "An array is one line, with the means of its completed tasks and the sums of core-hours; differ: its tasks ran several programs. "+
 			"jobeff ARRAY sums it up, --tasks lists them.")
 	}
-	for i, said := range block.Notes(totalText(figure.Counted(len(jobs), "job"), policy.HoursOf(jobs)), legend) {
+	for i, said := range block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum), legend) {
 		if i == 0 {
 			p.Line("")
 		}
@@ -245,10 +249,10 @@ func sortColumn(by string) (c *Column, least bool) {
 	return c, least
 }
 
-// CheckSort says whether a list can be sorted by a field: the most of it first, with "-" before it the least.
-func CheckSort(by string) error {
-	if c, _ := sortColumn(by); c != nil {
-		return nil
+// ParseSort is the name of a field that a list can be sorted by: the most of it first, with "-" before it the least.
+func ParseSort(by string) (string, error) {
+	if c, least := sortColumn(by); c != nil {
+		return map[bool]string{true: "-"}[least] + strings.ToLower(c.Name), nil
 	}
 	var all []string
 	for _, c := range columns {
@@ -257,10 +261,10 @@ func CheckSort(by string) error {
 		}
 	}
 	slices.Sort(all)
-	return fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
+	return "", fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
 }
 
-// sortLines sorts as CheckSort says. Lines of which the number is not known come last.
+// sortLines sorts as ParseSort says. Lines of which the number is not known come last.
 func sortLines(lines []line, by string) {
 	c, least := sortColumn(by)
 	if c == nil {

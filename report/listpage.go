@@ -21,10 +21,10 @@ type JobsPage struct {
 	Own       bool // the reader's own jobs; else all that they may see
 	Others    bool // … of several users
 	Query     job.JobQuery
-	Jobs      []job.Job
+	Lines     []job.Line
 	More      bool                  // there are further ones
-	Sum       job.Hours             // of all that the query selects
-	Workloads []job.WorkloadSummary // of Jobs, in their order
+	All       job.Selected          // what the query selects
+	Workloads []job.WorkloadSummary // of Lines, in their order; arrays have none
 	Rules     []string              // the site's
 	Pending   *job.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
 }
@@ -37,17 +37,19 @@ const (
 	leastSorted = "pe lb comme name" // a click on their heads puts the least first
 )
 
+const arraysNote = "; an array is one line: what its tasks lost and used in all, and the means of those that were completed; differ: its tasks ran several programs, or differ in a name"
+
 const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
 	"Lost: core-hours in which its cores did no computing for it; Flags: the rules that flag it; -: not known; the job's page says why"
 
 // JobsHTML writes a list of jobs as a page, in the given order.
 func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
-	l := &page.List{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(figure.Counted(p.Sum.Jobs, "job"), p.Sum)},
-		Empty: "There are no such jobs in this time. A job appears a few seconds after its end.", Pages: pages(p.Query, len(p.Jobs), p.More)}
+	l := &page.List{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(figure.Counted(p.All.Sum.Jobs, "job"), p.All.Sum)},
+		Empty: "There are no such jobs in this time. A job appears a few seconds after its end.", Pages: pages(p.Query, len(p.Lines), p.More)}
 	if p.Own {
 		l.Heading = "Your jobs"
 	}
-	l.Span = "Jobs that " + spanWords(p.Query) + ", " + orderWords(p.Query.Sort) + "."
+	l.Span = "Jobs that " + spanWords(p.Query) + ", " + OrderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p, links)
 	if p.Query.State == "PENDING" {
 		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(job.PendingList))
@@ -91,7 +93,11 @@ func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
 	if !p.Others {
 		columns = slices.DeleteFunc(columns, func(c Column) bool { return c.Name == "User" })
 	}
-	t := page.NewTable("Jobs", jobsTable(text.NewPage(text.Options{Unicode: true}), p.Jobs, columns), jobsNote)
+	lines, note := linesOf(p.Lines), jobsNote
+	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
+		note += arraysNote
+	}
+	t := page.NewTable("Jobs", linesTable(text.NewPage(text.Options{Unicode: true}), lines, columns), note)
 	if t == nil {
 		return nil
 	}
@@ -99,7 +105,7 @@ func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
 		name := strings.ToLower(columns[c].Name)
 		t.Heads[c].Text = cmp.Or(map[string]string{"jobid": "Job", "alloccpus": "Cores", "corehours": "Core-hours"}[name], t.Heads[c].Text)
 		for i := range t.Rows {
-			dressCell(&t.Rows[i][c], name, &p.Jobs[i], links)
+			dressCell(&t.Rows[i][c], &columns[c], &lines[i], p.Query, links)
 		}
 		if slices.Contains(strings.Fields(folded), name) && (p.Others || name != "account") {
 			t.Fold(c)
@@ -114,22 +120,29 @@ func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
 	}
 	t.Heads = append(t.Heads, page.Head{Text: "Workload"})
 	for i, of := range p.Workloads {
-		t.Rows[i] = append(t.Rows[i], page.Cell{Text: inert.Text(of.Name, true), Link: workloadLink(links, of.Key)})
+		t.Rows[i] = append(t.Rows[i], page.Cell{Text: cmp.Or(inert.Text(of.Name, true), "-"), Link: workloadLink(links, of.Key)})
 	}
 	return t
 }
 
 // dressCell gives a value what a terminal's has not.
-func dressCell(c *page.Cell, name string, j *job.Job, links page.Links) {
-	switch {
-	case name == "jobid":
-		c.Link = links.Job(j.DisplayID)
-	case name == "state":
-		c.Text = strings.ReplaceAll(c.Text, "_", " ")
-	case name == "start" && !j.Start.IsZero():
-		c.Text = figure.Minute(j.Start)
-	case name == "pe" && j.Metrics != nil:
-		c.Bar, c.Number = &page.Bar{To: j.Metrics.Parallel, Bad: j.Metrics.Parallel < figure.Line, Line: true}, false
+func dressCell(cell *page.Cell, c *Column, l *line, q job.JobQuery, links page.Links) {
+	switch c.Name {
+	case "JobID":
+		cell.Link = links.Job(l.text(c))
+	case "State":
+		if cell.Text = strings.ReplaceAll(cell.Text, "_", " "); l.array != nil {
+			cell.Text = figure.Counted(l.sum.Jobs, "task") + ": " + cell.Text
+			cell.Link = queryLink(q, func(q *job.JobQuery) { q.Jobs, q.Tasks, q.Offset = l.array.ID, true, 0 })
+		}
+	case "Start":
+		if begun, _ := l.number(c); begun != nil {
+			cell.Text = figure.Minute(time.Unix(int64(*begun), 0))
+		}
+	case "PE":
+		if pe, _ := l.number(c); pe != nil {
+			cell.Bar, cell.Number = &page.Bar{To: *pe, Bad: *pe < figure.Line, Line: true}, false
+		}
 	}
 }
 
@@ -190,23 +203,6 @@ func spanWords(q job.JobQuery) string {
 	return said
 }
 
-// jobOrders are what a page of jobs can be sorted by.
-var jobOrders = []page.Choice{{Value: "lost", Text: "most core-hours lost first"}, {Value: "corehours", Text: "most core-hours first"}, {Value: "start", Text: "newest first"},
-	{Value: "elapsed", Text: "longest first"}, {Value: "alloccpus", Text: "most cores first"}, {Value: "-pe", Text: "least parallel efficiency first"},
-	{Value: "-lb", Text: "least load balance first"}, {Value: "-comme", Text: "least communication efficiency first"}}
-
-func orderWords(by string) string {
-	for _, o := range slices.Concat(jobOrders, sumOrders) {
-		if o.Value == by {
-			return o.Text
-		}
-	}
-	if name, least := strings.CutPrefix(by, "-"); least {
-		return "least " + name + " first"
-	}
-	return "most " + by + " first"
-}
-
 // jobFields are those of the form over a list of jobs.
 func jobFields(p *JobsPage) []page.Field {
 	q := &p.Query
@@ -225,26 +221,13 @@ func jobFields(p *JobsPage) []page.Field {
 		{Name: "most_cores", Label: "Cores, at most", Value: number(q.MostCores), Kind: "number"},
 		{Name: "least_elapsed", Label: "Took at least, as 90m or 2h", Value: brief(q.LeastElapsed), Kind: "text"},
 		{Name: "most_elapsed", Label: "Took at most, as 90m or 2h", Value: brief(q.MostElapsed), Kind: "text"},
+		{Name: "tasks", Label: "An array", Choices: []page.Choice{{Text: "is one line"}, {Value: "1", Text: "has a line for each task", Chosen: q.Tasks}}},
 		sortField(q.Sort, jobOrders),
 	}
 	if !p.Others {
 		fields = slices.DeleteFunc(fields, func(f page.Field) bool { return f.Name == "user" })
 	}
 	return inertFields(fields)
-}
-
-func sortField(by string, orders []page.Choice) page.Field {
-	f := page.Field{Name: "sort", Label: "Order"}
-	known := false
-	for _, o := range orders {
-		o.Chosen = o.Value == by
-		known = known || o.Chosen
-		f.Choices = append(f.Choices, o)
-	}
-	if !known {
-		f.Choices = append(f.Choices, page.Choice{Value: by, Text: orderWords(by), Chosen: true})
-	}
-	return f
 }
 
 // chosen are the choices of a field. What was asked for is one of them, whatever it is.

@@ -23,7 +23,7 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	if err := Job(&shown, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := List(&list, []job.Job{*j}, ListOptions{}); err != nil {
+	if err := List(&list, job.LinesOf([]job.Job{*j}), ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Explain(&explained, j, judged(t, j), text.Options{}); err != nil {

@@ -33,7 +33,7 @@ func waits(p job.Pending, more ...job.Pending) *job.Job {
 func TestPendingViews(t *testing.T) {
 	q := queue()
 	eachView(t, "pending-list", func(w io.Writer, opts text.Options) error {
-		return List(w, fixtureList()[:2], ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
+		return List(w, job.LinesOf(fixtureList()[:2]), ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
 	})
 	eachView(t, "pending", func(w io.Writer, opts text.Options) error { return Job(w, waits(q.Jobs[0]), nil, nil, opts) })
 	for i := range q.Jobs {
@@ -102,7 +102,7 @@ func TestPendingLists(t *testing.T) {
 	list := func(jobs []job.Job, opts ListOptions) string {
 		var out bytes.Buffer
 		opts.Width = 120
-		if err := List(&out, jobs, opts); err != nil {
+		if err := List(&out, job.LinesOf(jobs), opts); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

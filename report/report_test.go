@@ -88,7 +88,7 @@ func TestForms(t *testing.T) {
 		t.Run(view, func(t *testing.T) {
 			var out bytes.Buffer
 			err := errors.Join(Job(&out, j, study, judged(t, j), opts), Workload(&out, study, opts),
-				List(&out, fixtureList(), ListOptions{Options: opts}))
+				List(&out, job.LinesOf(fixtureList()), ListOptions{Options: opts}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,14 +139,14 @@ func fixtureList() []job.Job {
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
 	eachView(t, "list", func(w io.Writer, opts text.Options) error {
-		return List(w, jobs, ListOptions{Options: opts, More: true})
+		return List(w, job.LinesOf(jobs), ListOptions{Options: opts, More: true})
 	})
 	var bare bytes.Buffer
-	if err := List(&bare, jobs, ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
+	if err := List(&bare, job.LinesOf(jobs), ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
 		t.Errorf("without a header: %v\n%s", err, bare.String())
 	}
 	var parsable bytes.Buffer
-	if err := List(&parsable, jobs, ListOptions{Parsable2: true, Options: text.Options{Unicode: true}}); err != nil {
+	if err := List(&parsable, job.LinesOf(jobs), ListOptions{Parsable2: true, Options: text.Options{Unicode: true}}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "list-parsable.txt", parsable.Bytes())
@@ -154,7 +154,7 @@ func TestListViews(t *testing.T) {
 
 func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := List(&out, fixtureList(), ListOptions{Parsable2: true}); err != nil {
+	if err := List(&out, job.LinesOf(fixtureList()), ListOptions{Parsable2: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
@@ -297,7 +297,7 @@ func FuzzJob(f *testing.F) {
 			}
 			checkFits(t, out.String(), opts)
 		}
-		_ = List(&out, []job.Job{j}, ListOptions{})
+		_ = List(&out, job.LinesOf([]job.Job{j}), ListOptions{})
 		_ = document.WriteJob(&out, &j, nil, nil)
 	})
 }
@@ -342,7 +342,7 @@ func TestEveryColumn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := List(&out, jobs, opts); err != nil {
+			if err := List(&out, job.LinesOf(jobs), opts); err != nil {
 				t.Fatal(err)
 			}
 			if !utf8.Valid(out.Bytes()) || strings.ContainsAny(out.String(), "\x1b\r\u202e\u200b\u009b") {

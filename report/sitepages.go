@@ -39,13 +39,12 @@ func siteTable(caption, heads string, rows [][]string, note string) *page.Table 
 
 // WorkloadsHTML writes workloads as a page, in the given order. others: they may be other users', too.
 func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more, others bool, links page.Links) error {
-	orders := []page.Choice{{Value: "lost", Text: "most core-hours lost first"}, {Value: "start", Text: "newest first"}}
-	l := &page.List{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + orderWords(q.Sort) + ".", Fold: q == unasked(q),
+	l := &page.List{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
 		Empty: "No workload ran in this time.", Pages: pages(q, len(all), more)}
 	if others {
 		l.Fields = []page.Field{{Name: "user", Label: "User", Value: q.User, Kind: "text"}}
 	}
-	l.Fields = inertFields(append(l.Fields, page.Field{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}, sortField(q.Sort, orders)))
+	l.Fields = inertFields(append(l.Fields, page.Field{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}, sortField(q.Sort, workloadOrders)))
 	var rows [][]string
 	for i := range all {
 		s := &all[i]

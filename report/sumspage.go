@@ -14,10 +14,6 @@ import (
 	"jobeff/report/page"
 )
 
-// sumOrders are what a list of sums can be sorted by.
-var sumOrders = []page.Choice{{Value: "lost", Text: "most core-hours lost first"}, {Value: "corehours", Text: "most core-hours first"},
-	{Value: "jobs", Text: "most jobs first"}, {Value: "-name", Text: "by name"}, {Value: "name", Text: "by name, the last first"}}
-
 // SumsPage is what SumsHTML writes: the hours of jobs by month, user, account or program.
 type SumsPage struct {
 	Of      string // what a row is: "user"
@@ -42,7 +38,7 @@ func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
 	}
 	from := min(p.Query.Offset, len(rows))
 	to := min(from+p.Query.Limit, len(rows))
-	l := &page.List{Heading: p.Heading, Span: p.Span + ", " + orderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
+	l := &page.List{Heading: p.Heading, Span: p.Span + ", " + OrderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
 		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(figure.Counted(sum.Jobs, p.Counted), sum)},
 		Empty: "There is nothing in this time.", Pages: pages(p.Query, to-from, to < len(rows))}
 	l.Fields = []page.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}

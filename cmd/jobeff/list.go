@@ -171,8 +171,8 @@ const (
 	worstShown = 20
 )
 
-// mostFolded is how many jobs a list is made of whose arrays are one line each: as many as jobeffd answers at once.
-const mostFolded = 10_000
+// mostSorted is how many lines are asked for, the newest, where jobeffd cannot sort by the field, so that jobeff does.
+const mostSorted = 10_000
 
 // list shows the named or selected jobs, the newest last, as in sacct.
 func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, jobs string, asJSON bool) error {
@@ -180,8 +180,8 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2, Sort: l.sort,
-		Tasks: l.tasks || strings.Contains(jobs, "_")}
+	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	l.tasks = l.tasks || l.parsable2 || strings.Contains(jobs, "_")
 	if l.format != "" {
 		if asJSON {
 			return cli.Usagef("--format chooses columns, and --json has every field: leave one of them out")
@@ -191,7 +191,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 		}
 	}
 	if l.sort != "" {
-		if err := report.CheckSort(l.sort); err != nil {
+		if l.sort, err = report.ParseSort(l.sort); err != nil {
 			return cli.Usage(err)
 		}
 	}
@@ -210,29 +210,24 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 
 // worst shows the caller's last jobs, most core-hours lost first.
 func (p *program) worst(ctx context.Context) error {
-	q := job.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays), Sort: "lost"}
+	q := job.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
 	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
-	return p.listed(ctx, q, l, "", report.ListOptions{Options: p.options(), Sort: l.sort, Title: l.title(q), Rest: "jobeff -S " + defaultStart})
+	return p.listed(ctx, q, l, "", report.ListOptions{Options: p.options(), Title: l.title(q), Rest: "jobeff -S " + defaultStart})
 }
 
 // listed writes the jobs of a query for people, or those of --parsable2.
 func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs string, opts report.ListOptions) error {
-	all := l.parsable2 || l.format != "" || l.sort != ""
-	if fold := !opts.Tasks && !l.parsable2; fold || l.sort != "" { // the limit is one of lines, and of a sorted list
-		if opts.Most, opts.Skip = l.limit, l.offset; fold {
-			opts.Most = cmp.Or(l.limit, mostShown)
-		}
-		if q.Limit, q.Offset = 0, 0; fold {
-			q.Limit = mostFolded
+	here := l.sort != "" && !slices.Contains(job.Sorts, strings.TrimPrefix(l.sort, "-"))
+	if q.Sort, q.Limit = l.sort, l.limit; !l.tasks {
+		q.Limit = cmp.Or(l.limit, mostShown)
+	}
+	if here {
+		opts.Sort, opts.Most, opts.Skip = l.sort, q.Limit, l.offset
+		if q.Sort, q.Limit, q.Offset = "", 0, 0; !l.tasks {
+			q.Limit = mostSorted
 		}
 	}
-	found, more, err := ask(ctx, p.now(), q, all, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, bool, error) {
-		list, err := c.Jobs(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		return list.Jobs, list.More, nil
-	})
+	lines, more, err := askLines(ctx, q, l, &opts)
 	var pending *job.PendingList
 	if err == nil {
 		pending, opts.OnlyPending, err = askPending(ctx, q, l.offset)
@@ -240,12 +235,41 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 	switch {
 	case err != nil:
 		return err
-	case jobs != "" && len(found) == 0 && (pending == nil || len(pending.Jobs) == 0):
+	case jobs != "" && len(lines) == 0 && (pending == nil || len(pending.Jobs) == 0):
 		return noneOf(jobs)
 	}
-	slices.Reverse(found)
-	opts.More, opts.Pending = more, pending
-	return report.List(p.stdout, found, opts)
+	if l.sort == "" {
+		slices.Reverse(lines)
+	}
+	if opts.More, opts.Pending = more && (l.tasks || here), pending; opts.All != nil && !here {
+		opts.All.Lines -= l.offset
+	}
+	return report.List(p.stdout, lines, opts)
+}
+
+// askLines asks for the lines of a list, of arrays or of each task; more are left.
+func askLines(ctx context.Context, q job.JobQuery, l listFlags, opts *report.ListOptions) (lines []job.Line, more bool, err error) {
+	if l.tasks {
+		all := l.parsable2 || l.format != "" || l.sort != ""
+		found, more, err := ask(ctx, q, all, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, string, error) {
+			list, err := c.Jobs(ctx, q)
+			if err != nil {
+				return nil, "", err
+			}
+			return list.Jobs, job.After(list.Next), nil
+		})
+		return job.LinesOf(found), more, err
+	}
+	return ask(ctx, q, true, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Line, string, error) {
+		list, err := c.Lines(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		if opts.All == nil {
+			opts.All = &list.Selected
+		}
+		return list.Lines, job.After(list.Next), nil
+	})
 }
 
 // askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
@@ -266,7 +290,7 @@ func askPending(ctx context.Context, q job.JobQuery, offset int) (list *job.Pend
 
 // documents writes the JSON of the jobs of a query.
 func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) error {
-	documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
+	documents, more, err := ask(ctx, q, true, (*client.Client).JobDocuments)
 	var pending *job.PendingList
 	if err == nil {
 		pending, _, err = askPending(ctx, q, q.Offset)
@@ -312,37 +336,30 @@ func (l *listFlags) title(q job.JobQuery) string {
 		when += ", begun before " + figure.Minute(q.End)
 	}
 	order := "the newest last"
-	switch by, least := strings.CutPrefix(l.sort, "-"); {
-	case l.sort == "lost":
-		order = "most core-hours lost first"
-	case least:
-		order = "least " + by + " first"
-	case by != "":
-		order = "most " + by + " first"
+	if l.sort != "" {
+		order = report.OrderWords(l.sort)
 	}
 	return whose + when + "; " + order
 }
 
-// ask asks the server for jobs. With all it fetches every page, for programs. Jobs that
-// begin meanwhile would move the pages, so the query ends now.
-func ask[T any](ctx context.Context, now time.Time, q job.JobQuery, all bool, page func(*client.Client, context.Context, job.JobQuery) ([]T, bool, error)) (found []T, more bool, err error) {
+// ask asks the server for jobs, page by page, each behind the last job of the page before: what begins or ends meanwhile
+// moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once.
+func ask[T any](ctx context.Context, q job.JobQuery, all bool, page func(*client.Client, context.Context, job.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
 	c, err := connect()
 	if err != nil {
 		return nil, false, err
 	}
 	defer c.Close()
-	if all = all && q.Limit == 0; all && q.End.IsZero() && q.Jobs == "" {
-		q.End = now
-	}
 	found = []T{}
-	for {
-		some, more, err := page(c, ctx, q)
+	for most := q.Limit; ; q.Limit = max(most-len(found), 0) {
+		some, next, err := page(c, ctx, q)
 		if err != nil {
 			return nil, false, err
 		}
 		found = append(found, some...)
-		if q.Offset += len(some); !all || !more || len(some) == 0 {
-			return found, more, nil
+		if next == "" || most == 0 && !all || most > 0 && len(found) >= most {
+			return found, next != "", nil
 		}
+		q.After, q.Offset = next, 0
 	}
 }

@@ -43,9 +43,9 @@ func TestFlagsOfLists(t *testing.T) {
 	}
 	c.end(jobs)
 	listed := func() map[string]string {
-		documents, more, err := c.client.JobDocuments(ctx, job.JobQuery{Limit: 1000})
+		documents, next, err := c.client.JobDocuments(ctx, job.JobQuery{Limit: 1000})
 		must(t, err)
-		if more {
+		if next != "" {
 			t.Fatal("more jobs than are listed")
 		}
 		return flagsOf(t, documents)

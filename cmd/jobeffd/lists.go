@@ -41,7 +41,7 @@ const (
 // What each list can be asked for.
 var (
 	pageKnown   = []string{"name", "start", "sort", "offset"}
-	jobsKnown   = append([]string{"job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
+	jobsKnown   = append([]string{"tasks", "job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
 	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
 )
 
@@ -63,10 +63,13 @@ func (l lists) all() map[string]server.List {
 // seesOthers says that a viewer may see jobs of several users.
 func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
 
-// links are those of a list that stands at the address here; "./" is the first page. They are relative, as all
-// are.
-func (l lists) links(v store.Viewer, here string) page.Links {
-	all := page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
+// links are those of a list that stands at the address here; "./" is the first page.
+func (l lists) links(v store.Viewer, here string) page.Links { return menu(v, "", here) }
+
+// menu are the links of a page so deep below the first one ("../"), whose list is at the address here; "": it is of
+// none. They are relative, so that a proxy may serve them below a path of its own.
+func menu(v store.Viewer, up, here string) page.Links {
+	all := page.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
 	for _, one := range []struct {
 		text, at string
 		shown    bool
@@ -75,7 +78,7 @@ func (l lists) links(v store.Viewer, here string) page.Links {
 		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()},
 	} {
 		if one.shown {
-			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: one.at, Here: one.at == here})
+			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: up + strings.TrimPrefix(one.at, map[bool]string{true: "./"}[up != ""]), Here: one.at == here})
 		}
 	}
 	return all
@@ -112,16 +115,23 @@ func (l lists) jobs(ctx context.Context, v store.Viewer, q job.JobQuery, uids []
 
 func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
 	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, l.rules
-	found, err := l.db.Jobs(ctx, v, p.Query, uids)
+	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
+	var jobs []job.Job
+	next, all, err := l.db.EachLine(ctx, v, p.Query, uids, func(one *job.Line) error {
+		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	p.Jobs, p.More = found.Jobs, found.More
-	if p.Sum, err = l.db.SumJobs(ctx, v, p.Query, uids); err != nil {
+	p.All, p.More = all, next != ""
+	if p.Workloads, err = l.db.WorkloadsOf(ctx, jobs); err != nil {
 		return nil, err
 	}
-	if p.Workloads, err = l.db.WorkloadsOf(ctx, p.Jobs); err != nil {
-		return nil, err
+	for i := range p.Lines {
+		if len(p.Lines[i].Jobs) > 1 { // each task may be of another one
+			p.Workloads[i] = job.WorkloadSummary{}
+		}
 	}
 	if p.Pending, err = l.db.Pending(ctx, v, p.Query, uids); err != nil {
 		return nil, err

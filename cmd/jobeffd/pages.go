@@ -23,12 +23,11 @@ import (
 	"jobeff/report/page"
 )
 
-// Links between pages are relative, so that a proxy may serve them below a path of its own.
-var (
-	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
-	// A comparison lies one folder deeper, and one of two named jobs another one.
-	fromMedian = page.Links{Home: "../../", Jobs: "../../jobs/"}
-	fromPair   = page.Links{Home: "../../../", Jobs: "../../../jobs/"}
+// How deep pages lie below the first one: a job's, a comparison of one, and one of two named jobs.
+const (
+	fromPage   = "../"
+	fromMedian = "../../"
+	fromPair   = "../../../"
 )
 
 // show fills in what jobeffd shows programs and in a browser, and returns what judges it: the
@@ -48,24 +47,25 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
 		Policy: page.ContentSecurityPolicy, FormPolicy: page.FormPolicy, Link: cfg.Mail.Link,
-		Wrong: func(told *job.Told) ([]byte, error) {
-			return written(func(w io.Writer) error { return views.WrongHTML(w, told, fromMedian) })
+		Wrong: func(v store.Viewer, told *job.Told) ([]byte, error) {
+			return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(v, fromMedian, "")) })
 		},
 		Lists: lists{db, by.Rules.Names(), notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}}.all(),
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.RefusalHTML(w, status, message, hint, page.Links{Home: home}) })
 		},
-		Job: func(found *job.JobAndWorkload) ([]byte, error) {
+		Job: func(v store.Viewer, found *job.JobAndWorkload) ([]byte, error) {
+			links := menu(v, fromPage, "")
 			if found.Tasks != nil {
-				return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, fromPage) })
+				return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
 			}
 			study, verdicts := by.Judge(found)
-			return written(func(w io.Writer) error { return views.JobHTML(w, found, study, verdicts, fromPage) })
+			return written(func(w io.Writer) error { return views.JobHTML(w, found, study, verdicts, links) })
 		},
 		Compare: comparePage,
-		Workload: func(runs *job.Workload) ([]byte, error) {
+		Workload: func(v store.Viewer, runs *job.Workload) ([]byte, error) {
 			study := workload.NewStudy(runs, nil, time.Now(), curve.Settings{})
-			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
+			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, menu(v, fromPage, "")) })
 		},
 	}
 	return by, nil
@@ -78,14 +78,14 @@ func written(write func(io.Writer) error) ([]byte, error) {
 }
 
 // comparePage writes why a job took longer than an earlier one, or why that cannot be said.
-func comparePage(before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error) {
+func comparePage(v store.Viewer, before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error) {
 	var c *compare.Comparison
 	var err error
-	links := fromMedian
+	links := menu(v, fromMedian, "")
 	if before == nil {
 		c, err = compare.WithMedian(after, false, load)
 	} else {
-		links = fromPair
+		links = menu(v, fromPair, "")
 		c, err = compare.New(before, after, false)
 	}
 	var refused *compare.Refusal

@@ -185,9 +185,19 @@ func (c *Client) JobDocument(ctx context.Context, id string) (document json.RawM
 	return document, err
 }
 
-// Jobs lists jobs, newest first.
-func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error) {
+// Lines lists jobs, an array in one line, newest first or as q.Sort says.
+func (c *Client) Lines(ctx context.Context, q job.JobQuery) (*job.LineList, error) {
 	q.Stored = true
+	list := new(job.LineList)
+	if err := c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, list, "list of jobs"); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Jobs lists jobs likewise, each task of an array by itself.
+func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error) {
+	q.Stored, q.Tasks = true, true
 	list := new(job.JobList)
 	if err := c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, list, "list of jobs"); err != nil {
 		return nil, err
@@ -195,14 +205,14 @@ func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error)
 	return list, nil
 }
 
-// JobDocuments lists the JSON documents of jobs, newest first. more are left.
-func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []json.RawMessage, more bool, err error) {
+// JobDocuments lists the JSON documents of jobs, newest first. next is JobQuery.After for those that are left.
+func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []json.RawMessage, next string, err error) {
 	var list struct {
 		Jobs []json.RawMessage
-		More bool
+		Next string
 	}
 	err = c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, &list, "list of jobs")
-	return list.Jobs, list.More, err
+	return list.Jobs, job.After(list.Next), err
 }
 
 // Pending lists what waits of what a query selects.

@@ -220,7 +220,8 @@ type JobQuery struct {
 	After     string    // the place behind which it begins, from the answer before; "": the whole list
 	Sort      string    // a field of which the most comes first, with - before it the least; "": the newest first
 	Detail    bool      // with executions; the server then returns fewer at a time
-	Stored    bool      // a JobList, as jobeff's own commands want it; else documents
+	Stored    bool      // a LineList or, with Tasks, a JobList, as jobeff's own commands want it; else documents
+	Tasks     bool      // a line for each task of an array, where it would be one
 
 	LeastCores, MostCores     int           // that it was given; 0: no bound
 	LeastElapsed, MostElapsed time.Duration // likewise, whole seconds
@@ -234,7 +235,7 @@ type Parameters map[string]any
 func (q *JobQuery) Parameters() Parameters {
 	return Parameters{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition, "qos": &q.QOS, "cluster": &q.Cluster,
 		"state": &q.State, "program": &q.Program, "rule": &q.Rule, "name": &q.Name, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset,
-		"after": &q.After, "sort": &q.Sort, "detail": &q.Detail, "stored": &q.Stored, "least_cores": &q.LeastCores, "most_cores": &q.MostCores,
+		"after": &q.After, "sort": &q.Sort, "detail": &q.Detail, "stored": &q.Stored, "tasks": &q.Tasks, "least_cores": &q.LeastCores, "most_cores": &q.MostCores,
 		"least_elapsed": &q.LeastElapsed, "most_elapsed": &q.MostElapsed}
 }
 
@@ -272,7 +273,38 @@ func (p Parameters) values() url.Values {
 	return v
 }
 
-// JobList is the answer to GET /v1/jobs?stored=1.
+// Sorts are the fields that JobQuery.Sort may name.
+var Sorts = []string{"alloccpus", "comme", "corehours", "elapsed", "lb", "lost", "nnodes", "pe", "ranks", "start"}
+
+// Line is what a list has in one line: a job, or of an array all tasks that the list selects.
+type Line struct {
+	Jobs []Job `json:"jobs"` // the newest first; of a very large array not all
+	Sum  Hours `json:"sum"`  // of all; of a job that is not summed up, Jobs alone
+}
+
+// LinesOf makes a line of each job.
+func LinesOf(jobs []Job) []Line {
+	all := make([]Line, len(jobs))
+	for i := range jobs {
+		all[i] = Line{Jobs: jobs[i : i+1], Sum: Hours{Jobs: 1}}
+	}
+	return all
+}
+
+// Selected is what a query selects in all, beyond its limit, too.
+type Selected struct {
+	Lines int   `json:"lines_of_all"`
+	Sum   Hours `json:"sum_of_all"`
+}
+
+// LineList is the answer to GET /v1/jobs?stored=1. Selected is that of a list from its beginning.
+type LineList struct {
+	Lines []Line `json:"lines"`
+	Next  string `json:"next,omitempty"` // as in a JobList
+	Selected
+}
+
+// JobList is the answer to GET /v1/jobs?stored=1&tasks=1.
 type JobList struct {
 	Jobs []Job `json:"jobs"`
 	// More says that the limit, or the most bytes of one answer, left out jobs.

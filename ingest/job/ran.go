@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -36,7 +35,7 @@ const RanMost = 200
 // RanOf is what a line needs of a job.
 func RanOf(j *Job) Ran {
 	r := Ran{ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt, Start: j.Start, Nodes: j.Nodes, CPUs: j.CPUs, PerCore: j.ThreadsPerCore(), GPUs: j.GPUs, Elapsed: j.Elapsed.Seconds(), Limit: j.TimeLimit.Seconds()}
-	r.State, _, _ = strings.Cut(j.State, " ")
+	r.State = j.StateWord()
 	if len(j.Usage.StepsOutOfMemory()) > 0 {
 		r.State = "OUT_OF_MEMORY"
 	}

@@ -335,6 +335,12 @@ type Array struct {
 // ArrayCounted is how many tasks of an array are looked at.
 const ArrayCounted = 200
 
+// StateWord is the job's state in one word, without what Slurm adds ("CANCELLED by 1000"); "": it has not said it.
+func (j *Job) StateWord() string {
+	word, _, _ := strings.Cut(j.State, " ")
+	return word
+}
+
 // IsRunning says that the figures are those so far.
 func (j *Job) IsRunning() bool { return !j.AsOf.IsZero() && j.End.IsZero() }
 

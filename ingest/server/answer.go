@@ -113,6 +113,7 @@ type listAnswer struct {
 	most  int    // bytes
 	items [][]byte
 	bytes int
+	also  string // what stands beside it in the answer: `"a":1`
 }
 
 // add adds an item. After most it returns store.ErrEnough.
@@ -131,12 +132,16 @@ func (l *listAnswer) add(item any) error {
 // write answers the items, and the path that answers those that are left, "" if there are none. An
 // error is the client's.
 func (l *listAnswer) write(w http.ResponseWriter, r *http.Request, next string) {
-	after := []byte("]}\n")
+	after := []byte("]")
+	if l.also != "" {
+		after = append(after, ","+l.also...)
+	}
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
 		path, _ := json.Marshal(next) // a text can be written
-		after = []byte(`],"more":true,"next":` + string(path) + "}\n")
+		after = append(after, `,"more":true,"next":`+string(path)...)
 	}
+	after = append(after, "}\n"...)
 	if unchanged(w, r, append(l.items, after)...) {
 		return
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -128,17 +130,40 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &listAnswer{of: "jobs", most: s.mostAnswer}
-	next, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
-		j.Complete = j.IsComplete(time.Now(), s.grace)
-		if q.Stored {
-			return l.add(j)
-		}
-		return l.add(s.documents.Listed(j, q.Detail))
-	})
+	var next string
+	var err error
+	if q.Stored && !q.Tasks {
+		next, err = s.lines(r.Context(), by, q, uids, l)
+	} else {
+		next, err = s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
+			j.Complete = j.IsComplete(time.Now(), s.grace)
+			if q.Stored {
+				return l.add(j)
+			}
+			return l.add(s.documents.Listed(j, q.Detail))
+		})
+	}
 	if q.Offset, q.After = 0, next; next != "" {
 		next = "/v1/jobs?" + q.Values().Encode()
 	}
 	s.endList(w, r, by, l, next, err)
+}
+
+// lines makes a job.LineList.
+func (s *Server) lines(ctx context.Context, by viewer, q job.JobQuery, uids []uint32, l *listAnswer) (next string, err error) {
+	l.of = "lines"
+	next, all, err := s.store.EachLine(ctx, by.Viewer, q, uids, func(one *job.Line) error {
+		for i := range one.Jobs {
+			one.Jobs[i].Complete = one.Jobs[i].IsComplete(time.Now(), s.grace)
+		}
+		return l.add(one)
+	})
+	if err != nil {
+		return "", err
+	}
+	sum, err := json.Marshal(all)
+	l.also = strings.TrimSuffix(strings.TrimPrefix(string(sum), "{"), "}")
+	return next, err
 }
 
 // endList answers a list, or says why it cannot be had. next is the path that answers what is left; "": nothing is.
@@ -157,7 +182,7 @@ func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *l
 
 // listParameters are what getJobs understands.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "program", "rule", "name", "least_cores", "most_cores",
-	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "after", "sort", "detail", "stored"}
+	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "after", "sort", "detail", "stored", "tasks"}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {

@@ -32,7 +32,7 @@ func (s *Server) servePages(p Pages) {
 			if e != nil {
 				return nil, e
 			}
-			return made(p.Wrong(told))
+			return made(p.Wrong(by.Viewer, told))
 		}))
 		s.pageMux.HandleFunc("POST "+path, s.postWrong)
 	}
@@ -151,7 +151,7 @@ func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal)
 			return nil, refuse(err)
 		}
 	}
-	return made(p.Job(found))
+	return made(p.Job(by.Viewer, found))
 }
 
 // comparePage compares a job with that before it in the path, or else with what p.Compare finds.
@@ -166,7 +166,7 @@ func (s *Server) comparePage(r *http.Request, by viewer, p Pages) ([]byte, *refu
 			return nil, e
 		}
 	}
-	return made(p.Compare(before, after, func(run *job.Run) (*job.JobAndWorkload, error) {
+	return made(p.Compare(by.Viewer, before, after, func(run *job.Run) (*job.JobAndWorkload, error) {
 		found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
 		if e != nil {
 			return nil, errors.New(e.Message)
@@ -184,5 +184,5 @@ func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *ref
 	if err != nil {
 		return nil, noWorkload(name, err)
 	}
-	return made(p.Workload(found))
+	return made(p.Workload(by.Viewer, found))
 }

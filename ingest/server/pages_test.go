@@ -48,7 +48,9 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	t.Cleanup(func() { db.Close() })
 	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'", FormPolicy: "default-src 'none'; form-action 'self'", Link: "https://portal.example.org/pun/jobeff",
-		Wrong: func(told *job.Told) ([]byte, error) { return say("by %d: %q", told.WrongBy, told.Wrong) },
+		Wrong: func(_ store.Viewer, told *job.Told) ([]byte, error) {
+			return say("by %d: %q", told.WrongBy, told.Wrong)
+		},
 		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
 			list, err := db.Jobs(ctx, v, q, []uint32{v.UID})
 			if err != nil {
@@ -64,7 +66,7 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return say("<page>%s|%s|%s|%s", home, status, message, hint)
 		},
-		Job: func(j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Job: func(_ store.Viewer, j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound

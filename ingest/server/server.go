@@ -270,12 +270,12 @@ type Pages struct {
 	Policy string // Content-Security-Policy of every page
 	// FormPolicy is that of a page with a form.
 	FormPolicy string
-	Job        func(*job.JobAndWorkload) ([]byte, error)
-	Workload   func(*job.Workload) ([]byte, error)
+	Job        func(store.Viewer, *job.JobAndWorkload) ([]byte, error)
+	Workload   func(store.Viewer, *job.Workload) ([]byte, error)
 	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
-	Compare func(before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
+	Compare func(v store.Viewer, before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
 	// Wrong asks who got a notice whether it was wrong, and shows what they said.
-	Wrong func(*job.Told) ([]byte, error)
+	Wrong func(store.Viewer, *job.Told) ([]byte, error)
 	Link  string          // where the pages are, for people; "": not known
 	Lists map[string]List // by their path, "/users"
 	More  map[string]Page // further ones likewise, "/digest"

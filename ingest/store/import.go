@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -447,7 +446,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 	r, by = &attemptRow{attemptKey: keyOf(j), job: *j, changed: now}, from(opening)
 	if !j.Submit.IsZero() {
 		by = by.with(accounting, usage)
-		r.job.State, _, _ = strings.Cut(j.State, " ")
+		r.job.State = j.StateWord()
 		r.slurmStart, r.slurmEnd = j.Start, j.End
 		r.setElapsed(j.Elapsed)
 		r.limit = int64(j.TimeLimit / time.Second)

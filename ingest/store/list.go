@@ -208,8 +208,8 @@ func (c *conditions) ran(programs []string) {
 
 const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
 
-// orders are what a list can be sorted by, under the names of jobeff's fields. Attempts of which it is not
-// known come last; lost is that of job.Job.LostCoreHours.
+// orders are what a list can be sorted by: job.Sorts. Attempts of which it is not known come last; lost is that of
+// job.Job.LostCoreHours.
 var orders = map[string]string{
 	"lost":      "CASE WHEN " + isJudged + " AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL THEN r.alloc_cpus * r.slurm_elapsed_s - r.smt_s - COALESCE(r.thread_useful_s, r.useful_s) END",
 	"corehours": "NULLIF(" + usedSeconds + ", 0)", "elapsed": elapsedSeconds, "start": "r.start_us",
@@ -225,7 +225,7 @@ func orderOf(by string) (string, error) {
 	case by == "" || by == "start":
 		return newestFirst, nil
 	case !known:
-		return "", &SelectionError{fmt.Errorf("sort=%.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(slices.Sorted(maps.Keys(orders)), ", "))}
+		return "", &SelectionError{fmt.Errorf("sort=%.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(job.Sorts, ", "))}
 	case least:
 		return key + " NULLS LAST, " + newestFirst, nil
 	}

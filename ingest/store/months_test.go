@@ -128,7 +128,8 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 			t.Fatal(err, list)
 		}
 		listed := &list.Jobs[0]
-		sum, err := s.SumJobs(ctx, root, job.JobQuery{}, nil)
+		_, all, err := s.EachLine(ctx, root, job.JobQuery{}, nil, func(*job.Line) error { return nil })
+		sum := all.Sum
 		facts, err2 := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
 		if err = errors.Join(err, err2); err != nil {
 			t.Fatal(err)

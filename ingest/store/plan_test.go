@@ -300,7 +300,7 @@ func plannedQueries(t *testing.T) []string {
 		}
 	}
 	queries = append(queries, listWorkloads(alice, job.WorkloadQuery{Muted: true}, &alice.UID, day, nil)[0].where, listWorkloads(root, job.WorkloadQuery{}, nil, day, nil)[0].where,
-		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, workloadOfAttempt)
+		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, fmt.Sprintf(workloadsOfJobs, ", ?, ?"))
 	sets, err := job.ParseJobSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)

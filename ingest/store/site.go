@@ -13,39 +13,32 @@ import (
 
 // This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
 
-// sumOfJobs sums up attempts r as job.Hours. It is known of judged ones what they lost.
-const sumOfJobs = `SELECT count(*), count(pe), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN lost IS NOT NULL THEN known END), 0) / 3600,
-	COALESCE(sum(CASE WHEN lost > 0 THEN lost END), 0) / 3600 FROM (SELECT r.parallel_efficiency AS pe, ` + usedSeconds + ` AS used, ` + knownSeconds + ` AS known,
-	CASE WHEN ` + isJudged + ` THEN ` + knownSeconds + ` - COALESCE(r.thread_useful_s, r.useful_s) END AS lost FROM `
-
-// SumJobs sums up all jobs of a query that the viewer may see, those beyond its limit, too.
-func (s *Store) SumJobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (sum job.Hours, err error) {
-	c, from, err := chosen(q, uids)
-	if err != nil {
-		return sum, err
-	}
-	ended := whichEnded(q, "", nil)[0]
-	c.add(ended.where, ended.args...)
-	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
-	err = s.read.QueryRowContext(ctx, sumOfJobs+from+" WHERE "+where+") r", args...).Scan(&sum.Jobs, &sum.Measured, &sum.Used, &sum.Judged, &sum.Lost)
-	if err != nil {
-		return sum, fmt.Errorf("store: sum of jobs: %w", unavailable(err))
-	}
-	return sum, nil
-}
-
-const workloadOfAttempt = `SELECT workload_key, workload_name FROM workload_runs WHERE cluster = ? AND job_id = ? AND attempt = ?
-	ORDER BY cores * elapsed_s DESC, execution LIMIT 1`
+// workloadsOfJobs selects the runs of jobs, of each the one first that took the most core time. Jobs of all clusters
+// have these numbers, and all attempts.
+const workloadsOfJobs = `SELECT w.cluster, w.job_id, w.attempt, w.workload_key, w.workload_name FROM clusters c CROSS JOIN workload_runs w
+	WHERE w.cluster = c.cluster AND w.job_id IN (?%s) ORDER BY w.cores * w.elapsed_s DESC, w.execution`
 
 // WorkloadsOf are the workloads of the jobs of a list, by their programs that took the most core time, with
 // key and name alone; empty: a job belongs to none, or is not merged yet.
 func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.WorkloadSummary, error) {
-	all := make([]job.WorkloadSummary, len(jobs))
+	all, ids, of := make([]job.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*job.WorkloadSummary{}
 	for i := range jobs {
-		err := s.read.QueryRowContext(ctx, workloadOfAttempt, jobs[i].Cluster, jobs[i].JobID, jobs[i].Attempt).Scan(&all[i].Key, &all[i].Name)
-		if orNoRow(err) != nil {
-			return nil, fmt.Errorf("store: workloads of jobs: %w", unavailable(err))
+		ids[i], of[keyOf(&jobs[i])] = jobs[i].JobID, &all[i]
+	}
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	err := s.eachRow(ctx, fmt.Sprintf(workloadsOfJobs, strings.Repeat(", ?", len(ids)-1)), ids, func(rows *sql.Rows) error {
+		var k attemptKey
+		var w job.WorkloadSummary
+		err := rows.Scan(&k.cluster, &k.jobID, &k.attempt, &w.Key, &w.Name)
+		if found := of[k]; found != nil && found.Key == "" {
+			*found = w
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: workloads of jobs: %w", unavailable(err))
 	}
 	return all, nil
 }

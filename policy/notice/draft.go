@@ -161,8 +161,7 @@ func (d *draft) badLine(j *Judged, try *Try) string {
 
 // noGround says why a flagged job is no ground for a notice, "" where it is one.
 func noGround(j *job.Job, v *policy.Verdict) string {
-	state, _, _ := strings.Cut(j.State, " ")
-	switch {
+	switch state := j.StateWord(); {
 	case v.Shadow:
 		return "the rule is in shadow"
 	case v.Muted != nil:

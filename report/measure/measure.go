@@ -9,7 +9,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
@@ -104,12 +103,6 @@ func RecordedOf(j *job.Job) (recorded, ran int) {
 		recorded, ran = recorded+n, ran+of
 	}
 	return recorded, ran
-}
-
-// FirstWord is Slurm's state without what it adds ("CANCELLED by 1000").
-func FirstWord(state string) string {
-	word, _, _ := strings.Cut(state, " ")
-	return word
 }
 
 // ByHand reports whether the records were made without Slurm.
