@@ -15,6 +15,8 @@ const (
 	// queuePause is how many times as long as a look at the queue took the next one waits, at least: slurmctld's
 	// jobs are locked for a part of it.
 	queuePause = 20
+	// queueTimeout bounds a look: sacct waits for its end, also where slurmctld hangs.
+	queueTimeout = time.Minute
 	// queueLooks is after how many looks that fail the lines of the last one are told to nobody, and queueTold for
 	// how long they are told at least: sacct, which is asked in between, may take minutes.
 	queueLooks = 3
@@ -31,7 +33,7 @@ type queueReader struct {
 // readQueue keeps which jobs wait, unless it did so lately. What sacct tells does not depend on it.
 func (p *Poller) readQueue(ctx context.Context) {
 	begin := p.now()
-	if wait := p.queue.next.Sub(begin); wait > 0 && wait <= p.queuePause(sacctTimeout) || !slurm.Installed() {
+	if wait := p.queue.next.Sub(begin); wait > 0 && wait <= p.queuePause(queueTimeout) || !slurm.Installed() {
 		return
 	}
 	err := p.keepQueue(ctx, begin)
@@ -53,7 +55,7 @@ func (p *Poller) queuePause(took time.Duration) time.Duration {
 }
 
 func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
-	timed, cancel := context.WithTimeout(ctx, sacctTimeout)
+	timed, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	if p.queue.cluster == "" {
 		if p.queue.cluster, err = slurm.ReadCluster(timed); err != nil {
