@@ -172,7 +172,11 @@ func dataText(j *job.Job) string {
 		parts = append(parts, fmt.Sprintf("%s of %s reported", figure.Count(j.Reports), figure.Counted(j.Nodes, "node")))
 	}
 	if j.Covered != nil && j.Metrics != nil {
-		parts = append(parts, fmt.Sprintf("the figures cover %s of the allocated core time", figure.Percent(*j.Covered)))
+		said := fmt.Sprintf("the figures cover %s of the allocated core time", figure.Percent(*j.Covered))
+		if further := job.Covered(j.FurtherThreads(), j.CPUs, j.Elapsed); further != nil && *further >= 0.005 {
+			said += fmt.Sprintf(" (another %s are further hardware threads of its cores)", figure.Percent(*further))
+		}
+		parts = append(parts, said)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -14,7 +14,7 @@ var withoutWork = []situation{
 64 t=14400,14300,14500 pe=.3 alloc=88 nodes=2`},
 	{name: "a fifth of the CPUs without a rank", says: []string{"job: above the 0.80"}, never: []string{"of 64 CPUs"}, jobs: `
 52 t=14400,14300,14500 pe=.95 alloc=64`},
-	{name: "a rank on each core, with two hardware threads", says: []string{"job: above the 0.80", "page: of them on further hardware threads of its cores [(]not lost[)], [34][0-9.]+ lost"}, never: []string{"without a rank", "of 128 CPUs"}, jobs: `
+	{name: "a rank on each core, with two hardware threads", says: []string{"job: above the 0.80", "job: cover [45]. % of the allocated core time [(]another [45]. % are further", "page: of them on further hardware threads of its cores [(]not lost[)], [34][0-9.]+ lost"}, never: []string{"without a rank", "of 128 CPUs"}, jobs: `
 64 t=14400,14300,14500 pe=.85 smt=2 alloc=128 nodes=1`},
 	{name: "a rank on each hardware thread", says: []string{"job: above the 0.80"}, never: []string{"without a rank", "of 128 CPUs", "further hardware"}, jobs: `
 128 t=14400,14300,14500 pe=.95 smt=2 alloc=128 nodes=1 mask=128`},
