@@ -264,8 +264,8 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	step.measured = off == NULL && !step.is_extern;
 }
 
-/* Tells the library what the site wants, or takes it back, in an outer step's environment, too. What
- * the user has set stays. */
+/* Tells the library what the site wants, or takes it back, in an outer step's environment, too.
+ * What the user has set stays. */
 static void wish(spank_t sp, bool tell)
 {
 	const struct {
