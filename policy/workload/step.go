@@ -41,15 +41,15 @@ const (
 )
 
 // Steps finds where a series of runs became slower: runs of one workload on one core count, in any
-// order. cut: earlier ones are left out. What is left moves on with each run, so only what has as many runs before
-// it as are ever compared is looked at: else it would be again and again, each time with fewer runs.
+// order. cut: earlier ones are left out. What is left moves on with each run, and is looked at again and again, each
+// time with fewer runs before it: so the chance is small enough for 24 or more only to reach it.
 // Programs and libraries that changed are CompareExecutables'.
 func Steps(runs []job.Run, cut bool) (all []Step) {
 	runs = series(runs)
 	from := 0 // of the series since the last step
 	for n := fewestBefore + runsSince; n <= len(runs); n++ {
 		split := n - runsSince
-		if split-from < fewestBefore || cut && split < mostBefore {
+		if split-from < fewestBefore {
 			continue
 		}
 		before, since := runs[max(from, split-mostBefore):split], runs[split:n]

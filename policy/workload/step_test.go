@@ -77,7 +77,7 @@ func TestLongNullSeries(t *testing.T) {
 		for range series {
 			all := seriesOf(1000, 1000, 1, 0.1, draw)
 			steps := Steps(all[:kept], false)
-			// what lies between two looks is looked at by the later one, with the same runs before it
+			// each run is looked at with 30 runs before it, and again with fewer
 			for n := kept + 1; n <= len(all) && len(steps) == 0; n += kept - mostBefore - runsSince + 1 {
 				steps = Steps(all[n-kept:n], true)
 			}
