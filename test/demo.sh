@@ -86,7 +86,7 @@ advice() {
 	say "root: all jobs as a page: curl --unix-socket /run/jobeffd/jobeffd.sock http://jobeffd/jobs"
 	cluster exec ctl curl -sS --fail --unix-socket /run/jobeffd/jobeffd.sock http://jobeffd/jobs >"${page%/*}/jobs.html"
 	grep -o 'Total of[^<]*' "${page%/*}/jobs.html" || failed "$last" "the page lists no jobs"
-	grep -q "href=\"jobs/$last\"" "${page%/*}/jobs.html" || failed "$last" "the page of all jobs lacks $last"
+	grep -q "href=\"jobs/${last%_*}\"" "${page%/*}/jobs.html" || failed "$last" "the page of all jobs lacks array ${last%_*}"
 	say "root: the mail that jobeffd would send now: jobeff admin notices --preview"
 	cluster exec ctl jobeff admin notices --preview | tee "$CLUSTER_DIR/said"
 	grep -q '^alice on test: one mail now' "$CLUSTER_DIR/said" || failed "$last" "there is no mail for alice"
