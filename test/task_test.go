@@ -22,7 +22,7 @@ exit 7`
 // says if the step before has not ended for the controller.
 var (
 	srunsOwn = regexp.MustCompile(`(?m)^srun: (Job \d+ step creation temporarily|Step created for job).*\n`)
-	own      = regexp.MustCompile(`(?m)^(LD_PRELOAD|JOBEFF_RECORD_FILE|JOBEFF_COUNTERS|APPTAINERENV_LD_PRELOAD|SINGULARITYENV_LD_PRELOAD|SLURM_STEP_?ID|SLURM_SRUN_COMM_PORT|SLURM_STEP_LAUNCHER_PORT|SLURM_TASK_PID|SLURM_SPANK_\w*|_SLURM_SPANK_\w*)=.*\n`)
+	own      = regexp.MustCompile(`(?m)^(LD_PRELOAD|JOBEFF_RECORD_FILE|JOBEFF_COUNTERS|JOBEFF_WINDOWS|APPTAINERENV_LD_PRELOAD|SINGULARITYENV_LD_PRELOAD|SLURM_STEP_?ID|SLURM_SRUN_COMM_PORT|SLURM_STEP_LAUNCHER_PORT|SLURM_TASK_PID|SLURM_SPANK_\w*|_SLURM_SPANK_\w*)=.*\n`)
 	volatile = regexp.MustCompile(`\[\d+\]|/proc/\d+|\d\d:\d\d`)
 )
 
