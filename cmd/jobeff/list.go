@@ -227,10 +227,15 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 			q.Limit = mostSorted
 		}
 	}
-	lines, more, err := askLines(ctx, q, l, &opts)
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	lines, more, err := askLines(ctx, c, q, l, &opts)
 	var pending *job.PendingList
 	if err == nil {
-		pending, opts.OnlyPending, err = askPending(ctx, q, l.offset)
+		pending, opts.OnlyPending, err = askPending(ctx, c, q, l.offset)
 	}
 	switch {
 	case err != nil:
@@ -248,10 +253,10 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 }
 
 // askLines asks for the lines of a list, of arrays or of each task; more are left.
-func askLines(ctx context.Context, q job.JobQuery, l listFlags, opts *report.ListOptions) (lines []job.Line, more bool, err error) {
+func askLines(ctx context.Context, c *client.Client, q job.JobQuery, l listFlags, opts *report.ListOptions) (lines []job.Line, more bool, err error) {
 	if l.tasks {
 		all := l.parsable2 || l.format != "" || l.sort != ""
-		found, more, err := ask(ctx, q, all, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, string, error) {
+		found, more, err := ask(ctx, q, all, func(ctx context.Context, q job.JobQuery) ([]job.Job, string, error) {
 			list, err := c.Jobs(ctx, q)
 			if err != nil {
 				return nil, "", err
@@ -260,7 +265,7 @@ func askLines(ctx context.Context, q job.JobQuery, l listFlags, opts *report.Lis
 		})
 		return job.LinesOf(found), more, err
 	}
-	return ask(ctx, q, true, func(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Line, string, error) {
+	return ask(ctx, q, true, func(ctx context.Context, q job.JobQuery) ([]job.Line, string, error) {
 		list, err := c.Lines(ctx, q)
 		if err != nil {
 			return nil, "", err
@@ -274,26 +279,26 @@ func askLines(ctx context.Context, q job.JobQuery, l listFlags, opts *report.Lis
 
 // askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
 // was asked for.
-func askPending(ctx context.Context, q job.JobQuery, offset int) (list *job.PendingList, only bool, err error) {
+func askPending(ctx context.Context, c *client.Client, q job.JobQuery, offset int) (list *job.PendingList, only bool, err error) {
 	states := strings.Split(q.State, ",")
 	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
 		return nil, false, nil
 	}
-	c, err := connect()
-	if err != nil {
-		return nil, false, err
-	}
-	defer c.Close()
 	list, err = c.Pending(ctx, q)
 	return list, only, err
 }
 
 // documents writes the JSON of the jobs of a query.
 func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) error {
-	documents, more, err := ask(ctx, q, true, (*client.Client).JobDocuments)
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	documents, more, err := ask(ctx, q, true, c.JobDocuments)
 	var pending *job.PendingList
 	if err == nil {
-		pending, _, err = askPending(ctx, q, q.Offset)
+		pending, _, err = askPending(ctx, c, q, q.Offset)
 	}
 	switch {
 	case err != nil:
@@ -344,15 +349,10 @@ func (l *listFlags) title(q job.JobQuery) string {
 
 // ask asks the server for jobs, page by page, each behind the last job of the page before: what begins or ends meanwhile
 // moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once.
-func ask[T any](ctx context.Context, q job.JobQuery, all bool, page func(*client.Client, context.Context, job.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
-	c, err := connect()
-	if err != nil {
-		return nil, false, err
-	}
-	defer c.Close()
+func ask[T any](ctx context.Context, q job.JobQuery, all bool, page func(context.Context, job.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
 	found = []T{}
 	for most := q.Limit; ; q.Limit = max(most-len(found), 0) {
-		some, next, err := page(c, ctx, q)
+		some, next, err := page(ctx, q)
 		if err != nil {
 			return nil, false, err
 		}

@@ -68,7 +68,7 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 	add := func(modules []job.Module, at *[]job.Frame) {
 		var frames []frame
 		for _, f := range *at {
-			frames = append(frames, frame{q.module(modules[f.Module]), f.Offset})
+			frames = append(frames, frame{job.ModuleIn(&q.Modules, modules[f.Module]), f.Offset})
 		}
 		places, q.Frames = append(places, at), append(q.Frames, frames)
 	}
@@ -90,16 +90,6 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 		answer, err := ask(ctx, &q)
 		fillIn(places, answer, err)
 	}
-}
-
-// module is the index of a module in the question.
-func (q *question) module(m job.Module) int {
-	i := slices.Index(q.Modules, m)
-	if i < 0 {
-		i = len(q.Modules)
-		q.Modules = append(q.Modules, m)
-	}
-	return i
 }
 
 // fillIn writes what was answered into the frames of places.

@@ -76,6 +76,16 @@ type placeSum struct {
 	at []string // modules of its frames
 }
 
+// ModuleIn is the index of a module in a list, to which it is added if it is missing.
+func ModuleIn(all *[]Module, m Module) int {
+	i := slices.Index(*all, m)
+	if i < 0 {
+		i = len(*all)
+		*all = append(*all, m)
+	}
+	return i
+}
+
 // ID tells modules apart: their bytes, else their name.
 func (m Module) ID() string {
 	if m.BuildID != "" {

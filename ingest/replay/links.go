@@ -97,11 +97,6 @@ func callAt(path *job.WaitPath, sites []Site, at callSite) job.CallAt {
 		return out
 	}
 	s := sites[at.site]
-	m := slices.Index(path.Modules, s.Module)
-	if m < 0 {
-		m = len(path.Modules)
-		path.Modules = append(path.Modules, s.Module)
-	}
-	out.Frames = []job.Frame{{Module: m, Offset: s.Offset}}
+	out.Frames = []job.Frame{{Module: job.ModuleIn(&path.Modules, s.Module), Offset: s.Offset}}
 	return out
 }

@@ -46,6 +46,9 @@ var refusals = []struct {
 
 // refuse turns an error of the store into an answer.
 func refuse(err error) *refusal {
+	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
+		return &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
+	}
 	answer := refusal{Status: http.StatusInternalServerError, Message: "jobeffd failed to do this", Hint: "its log says why"}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {

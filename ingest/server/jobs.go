@@ -120,11 +120,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	q, e := parseQuery(r.URL.Query())
-	var uids []uint32
-	if e == nil {
-		uids, e = s.userIDs(r.Context(), by, q.User)
-	}
+	q, uids, e := s.selection(r.Context(), by, r.URL.Query())
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -168,21 +164,25 @@ func (s *Server) lines(ctx context.Context, by viewer, q job.JobQuery, uids []ui
 
 // endList answers a list, or says why it cannot be had. next is the path that answers what is left; "": nothing is.
 func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *listAnswer, next string, err error) {
-	wrong := new(store.SelectionError)
-	switch {
-	case err == nil:
-		by.note(s.log.Debug()).Int(l.of, len(l.items)).Msg("list")
-		l.write(w, r, next)
-	case errors.As(err, &wrong):
-		s.fail(w, r, by, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()})
-	default:
+	if err != nil {
 		s.fail(w, r, by, refuse(err))
+		return
 	}
+	by.note(s.log.Debug()).Int(l.of, len(l.items)).Msg("list")
+	l.write(w, r, next)
 }
 
 // listParameters are what getJobs understands.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "program", "rule", "name", "least_cores", "most_cores",
 	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "after", "sort", "detail", "stored", "tasks"}
+
+// selection reads a query of jobs, and the ids of the users that it names.
+func (s *Server) selection(ctx context.Context, by viewer, v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
+	if q, e = parseQuery(v); e == nil {
+		uids, e = s.userIDs(ctx, by, q.User)
+	}
+	return q, uids, e
+}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {

@@ -65,11 +65,7 @@ func (s *Server) forPeople(r *http.Request) bool {
 func (s *Server) listPage(r *http.Request, by viewer, list List) ([]byte, *refusal) {
 	v := r.URL.Query()
 	maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
-	q, e := parseQuery(v)
-	if e != nil {
-		return nil, e
-	}
-	uids, e := s.userIDs(r.Context(), by, q.User)
+	q, uids, e := s.selection(r.Context(), by, v)
 	if e != nil {
 		return nil, e
 	}
@@ -126,7 +122,6 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *
 
 // made turns a page's error into a refusal.
 func made(html []byte, err error) ([]byte, *refusal) {
-	var wrong *store.SelectionError
 	var e *refusal
 	switch {
 	case err == nil:
@@ -135,8 +130,6 @@ func made(html []byte, err error) ([]byte, *refusal) {
 		return nil, e
 	case errors.Is(err, store.ErrNotFound):
 		return nil, &refusal{Status: http.StatusNotFound, Message: "there is no such page for you"}
-	case errors.As(err, &wrong):
-		return nil, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
 	}
 	return nil, refuse(err)
 }

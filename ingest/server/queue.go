@@ -76,22 +76,13 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	q, e := parseQuery(r.URL.Query())
-	var uids []uint32
-	if e == nil {
-		uids, e = s.userIDs(r.Context(), by, q.User)
-	}
+	q, uids, e := s.selection(r.Context(), by, r.URL.Query())
 	var list *job.PendingList
-	var err error
 	if e == nil {
-		list, err = s.store.Pending(r.Context(), by.Viewer, q, uids)
-	}
-	wrong := new(store.SelectionError)
-	switch {
-	case e == nil && errors.As(err, &wrong):
-		e = &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
-	case e == nil && err != nil:
-		e = refuse(err)
+		var err error
+		if list, err = s.store.Pending(r.Context(), by.Viewer, q, uids); err != nil {
+			e = refuse(err)
+		}
 	}
 	if e != nil {
 		s.fail(w, r, by, e)

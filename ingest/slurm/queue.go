@@ -3,8 +3,6 @@ package slurm
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,12 +32,9 @@ const maxConfig = 1 << 20
 
 // ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, at most most lines.
 // left is how many more there are. sacct would tell neither why a job waits nor when it may start, shows jobs
-// that slurmctld has forgotten, and asks slurmdbd for all of them. Names may hold any bytes, so a random
-// delimiter ends each field.
+// that slurmctld has forgotten, and asks slurmdbd for all of them.
 func ReadQueue(ctx context.Context, cluster string, most int) (jobs []job.Pending, left int, err error) {
-	var b [12]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
+	delimiter := newDelimiter()
 	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
 		"--Format="+strings.Join(queueFields, ":"+delimiter+",")+":"+delimiter)
 	if err != nil {

@@ -140,12 +140,16 @@ func askJSON(ctx context.Context, most int, which ...string) (jobs []Job, unsure
 	return jobs, unsure, err
 }
 
-// askText asks for the parsable form. The delimiter is random, so no job's name can hold it and
-// forge a field or a line.
-func askText(ctx context.Context, most int, which ...string) ([]Job, error) {
+// newDelimiter is random, so no job's name can hold it and forge a field or a line.
+func newDelimiter() string {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
-	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
+	return "@" + hex.EncodeToString(b[:]) + "@"
+}
+
+// askText asks for the parsable form.
+func askText(ctx context.Context, most int, which ...string) ([]Job, error) {
+	delimiter := newDelimiter()
 	out, err := run(ctx, most, append([]string{"--parsable2", "--noheader", "--noconvert",
 		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)...)
 	if err != nil {

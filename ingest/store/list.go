@@ -155,7 +155,7 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 		}
 	}
 	if q.Name != "" {
-		c.add("replace(lower(r.name), lower(?), '') <> lower(r.name)", q.Name)
+		c.named(q.Name)
 	}
 	if q.Rule != "" {
 		c.flagged(strings.Split(q.Rule, ","))
@@ -189,12 +189,26 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 // flagged requires that one of the rules flags the attempt. No flags have three commas together, so an empty
 // name is no rule's.
 func (c *conditions) flagged(rules []string) {
-	const all = "',' || " + presentFlags + " || ','"
+	names := slices.Clone(rules)
+	for i := range names {
+		names[i] = cmp.Or(names[i], ",")
+	}
+	c.lists(presentFlags, names)
+}
+
+// lists requires that a column, names with commas between, has one of these.
+func (c *conditions) lists(column string, names []string) {
+	all := "',' || " + column + " || ','"
 	var either conditions
-	for _, name := range rules {
-		either.add("replace("+all+", ?, '') <> "+all, ","+cmp.Or(name, ",")+",")
+	for _, name := range names {
+		either.add("replace("+all+", ?, '') <> "+all, ","+name+",")
 	}
 	c.add(anyOf(either.where), either.args...)
+}
+
+// named requires that the job's name holds a text.
+func (c *conditions) named(text string) {
+	c.add("replace(lower(r.name), lower(?), '') <> lower(r.name)", text)
 }
 
 // ran requires that the attempt has an execution of one of the programs, by their files' names.

@@ -193,15 +193,10 @@ func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c co
 		}
 	}
 	if q.Partition != "" {
-		const all = "',' || r.partition_name || ','"
-		var either conditions
-		for name := range strings.SplitSeq(q.Partition, ",") {
-			either.add("replace("+all+", ?, '') <> "+all, ","+name+",")
-		}
-		c.add(anyOf(either.where), either.args...)
+		c.lists("r.partition_name", strings.Split(q.Partition, ","))
 	}
 	if q.Name != "" {
-		c.add("replace(lower(r.name), lower(?), '') <> lower(r.name)", q.Name)
+		c.named(q.Name)
 	}
 	if q.LeastCores > 0 {
 		c.add("r.cpus >= ?", q.LeastCores)
