@@ -67,6 +67,10 @@ func TestTwo(t *testing.T) {
 
 	orphan := n1.submit(t, n1.ranks(t, 500), "-w n2 -n2") // its ranks end while n1 is away
 	until(t, "ranks on n2", func() bool { return strings.Contains(n2.output(t, orphan), "size 2") })
+	until(t, "slurmctld's state on its disk", func() bool { // it is written every 5 s; without it Slurm gives the job's number away
+		_, code := n1.try(t, `[ $(stat -c %Y $(scontrol show config | sed -n 's/^StateSaveLocation *= *//p')/job_state) -gt $(date -d $(squeue -h -j `+orphan+` -o %S) +%s) ] && sync`)
+		return code == 0
+	})
 	n1.kill()
 	until(t, "the end of n2's ranks", func() bool { _, code := n2.try(t, "pgrep -x rounds"); return code == 1 })
 	n1 = start(0)
