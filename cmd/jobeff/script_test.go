@@ -20,6 +20,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/jobeffd/admin"
+	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
@@ -32,7 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"jobeff": main, "jobeffd": jobeffd})
+	testscript.Main(m, map[string]func(){"jobeff": main, source.Reader: main, "jobeffd": jobeffd})
 }
 
 // jobeffd is the part of it that jobeff hands on to; cmd/jobeffd tests the rest.
@@ -222,7 +223,7 @@ func tasks(ts *testscript.TestScript, neg bool, args []string) {
 		if task%3 == 0 {
 			program, elapsed = "/opt/prepare", elapsed/10
 		}
-		begin := time.Now().Add(-time.Hour).Truncate(time.Second)
+		begin := time.Now().Add(-59 * time.Minute).Truncate(time.Second)
 		values := []int{id, of[1], 0, 2, int(elapsed.Seconds()), int(elapsed.Seconds())}
 		r := runReport(func(i int) int { return values[i%len(values)] }, []string{strconv.Itoa(id), args[1], ""}, begin)
 		number := uint32(task)

@@ -86,6 +86,9 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 			add(p.Modules, &p.Links[i].For.Frames)
 		}
 	}
+	if os.Args[0] == Reader { // else each reader would start one more
+		panic("source: this program's main does not call Read")
+	}
 	if len(places) > 0 {
 		answer, err := ask(ctx, &q)
 		fillIn(places, answer, err)
