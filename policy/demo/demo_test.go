@@ -65,7 +65,7 @@ func TestBelievable(t *testing.T) {
 	}
 	for _, want := range []string{"COMPLETED", "TIMEOUT", "CANCELLED", "FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "no MPI", "off", "silent",
 		"singletons", "part", "threads", "good", "bad", "awful", "imbalanced", "sections", "threads in sections", "named", "no input", "array", "many nodes",
-		"waits in a chain", "waits by turns", "transfer", "RUNNING", "figures so far", "threads without MPI"} {
+		"waits in a chain", "waits by turns", "waits at a line", "places", "sampled places", "transfer", "RUNNING", "figures so far", "threads without MPI"} {
 		if kinds[want] == 0 {
 			t.Errorf("no job is %q: %v", want, kinds)
 		}
@@ -108,6 +108,7 @@ func kindsOf(j *job.Job) (all []string) {
 			"part": m.Coverage < 1, "good": m.MPI.Parallel > 0.8, "bad": m.MPI.Parallel < 0.8, "awful": m.MPI.Parallel < 0.5,
 			"imbalanced": m.MPI.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "threads in sections": len(e.Sections) > 0 && e.Sections[0].Threads != nil, "named": e.Workload != "", "no input": e.InputHash == "",
 			"waits in a chain": w.Determined() && len(w.Path.Chain) > 2, "waits by turns": w.Determined() && w.Path.ChainReturns,
+			"waits at a line": w.Determined() && len(w.Path.Links) > 0, "places": e.Places != nil, "sampled places": e.Places != nil && e.Places.List[0].Samples > 0,
 			"transfer": w.Determined() && w.Transfer.High < w.Serialisation.Low,
 		} {
 			if is {

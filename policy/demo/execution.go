@@ -44,6 +44,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 	e.Windows = l.app.waits.windows(&e, l.steps)
 	if y.opts.Until.Sub(j.End) < ranksKept {
 		course(&e, j.JobID, mix.threads)
+		places(&e)
 	}
 	return []job.Execution{e}
 }

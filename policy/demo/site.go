@@ -66,7 +66,8 @@ var (
 	transpose = []callShare{{"MPI_Alltoallv", record.ClassColl, 0.7, 2 << 20, 2}, {"MPI_Allreduce", record.ClassColl, 0.3, 4096, 3}}
 	particles = []callShare{{"MPI_Sendrecv", record.ClassP2P, 0.45, 131072, 6}, {"MPI_Wait", record.ClassWait, 0.3, 0, 6},
 		{"MPI_Allreduce", record.ClassColl, 0.25, 48, 0.1}}
-	masterWork = []callShare{{"MPI_Recv", record.ClassRecv, 0.9, 32768, 1}, {"MPI_Barrier", record.ClassColl, 0.1, 0, 0.01}}
+	masterWork = []callShare{{"MPI_Recv", record.ClassRecv, 0.85, 32768, 1}, {"MPI_Send", record.ClassP2P, 0.05, 32768, 1},
+		{"MPI_Barrier", record.ClassColl, 0.1, 0, 0.01}}
 )
 
 const (
@@ -85,7 +86,7 @@ var applications = []application{
 	{"/apps/nek5000/19/bin/nek5000", openMPI, halo, nil, byTurns},
 	{"/home/own/bin/heat3d", openMPI, halo, []string{"halo", "stencil", "residual"}, byTurns},
 	{"/home/own/bin/nbody", mpich, particles, []string{"tree", "forces", "move"}, byNoise},
-	{"/usr/bin/python3", openMPI, masterWork, nil, inChain},
+	{python, openMPI, masterWork, nil, inChain},
 }
 
 // usualThreads are those of a rank in most runs of a hybrid workload.

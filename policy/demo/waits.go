@@ -14,13 +14,14 @@ type waiting struct {
 	chain   []int
 	returns bool
 	call    string
+	late    string // the call for which it waits
 }
 
 var (
-	byTurns  = waiting{0.65, 0.9, []int{0, 1}, true, "MPI_Waitall"}
-	byVolume = waiting{0.15, 0.2, nil, false, ""}
-	byNoise  = waiting{0.6, 0.3, nil, false, ""}
-	inChain  = waiting{0.85, 0.95, []int{0, 1, 2, 3}, false, "MPI_Recv"}
+	byTurns  = waiting{0.65, 0.9, []int{0, 1}, true, "MPI_Waitall", "MPI_Isend"}
+	byVolume = waiting{0.15, 0.2, nil, false, "", ""}
+	byNoise  = waiting{0.6, 0.3, nil, false, "", ""}
+	inChain  = waiting{0.85, 0.95, []int{0, 1, 2, 3}, false, "MPI_Recv", "MPI_Send"}
 )
 
 // mostWindows is how many the library keeps.
@@ -46,6 +47,9 @@ func (w waiting) windows(e *job.Execution, steps int) *job.Windows {
 	out.Ideal = time.Duration(float64(out.Elapsed) * te)
 	if w.chain != nil {
 		out.Path.ChainShare, out.Path.Calls = 0.8, []job.PathShare{{Call: w.call, Share: 0.9}}
+		out.Path.Modules = []job.Module{module(e)}
+		out.Path.Links = []job.WaitLink{{Waits: job.CallAt{Function: w.call, Frames: lineOf(e, w.call, 0)}, For: job.CallAt{Function: w.late, Frames: lineOf(e, w.late, 0)},
+			Share: about(0.7)}}
 	}
 	return out
 }
