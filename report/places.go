@@ -33,7 +33,7 @@ func Places(w io.Writer, of *job.Job, function string, opts text.Options) error 
 	if len(part.Items) == 0 {
 		part = block.Part{Heading: "No place called " + function}
 	}
-	p.Parts(part)
+	p.Parts(part, linksPart(e.Windows, function))
 	return p.To(w)
 }
 

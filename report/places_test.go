@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,29 @@ func TestAllPlaces(t *testing.T) {
 	}
 	if got := one.String(); strings.Contains(got, "MPI_Allreduce") || !strings.Contains(got, "MPI_Wait") || strings.Contains(got, "\x1b") {
 		t.Errorf("places of MPI_Wait:\n%s", got)
+	}
+	w := serialised()
+	for function, want := range map[string]string{"": "212 88 40 9", "mpi_wait": "", "mpi_send": "212 88 9"} { // the wait that may be none is not told
+		var out bytes.Buffer
+		j := placedJob()
+		j.Executions[0].Windows = &w
+		if err := Places(&out, j, function, text.Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		_, waits, _ := strings.Cut(out.String(), "make other ranks late")
+		var lines []string
+		for _, m := range regexp.MustCompile(`f90:(\d+)`).FindAllStringSubmatch(waits, -1) {
+			if lines = append(lines, m[1]); len(lines) > 1 && lines[len(lines)-2] == m[1] {
+				lines = lines[1:]
+			}
+		}
+		if got := strings.Join(lines, " "); got != want {
+			t.Errorf("waits of %q at lines %s, want %s:\n%s", function, got, want, out.String())
+		}
+		out.Reset()
+		if err := document.WritePlaces(&out, j, function); err != nil || strings.Contains(out.String(), `"exchange_halo"`) != (want != "") {
+			t.Errorf("%v, of %q: %s", err, function, out.String())
+		}
 	}
 	var none bytes.Buffer
 	if err := Places(&none, &job.Job{DisplayID: "5"}, "", text.Options{}); err != nil || !strings.Contains(none.String(), "no places are known of job 5") {

@@ -143,14 +143,24 @@ func pathTexts(w *job.Windows) []string {
 	if len(calls) > 0 {
 		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
 	}
-	return append(texts, linkTexts(p)...)
+	links := linkTexts(p, "")
+	return append(texts, links[:min(len(links), mostPathCalls)]...)
+}
+
+// linksPart has all waits of one function, or for one, or all of them (""). It is silent where pathTexts is.
+func linksPart(w *job.Windows, function string) block.Part {
+	if !w.Determined() || len(pathTexts(w)) < 2 {
+		return block.Part{}
+	}
+	return block.Part{Heading: "Waits that make other ranks late", Items: linkTexts(w.Path, function)}
 }
 
 // linkTexts say which call waits where for which one, if that is surely some of the waiting.
-func linkTexts(p *job.WaitPath) (texts []string) {
-	for i := range p.Links[:min(len(p.Links), mostPathCalls)] {
+func linkTexts(p *job.WaitPath, function string) (texts []string) {
+	for i := range p.Links {
 		l := &p.Links[i]
-		if l.Share.Value < waitsLeast || l.Share.Low <= 0 {
+		other := function != "" && !strings.EqualFold(l.Waits.Function, function) && !strings.EqualFold(l.For.Function, function)
+		if other || l.Share.Value < waitsLeast || l.Share.Low <= 0 {
 			continue
 		}
 		s := spot{share: l.Share.Value, low: l.Share.Low, high: l.Share.High}
@@ -166,7 +176,7 @@ func linkTexts(p *job.WaitPath) (texts []string) {
 
 // linksNote says how to find the names of the lines that links tell.
 func linksNote(w *job.Windows, j *job.Job) string {
-	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path)) == 0 || w.Path.Looked {
+	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path, "")) == 0 || w.Path.Looked {
 		return ""
 	}
 	return "`jobeff " + cmp.Or(j.DisplayID, "JOBID") + "` names functions, files and lines of these waits, where the program lies"

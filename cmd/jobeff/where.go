@@ -13,7 +13,7 @@ import (
 
 const whereHelp = `jobeff where shows at which lines of the program its ranks called MPI, and what part
 of the time in MPI that took. Calls of 20 microseconds or more were all counted;
-others are estimates from samples.
+others are estimates from samples. Below stand the waits that make other ranks late.
 
 Functions, files and lines are found here and now, in the program's files on this
 machine: ask where the program lies, before it is built anew. Lines need -g. Only

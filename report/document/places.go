@@ -41,18 +41,25 @@ type Places struct {
 	ID     string      `json:"id"`
 	Places []CallPlace `json:"places"`
 	Share  *float64    `json:"places_share"` // of the time in MPI; null: not known
+	Links  []WaitLink  `json:"links"`        // the waits that make other ranks late, most time first
 }
 
 // WritePlaces writes the places of a job, or those of one function.
 func WritePlaces(w io.Writer, j *job.Job, function string) error {
-	out := Places{ID: j.DisplayID, Places: []CallPlace{}}
+	out := Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}}
 	for i := range j.Executions {
 		if all, share := places(&j.Executions[i]); all != nil {
 			out.Places, out.Share = all, share
 		}
+		if w := j.Executions[i].Windows; w != nil && w.Path != nil {
+			out.Links = waitPath(w.Path).Links
+		}
 	}
 	if function != "" {
 		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
+		out.Links = slices.DeleteFunc(out.Links, func(l WaitLink) bool {
+			return !strings.EqualFold(l.Waits.Function, function) && !strings.EqualFold(l.For.Function, function)
+		})
 	}
 	return writeJSON(w, out)
 }
