@@ -76,11 +76,10 @@ func placesPart(j *job.Job) block.Part {
 	for _, s := range spots[:min(len(spots), listedPlaces)] {
 		part.Items = append(part.Items, fmt.Sprintf("%s %s at %s", s.function, s.text(), s.where))
 	}
-	all := "with less time"
-	if j.DisplayID != "" {
-		all += "; `jobeff where " + j.DisplayID + "` has all"
+	if n := len(spots) - listedPlaces; n > 0 {
+		left := fmt.Sprintf("and %s with less time; `jobeff where %s` has all", figure.Counted(n, "place"), cmp.Or(j.DisplayID, "JOBID"))
+		part.Notes = append([]string{left}, part.Notes...)
 	}
-	part.Notes = append(block.Notes(more(len(spots)-listedPlaces, "place", all)), part.Notes...)
 	return part
 }
 
