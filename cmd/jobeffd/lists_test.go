@@ -298,7 +298,7 @@ func (r *reader) do(what string, actions ...action) {
 	}
 }
 
-// follow does what leads to another page.
+// follow does what leads to another page, once.
 func (r *reader) follow(what string, actions ...action) {
 	r.Helper()
 	if _, err := chromedp.RunResponse(r.ctx, actions...); err != nil {
@@ -363,7 +363,8 @@ func TestListsAreUsed(t *testing.T) {
 	if n := r.ask(`String(document.querySelectorAll("tbody th > a").length)`); n != fmt.Sprint(listedJobs) {
 		t.Errorf("%s of its tasks are listed", n)
 	}
-	r.follow("an array's page", chromedp.Navigate(r.at+"/jobs?name=convert"), chromedp.Click(chromedp.CSS("tbody th > a")))
+	r.do("all tasks", chromedp.Navigate(r.at+"/jobs?name=convert"))
+	r.follow("an array's page", chromedp.Click(chromedp.CSS("tbody th > a")))
 	r.reads("an array's page", "60 tasks: 57 completed and 3 failed")
 	r.follow("on from it", chromedp.Click(chromedp.CSS(`nav a[href="../workloads"]`)))
 	r.reads("on from it", "Workloads")
