@@ -40,7 +40,7 @@ func lostTo(j *job.Job) Cause {
 		if c := waiting(windows); c.Code != "" {
 			return c
 		}
-		which := "; `export JOBEFF_WINDOWS=16` in the next run tells which."
+		which := "; `export JOBEFF_WINDOWS=16` in the next run may tell which."
 		if windows != nil {
 			which = ": its sampled windows do not tell which."
 		}

@@ -51,7 +51,7 @@ func TestVerdict(t *testing.T) {
 		{"on the line", aJob(execution(2, work{8, 2}, work{8, 2})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, not below the 0.80 that POP recommends."},
 		{"just below it", aJob(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
-			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.79, below the 0.80 that POP recommends. The busiest rank computed 79 % of the time. Either MPI is slow, or ranks wait for each other in turn; `export JOBEFF_WINDOWS=16` in the next run tells which."},
+			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.79, below the 0.80 that POP recommends. The busiest rank computed 79 % of the time. Either MPI is slow, or ranks wait for each other in turn; `export JOBEFF_WINDOWS=16` in the next run may tell which."},
 		{"no MPI time at all", aJob(execution(2, work{10, 0}, work{10, 0})),
 			"0 % of the time of 2 ranks went into MPI: parallel efficiency 1.00, above the 0.80 that POP recommends."},
 		{"one node waits for another", aJob(execution(1, work{100, 0}, work{40, 60})),
