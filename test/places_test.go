@@ -36,14 +36,13 @@ func lineOf(t *testing.T, source, name string) string {
 }
 
 // TestPlacesOverNodes: of eight ranks on two nodes seven wait for one, and its owner reads at which lines, and for how
-// long. Those that are killed in a call have its line, too.
+// long. Those that are killed in a call have its line, too. One job at a time: eight ranks spin.
 func TestPlacesOverNodes(t *testing.T) {
 	t.Parallel()
 	const ranks = 8
 	for _, f := range families {
 		for _, source := range []string{"places.c", "places.cc"} {
 			t.Run(f.name+" "+source, func(t *testing.T) {
-				t.Parallel()
 				compiler := f.cc
 				if source == "places.cc" {
 					compiler = strings.Replace(f.cc, "mpicc", "mpicxx", 1)
@@ -72,7 +71,6 @@ func TestPlacesOverNodes(t *testing.T) {
 			})
 		}
 		t.Run(f.name+" killed", func(t *testing.T) {
-			t.Parallel()
 			id := site.run(t, "alice", srun(t, f)+"-K0 "+build(t, site, f.cc, "places.c", "-O2", "-ldl")+" hang", "-N2", fmt.Sprint("-n", ranks), "--overcommit")
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 			own := e.Endings["signal 27 (SIGPROF)"] // Open MPI kills the others, once one is dead
