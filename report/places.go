@@ -76,10 +76,12 @@ func placesPart(j *job.Job) block.Part {
 	for _, s := range spots[:min(len(spots), listedPlaces)] {
 		part.Items = append(part.Items, fmt.Sprintf("%s %s at %s", s.function, s.text(), s.where))
 	}
-	if n := len(spots) - listedPlaces; n > 0 {
-		left := fmt.Sprintf("and %s with less time; `jobeff where %s` has all", figure.Counted(n, "place"), cmp.Or(j.DisplayID, "JOBID"))
-		part.Notes = append([]string{left}, part.Notes...)
+	n := len(spots) - listedPlaces
+	left := more(n, "place", "with less time")
+	if n > 0 && j.DisplayID != "" { // a record alone has none
+		left = fmt.Sprintf("and %s with less time; `jobeff where %s` has all", figure.Counted(n, "place"), j.DisplayID)
 	}
+	part.Notes = append(block.Notes(left), part.Notes...)
 	return part
 }
 

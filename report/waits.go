@@ -159,8 +159,7 @@ func linksPart(w *job.Windows, function string) block.Part {
 func linkTexts(p *job.WaitPath, function string) (texts []string) {
 	for i := range p.Links {
 		l := &p.Links[i]
-		other := function != "" && !strings.EqualFold(l.Waits.Function, function) && !strings.EqualFold(l.For.Function, function)
-		if other || l.Share.Value < waitsLeast || l.Share.Low <= 0 {
+		if !l.Calls(function) || l.Share.Value < waitsLeast || l.Share.Low <= 0 {
 			continue
 		}
 		s := spot{share: l.Share.Value, low: l.Share.Low, high: l.Share.High}

@@ -86,9 +86,6 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 			add(p.Modules, &p.Links[i].For.Frames)
 		}
 	}
-	if os.Args[0] == Reader { // else each reader would start one more
-		panic("source: this program's main does not call Read")
-	}
 	if len(places) > 0 {
 		answer, err := ask(ctx, &q)
 		fillIn(places, answer, err)
@@ -118,6 +115,9 @@ func fillIn(places []*[]job.Frame, answer [][]found, err error) {
 // ask lets a process of its own read the files. It may hang in a file system for ever, so nobody waits for
 // its end.
 func ask(ctx context.Context, q *question) (answer [][]found, err error) {
+	if os.Args[0] == Reader { // else each reader would start one more
+		panic("source: this program's main does not call Read")
+	}
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
 	text, err := json.Marshal(q)

@@ -1,9 +1,9 @@
 package demo
 
 import (
-	"encoding/binary"
-	"encoding/hex"
+	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"jobeff/ingest/job"
@@ -22,8 +22,8 @@ func module(e *job.Execution) job.Module {
 
 // lineOf is one of the addresses at which a program calls a function.
 func lineOf(e *job.Execution, function string, i int) []job.Frame {
-	b, _ := hex.DecodeString(digest(e.Executable+function, i)[:8])
-	return []job.Frame{{Offset: 0x4000 + uint64(binary.BigEndian.Uint32(b))%0x200000}}
+	n, _ := strconv.ParseUint(digest(e.Executable+function, i)[:8], 16, 32)
+	return []job.Frame{{Offset: 0x4000 + n%0x200000}}
 }
 
 // places says where its ranks called MPI: each function mostly at one line.
@@ -58,6 +58,6 @@ func places(e *job.Execution) {
 			out.List = append(out.List, p)
 		}
 	}
-	slices.SortStableFunc(out.List, func(a, b job.Place) int { return int(b.Time - a.Time) })
+	slices.SortStableFunc(out.List, func(a, b job.Place) int { return cmp.Compare(b.Time, a.Time) })
 	e.Places = out
 }

@@ -52,14 +52,11 @@ func WritePlaces(w io.Writer, j *job.Job, function string) error {
 			out.Places, out.Share = all, share
 		}
 		if w := j.Executions[i].Windows; w != nil && w.Path != nil {
-			out.Links = waitPath(w.Path).Links
+			out.Links = waitLinks(w.Path, function)
 		}
 	}
 	if function != "" {
 		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
-		out.Links = slices.DeleteFunc(out.Links, func(l WaitLink) bool {
-			return !strings.EqualFold(l.Waits.Function, function) && !strings.EqualFold(l.For.Function, function)
-		})
 	}
 	return writeJSON(w, out)
 }

@@ -107,15 +107,23 @@ func waitPath(p *job.WaitPath) *WaitPath {
 		return nil
 	}
 	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...),
-		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare, Links: []WaitLink{}}
+		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare, Links: waitLinks(p, "")}
 	for _, s := range p.Ranks {
 		out.Ranks = append(out.Ranks, PathShare{Rank: &s.Rank, Share: s.Share})
 	}
 	for _, s := range p.Calls {
 		out.Calls = append(out.Calls, PathShare{Call: s.Call, Share: s.Share})
 	}
-	for _, l := range p.Links {
-		out.Links = append(out.Links, WaitLink{callAt(p, &l.Waits), callAt(p, &l.For), l.Share.Value, l.Share.Low, l.Share.High})
+	return out
+}
+
+// waitLinks are the links of one function, or all of them ("").
+func waitLinks(p *job.WaitPath, function string) []WaitLink {
+	out := []WaitLink{}
+	for i := range p.Links {
+		if l := &p.Links[i]; l.Calls(function) {
+			out = append(out, WaitLink{callAt(p, &l.Waits), callAt(p, &l.For), l.Share.Value, l.Share.Low, l.Share.High})
+		}
 	}
 	return out
 }
