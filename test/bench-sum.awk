@@ -53,7 +53,7 @@ function rows_of(mpi, name,   i, r, n, k, v, most, more, dearest, variants) {
 		}
 	for (i = 1; i <= many; i++) {
 		if (index(calls[i], mpi "/") != 1 || (n = compare(calls[i])) == 0) continue
-		if (n >= 5 && low > 1) dearer[++grown] = sprintf("%s %+.1f ns [%.1f, %.1f]", calls[i], more_, low, high)
+		if (n >= 5 && low > 0.5) dearer[++grown] = sprintf("%s %+.1f ns [%.1f, %.1f]", calls[i], more_, low, high)
 		more = least[calls[i], "now"] - least[calls[i], "none"]
 		if (calls[i] !~ /Pcontrol/ && (dearest == "" || more > most)) { most = more; dearest = calls[i] }
 	}
@@ -78,6 +78,6 @@ END {
 	row("sizes", "KiB of libjobeff.so", "library", 0)
 	row("sizes", "lines of Go", "go", 0)
 	row("sizes", "lines of C", "c", 0)
-	if (many > 0 && rounds >= 5) printf "Calls dearer by more than 1 ns, whole interval: %d of %d\n", grown, many
+	if (many > 0 && rounds >= 5) printf "Calls dearer by more than 0.5 ns, whole interval: %d of %d\n", grown, many
 	for (i = 1; i <= grown && i <= 5; i++) print "  " dearer[i]
 }

@@ -104,7 +104,7 @@ costs() { # prints "ROUND WHAT TOOL NUMBER"
 for mpi in openmpi mpich; do
 	mpicc.$mpi -O2 -o "$work/load.$mpi" test/apps/load.c
 	mpicc.$mpi -O2 -w -o "$work/waits.$mpi" test/apps/waits.c test/apps/patient.c
-	mpicc.$mpi -O2 -o "$work/calls.$mpi" preload/bench/calls.c
+	mpicc.$mpi -O2 -o "$work/calls.$mpi" preload/bench/calls.c preload/bench/steady.c
 done
 {
 	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make compare, $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg), niceness $(nice)"

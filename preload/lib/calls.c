@@ -166,7 +166,7 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 
 	if (args.row->class == JE_CLASS_IO)
 		je_timeline_cut(me, slot, now, true);
-	else if (je_place_is_due(me, now - entered, sum))
+	else if (je_place_may_be_due(me, sum))
 		je_place_note(me, slot, index % JE_STRIDE, now - entered, frame);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
 		log_call(&args, index % JE_STRIDE, result, moved, entered, now, frame);
@@ -376,7 +376,7 @@ JE_BODY(14)
 		if (arrays_##number && JE_IS_BORDER(number))                                  \
 			count_border(&args, result,                                           \
 				     row->sent.how == JE_HOW_PARTS ? &sent : &received);      \
-		if (JE_UNLIKELY(je_place_is_due(me, now - entered, sum)))                     \
+		if (JE_UNLIKELY(je_place_may_be_due(me, sum)))                                \
 			return je_place_note_here(number, now - entered, result);             \
 		return result;                                                                \
 	} while (0)

@@ -164,8 +164,7 @@ struct je_thread {
 	uint32_t skips;	  /* the border that is looked at is so many ahead (windows.h) */
 	uintptr_t border; /* on which borders are counted, as calls name it; JE_NO_COMM: none */
 	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
-	uint64_t lengthy; /* ticks: the place of a call is noted that took so long (places.h) */
-	uint64_t sample;  /* … and of the one with which the time in MPI reaches this */
+	uint64_t mark;	  /* ticks: when the time in MPI reaches this, a place may be noted (places.h) */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
@@ -189,6 +188,7 @@ struct je_thread {
 	uint64_t edge; /* ticks: the next one of the timeline; 0: this thread has none */
 
 	uintptr_t stack_top; /* where frames of this thread end; 0: not known */
+	uint64_t sample;     /* ticks: the time in MPI at the moment that was drawn */
 	uint64_t samples;    /* moments that were drawn */
 	uint32_t failures;   /* addresses on the stack that were no code */
 	uint32_t unloaded;   /* objects that had been unloaded when its modules were checked */

@@ -57,10 +57,10 @@ static JE_COLD void start(struct je_thread *me, struct je_slot *slot, uint64_t t
 	double rate = je_ticks_per_ns(&je_process.slot->claimed_at);
 	uint64_t every = (uint64_t)(JE_EVERY_NS * rate);
 
-	me->lengthy = me->sample = UINT64_MAX;
+	me->mark = UINT64_MAX;
 	if (every == 0 || every > UINT32_MAX)
 		return;
-	me->lengthy = slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
+	slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
 	slot->places.every_ticks = every;
 	me->samples = 0;
 	me->sample = slot->mpi_ticks - ticks + drawn(slot, 0);
@@ -331,13 +331,18 @@ void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, 
 	bool is_long;
 	uint64_t samples = 0;
 
-	if (JE_UNLIKELY(me->lengthy == 0))
+	if (JE_UNLIKELY(me->mark == 0))
 		start(me, slot, ticks);
-	is_long = ticks >= me->lengthy;
+	if (JE_UNLIKELY(slot->places.every_ticks == 0))
+		return;
+	is_long = ticks >= slot->places.long_ticks;
 	if (is_long)
 		me->sample += ticks;
 	for (; slot->mpi_ticks > me->sample; samples++) /* a call of no time has no moment */
 		draw_next(me, slot);
+	me->mark = slot->mpi_ticks + slot->places.long_ticks;
+	if (me->sample < me->mark)
+		me->mark = me->sample;
 	if (!is_long && samples == 0)
 		return;
 	walk(me, slot, frame, &place);

@@ -6,11 +6,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whether the place of a call is to be noted that took `ticks`, and with which all calls so far
- * took `sum`. A thread's first call always is. */
-JE_HOT bool je_place_is_due(const struct je_thread *me, uint64_t ticks, uint64_t sum)
+/* Whether the place of a call may have to be noted with which all calls so far took `sum`. A
+ * thread's first call always is. The mark is never further ahead than a long call takes, so no long
+ * call misses it, and short ones pay for one comparison. */
+JE_HOT bool je_place_may_be_due(const struct je_thread *me, uint64_t sum)
 {
-	return JE_UNLIKELY(ticks >= me->lengthy) || JE_UNLIKELY(sum >= me->sample);
+	return JE_UNLIKELY(sum >= me->mark);
 }
 
 /* The last byte of a call that returns there. aarch64 may sign an address above its 48 bits. */

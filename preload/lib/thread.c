@@ -17,6 +17,7 @@ void je_thread_start(struct je_thread *me, struct je_slot *slot)
 	je_pair_read(je_clock, &slot->claimed_at);
 	me->slot = slot;
 	me->border = JE_NO_COMM;
+	me->mark = 0;
 }
 
 /* The thread's next call is measured in this slot. NULL: it is not measured. */
