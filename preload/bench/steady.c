@@ -1,5 +1,4 @@
-/* steady.c: times blocks of calls for calls.c and calls.F90, as a core of 3 GHz would take for
- * them.
+/* steady.c: how long a core of 3 GHz would take for blocks of calls, for calls.c and calls.F90.
  *
  * The clock of a shared machine's core changes by a fifth within a second. So each block stands
  * between two chains of multiplications, whose cycles are known, and is told in those. The names

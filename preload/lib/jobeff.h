@@ -164,8 +164,7 @@ struct je_thread {
 	uint32_t skips;	  /* the border that is looked at is so many ahead (windows.h) */
 	uintptr_t border; /* on which borders are counted, as calls name it; JE_NO_COMM: none */
 	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
-	uint64_t mark; /* ticks: when the time in MPI reaches this, a place may be noted (places.h)
-			*/
+	uint64_t mark;	  /* ticks in MPI at which a place may have to be noted (places.h) */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
