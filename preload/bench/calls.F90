@@ -7,10 +7,9 @@ program calls
 	use mpi
 #endif
 	implicit none
-	integer, parameter :: calls_each = 1000 ! as steady.h has it
 	integer, external :: block_begin
 	double precision, external :: blocks_quick
-	integer :: in, out(2), one(1), zero(1), error, i
+	integer :: in, out(2), one(1), zero(1), error, i, n
 	double precision :: from, to
 
 	in = 1
@@ -21,7 +20,8 @@ program calls
 
 #define SELF MPI_COMM_SELF
 #define MEASURE(name, arguments) \
-	do while (block_begin() /= 0); do i = 1, calls_each; call name arguments; end do; call block_end(); end do; \
+	do; n = block_begin(); if (n == 0) exit; \
+	do i = 1, n; call name arguments; end do; call block_end(); end do; \
 	call show('name')
 
 	MEASURE(MPI_Barrier, (SELF, error))

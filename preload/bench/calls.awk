@@ -9,53 +9,40 @@
 	if ($1 > rounds) rounds = $1
 }
 # The tenth of the values of a variant in the rounds drawn[1..n] that is quickest.
-function quick(key, variant, n,   tenth, i, j, least, v) {
-	tenth = 1 + int((n - 1) / 10)
-	for (i = 1; i <= n; i++) {
-		v = ns[key, variant, drawn[i]]
-		if (i > tenth && v >= least[tenth]) continue
-		for (j = (i < tenth ? i : tenth); j > 1 && least[j - 1] > v; j--) least[j] = least[j - 1]
-		least[j] = v
-	}
-	return least[tenth]
+function quick(key, variant, drawn, n,   sorted, i) {
+	for (i = 1; i <= n; i++) insert(sorted, i, ns[key, variant, drawn[i]])
+	return sorted[1 + int((n - 1) / 10)]
 }
-# Draws all rounds in which both variants were measured; returns how many.
-function measured(key, variant, over,   r, n) {
-	n = 0
-	for (r = 1; r <= rounds; r++) if ((key, variant, r) in ns && (key, over, r) in ns) drawn[++n] = r
-	return n
-}
-function added(key, variant, over,   n) {
-	if ((n = measured(key, variant, over)) == 0) return "nan"
-	return quick(key, variant, n) - quick(key, over, n)
-}
-# Sets low and high to the interval of what a variant adds.
-function spread(key, variant, over,   n, k, i, j, all, more, t) {
+# Sets low and high to the interval of what jobeff adds to another variant in the rounds all[1..n].
+function spread(key, over, all, n,   k, i, drawn, sorted) {
 	srand(1)
-	n = measured(key, variant, over)
-	for (i = 1; i <= n; i++) all[i] = drawn[i]
 	for (k = 1; k <= 1000; k++) {
 		for (i = 1; i <= n; i++) drawn[i] = all[1 + int(rand() * n)]
-		t = quick(key, variant, n) - quick(key, over, n)
-		for (j = k - 1; j >= 1 && more[j] > t; j--) more[j + 1] = more[j]
-		more[j + 1] = t
+		insert(sorted, k, quick(key, "jobeff", drawn, n) - quick(key, over, drawn, n))
 	}
-	low = more[50]
-	high = more[950]
+	low = sorted[50]
+	high = sorted[950]
 }
 END {
 	if (over == "") over = "stub"
 	printf "%-8s %-8s %-11s %8s %8s %8s %15s %16s %6s\n", "MPI", "binding", "function", "call", over == "stub" ? "floor" : over, "jobeff", "difference", "90 % interval", "bound"
 	for (i = 1; i <= rows; i++) {
 		key = order[i]
+		n = 0
+		for (r = 1; r <= rounds; r++)
+			if ((key, "none", r) in ns && (key, over, r) in ns && (key, "jobeff", r) in ns) all[++n] = r
+		if (n == 0) continue
 		split(key, k, SUBSEP)
-		section = k[3] == "Pcontrol"
+		section = k[3] == "Pcontrol" && over == "stub"
 		bound = over == "base" ? 0.5 : section ? 60 : k[3] ~ /^(Iprobe|Test|Barrier)$/ ? 5 : 10
-		spread(key, "jobeff", section && over == "stub" ? "none" : over)
-		says = verdict(bound)
+		if (section) { spread(key, "none", all, n); says = verdict(bound) }
+		spread(key, over, all, n)
+		if (!section) says = verdict(bound)
 		said[says]++
-		n = measured(key, "jobeff", over)
-		printf "%-8s %-8s %-11s %8.1f %8.1f %8.1f %15.1f %16s %6s  %s\n", k[1], k[2], k[3], quick(key, "none", n), added(key, over, "none"), added(key, "jobeff", "none"), added(key, "jobeff", over), sprintf("[%.1f, %.1f]", low, high), bound, says
+		none = quick(key, "none", all, n)
+		floor = quick(key, over, all, n)
+		jobeff = quick(key, "jobeff", all, n)
+		printf "%-8s %-8s %-11s %8.1f %8.1f %8.1f %15.1f %16s %6s  %s\n", k[1], k[2], k[3], none, floor - none, jobeff - none, jobeff - floor, sprintf("[%.1f, %.1f]", low, high), bound, says
 	}
 	printf "%d of %d rows met, %d not shown, %d not met\n", said["met"], rows, said["not shown"], said["NOT MET"]
 }

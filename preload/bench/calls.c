@@ -8,14 +8,12 @@
 
 #include "steady.h"
 
-#define MEASURE(name, call)                                   \
-	do {                                                  \
-		while (block_begin_()) {                      \
-			for (int i = 0; i < BLOCK_CALLS; i++) \
-				call;                         \
-			block_end_();                         \
-		}                                             \
-		printf("%s %.2f\n", name, blocks_quick_());   \
+#define MEASURE(name, call)                                         \
+	do {                                                        \
+		for (int n; (n = block_begin_()) > 0; block_end_()) \
+			for (int i = 0; i < n; i++)                 \
+				call;                               \
+		printf("%s %.2f\n", name, blocks_quick_());         \
 	} while (0)
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 #include "steady.h"
 #include "times.h"
 
-enum { BLOCKS = 101, LINKS = 3000, CYCLES = 3 /* of a multiplication */ };
+enum { BLOCKS = 101, CALLS = 1000, GHZ = 3, LINKS = 3000, CYCLES = 3 /* of a multiplication */ };
 
 static double took[BLOCKS], start, cycle;
 static int blocks;
@@ -32,14 +32,14 @@ int block_begin_(void)
 		return 0;
 	cycle = ns_of_cycle();
 	start = now_ns();
-	return 1;
+	return CALLS;
 }
 
 void block_end_(void)
 {
 	double ns = now_ns() - start;
 
-	took[blocks++] = ns / BLOCK_CALLS / ((cycle + ns_of_cycle()) / 2) / 3;
+	took[blocks++] = ns / CALLS / ((cycle + ns_of_cycle()) / 2) / GHZ;
 }
 
 double blocks_quick_(void)

@@ -51,21 +51,22 @@ static bool is_on_stack(const struct je_thread *me, const void *frame)
 	return (uintptr_t)frame < me->stack_top && me->stack_top - (uintptr_t)frame < JE_STACK_GAP;
 }
 
-/* The thread's first call, of `ticks`. */
-static JE_COLD void start(struct je_thread *me, struct je_slot *slot, uint64_t ticks)
+/* The thread's first call, of `ticks`. False: the clock's rate is not known, so no place is. */
+static JE_COLD bool start(struct je_thread *me, struct je_slot *slot, uint64_t ticks)
 {
 	double rate = je_ticks_per_ns(&je_process.slot->claimed_at);
 	uint64_t every = (uint64_t)(JE_EVERY_NS * rate);
 
 	me->mark = UINT64_MAX;
 	if (every == 0 || every > UINT32_MAX)
-		return;
+		return false;
 	slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
 	slot->places.every_ticks = every;
 	me->samples = 0;
 	me->sample = slot->mpi_ticks - ticks + drawn(slot, 0);
 	if (&__libc_stack_end != NULL && slot->pid == slot->tid)
 		me->stack_top = (uintptr_t)__libc_stack_end & ~(sizeof(uintptr_t) - 1);
+	return true;
 }
 
 /* The module whose code is at an address: index + 1; 0: it is not known yet. */
@@ -331,9 +332,7 @@ void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, 
 	bool is_long;
 	uint64_t samples = 0;
 
-	if (JE_UNLIKELY(me->mark == 0))
-		start(me, slot, ticks);
-	if (JE_UNLIKELY(slot->places.every_ticks == 0))
+	if (JE_UNLIKELY(me->mark == 0) && !start(me, slot, ticks))
 		return;
 	is_long = ticks >= slot->places.long_ticks;
 	if (is_long)
