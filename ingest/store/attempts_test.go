@@ -316,46 +316,63 @@ func TestSlurmAttempts(t *testing.T) {
 	}
 }
 
-// A job starts again within seconds of its requeue. Each start keeps its own figures, whatever comes
-// first, and also where sacct tells of one start before the other, or never when the first began.
+// A job starts again within seconds of its requeue, or at once: then the second in which sacct ends one start
+// is the one in which it begins the next, and a report may overlap both. Each start keeps its own figures,
+// whatever comes first, and also where sacct tells of one start before the other, or never when the first began.
 func TestRequeuedAtOnce(t *testing.T) {
-	second := sacct(7, "7", "COMPLETED", 21*time.Second, 23*time.Second, 44*time.Second)
-	for _, known := range []bool{true, false} {
-		first := sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second)
-		if !known {
-			first.Start, first.Elapsed = time.Time{}, 0
+	for _, at := range [][5]time.Duration{ // when the first start begins, is requeued and is gone, and the second begins and ends
+		{0, 21000, 20000, 23000, 43000},
+		{0, 5100, 5600, 5800, 6600},
+		{0, 100, 600, 800, 30000},
+		{0, 5100, 5600, 5800, 5900},
+		{900, 950, 1050, 1100, 6000},
+	} {
+		var told [5]time.Duration
+		for i := range at {
+			at[i] *= time.Millisecond
+			told[i] = at[i].Truncate(time.Second)
 		}
-		both := []slurm.Job{first, second}
-		for _, said := range [][]slurm.Job{both, both[:1], both[1:]} {
-			for seed := range uint64(24) {
-				s := open(t)
-				of := func(nonce string, start time.Duration) {
-					r := nodeReport(7, 1, nonce, start)
-					r.Executions[0].Executable = nonce
-					add(t, s, r)
-				}
-				come := []func(){
-					func() { of("a", 0) },
-					func() { of("b", 23*time.Second) },
-					func() { addLines(t, s, said...) },
-					func() { addLines(t, s, both[1-seed%2]) },
-				}
-				for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(come)) {
-					come[i]()
-				}
-				addLines(t, s, both[seed%2]) // in the end it told of both
-				merged(t, s)
-				for attempt, want := range map[int]string{1: "REQUEUED a", 2: "COMPLETED b"} {
-					j := aJob(t, s, alice, "7", attempt)
-					got := j.State
-					for _, x := range j.Executions {
-						got += " " + x.Executable
+		second := sacct(7, "7", "COMPLETED", told[1], told[3], told[4])
+		for _, known := range []bool{true, false} {
+			first := sacct(7, "7", "REQUEUED", -time.Minute, told[0], told[1])
+			first.End = day.Add(told[1])
+			lasted := []time.Duration{first.Elapsed}
+			if !known {
+				first.Start, first.Elapsed, lasted = time.Time{}, 0, append(lasted, at[2]-at[0])
+			}
+			both := []slurm.Job{first, second}
+			for _, said := range [][]slurm.Job{both, both[:1], both[1:]} {
+				for seed := range uint64(12) {
+					s := open(t)
+					of := func(nonce string, start, end time.Duration) {
+						r := nodeReport(7, 1, nonce, start)
+						r.End = day.Add(end)
+						r.Executions[0].Executable = nonce
+						add(t, s, r)
 					}
-					if got != want || j.Elapsed != 21*time.Second && (known || j.Elapsed.Round(time.Second) != 20*time.Second) || count(t, s, "attempts") != 2 {
-						t.Errorf("start known: %v, %d lines at first, order %d: attempt %d is %q in %v of %d", known, len(said), seed, attempt, got, j.Elapsed, count(t, s, "attempts"))
+					come := []func(){
+						func() { of("a", at[0], at[2]) },
+						func() { of("b", at[3], at[4]) },
+						func() { addLines(t, s, said...) },
+						func() { addLines(t, s, both[1-seed%2]) },
 					}
+					for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(come)) {
+						come[i]()
+					}
+					addLines(t, s, both[seed%2]) // in the end it told of both
+					merged(t, s)
+					for attempt, want := range map[int]string{1: "REQUEUED a", 2: "COMPLETED b"} {
+						j := aJob(t, s, alice, "7", attempt)
+						got := j.State
+						for _, x := range j.Executions {
+							got += " " + x.Executable
+						}
+						if got != want || attempt == 1 && !slices.Contains(lasted, j.Elapsed) || count(t, s, "attempts") != 2 {
+							t.Errorf("again after %v, start known: %v, %d lines at first, order %d: attempt %d is %q in %v of %d", at[3], known, len(said), seed, attempt, got, j.Elapsed, count(t, s, "attempts"))
+						}
+					}
+					s.Close()
 				}
-				s.Close()
 			}
 		}
 	}

@@ -157,12 +157,13 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	return all, rows.Err()
 }
 
-// nearest returns the candidate with the smallest gap among those that fit; nil if none does.
+// nearest returns the candidate with the smallest distance among those that fit, the latest of them; nil if none
+// does.
 func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap time.Duration) bool) *candidate {
-	from, to := start.UnixMicro(), end.UnixMicro()
+	at := stretchOf(start, end)
 	var fit []*candidate
 	for _, c := range all {
-		if fits(c, c.gap(from, to)) {
+		if fits(c, c.gap(at.start.Int64, at.end.Int64)) {
 			fit = append(fit, c)
 		}
 	}
@@ -170,8 +171,26 @@ func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap
 		return nil
 	}
 	return slices.MinFunc(fit, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(a.gap(from, to), b.gap(from, to)), cmp.Compare(b.attempt, a.attempt))
+		return cmp.Or(slices.Compare(a.distance(at), b.distance(at)), cmp.Compare(b.submit.Int64, a.submit.Int64), cmp.Compare(b.attempt, a.attempt))
 	})
+}
+
+// distance says how far the attempt lies from a stretch: by the time between them, else by their starts,
+// else by their ends. A start of a job may begin in the second in which the one before it was requeued, and
+// before its nodes were done. Then a report overlaps both, but it began with its own. An end is less sure:
+// sacct tells when a job was requeued, a node when its last process was gone. sacct cuts times to seconds.
+func (c *candidate) distance(at stretch) []time.Duration {
+	between := func(a, b sql.NullInt64) time.Duration {
+		if !a.Valid || !b.Valid {
+			return 0
+		}
+		return time.Duration(max(a.Int64-b.Int64, b.Int64-a.Int64)) * time.Microsecond
+	}
+	return []time.Duration{
+		c.gap(at.start.Int64, at.end.Int64).Truncate(time.Second),
+		between(cmp.Or(c.slurm.start, c.nodes.start), at.start).Truncate(time.Second),
+		between(c.span().end, at.end),
+	}
 }
 
 // wrongClock says that a line of sacct and the nodes' reports are of one attempt although

@@ -142,7 +142,7 @@ const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
 
 // byRef lists what a reference may mean, the likeliest first.
 func byRef(ref job.JobRef) []selection {
-	newest := confirmedFirst + "r.start_us DESC NULLS LAST, r.attempt DESC"
+	newest := confirmedFirst + "r.start_us DESC NULLS LAST, r.slurm_submit_us DESC NULLS LAST, r.attempt DESC"
 	switch {
 	case ref.ArrayTask != nil:
 		return []selection{{"r.array_job_id = ? AND r.array_job_id > 0 AND r.array_task_id = ?", []any{ref.ID, *ref.ArrayTask}, newest}}
@@ -216,7 +216,7 @@ func (s *Store) meant(ctx context.Context, v Viewer, ref job.JobRef) (rows []*at
 	return rows, nil
 }
 
-// choose numbers the attempts of the first row's job by their start and takes one.
+// choose numbers the attempts of the first row's job by their start, which is in whole seconds, and takes one.
 func choose(rows []*attemptRow, attempt int) *attemptRow {
 	if len(rows) == 0 {
 		return nil
@@ -228,7 +228,7 @@ func choose(rows []*attemptRow, attempt int) *attemptRow {
 		}
 	}
 	slices.SortStableFunc(same, func(a, b *attemptRow) int {
-		return cmp.Or(a.job.Start.Compare(b.job.Start), cmp.Compare(a.attempt, b.attempt))
+		return cmp.Or(a.job.Start.Compare(b.job.Start), a.job.Submit.Compare(b.job.Submit), cmp.Compare(a.attempt, b.attempt))
 	})
 	for i, r := range same {
 		r.job.Attempt = i + 1
