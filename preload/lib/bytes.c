@@ -30,24 +30,16 @@ static struct {
 	int topo_cart, topo_graph, topo_dist_graph;
 } ask;
 
-/* The first address that means MPI_IN_PLACE is C's. It fills the list. */
-static void set_in_place(uintptr_t address)
+/* Keeps an address that means MPI_IN_PLACE in Fortran, if this MPI has that name for it. */
+static void add_in_place(const char *name)
 {
-	for (int i = 0; i < JE_IN_PLACES; i++)
-		je_mpi.in_place[i] = address;
-	je_mpi.in_place_late = &je_mpi.in_place[0];
-}
+	uintptr_t address = (uintptr_t)je_symbol(name);
 
-static void add_in_place(uintptr_t address)
-{
-	for (int i = 1; i < JE_IN_PLACES; i++) {
-		if (address == 0 || je_mpi.in_place[i] == address)
+	for (int32_t i = 0; i < je_mpi.n_in_places; i++)
+		if (je_mpi.in_places[i] == address)
 			return;
-		if (je_mpi.in_place[i] == je_mpi.in_place[0]) {
-			je_mpi.in_place[i] = address;
-			return;
-		}
-	}
+	if (address != 0)
+		je_mpi.in_places[je_mpi.n_in_places++] = address;
 }
 
 static void set_openmpi(void)
@@ -64,13 +56,13 @@ static void set_openmpi(void)
 	if (op_c2f != NULL && je_mpi.no_op != 0)
 		je_mpi.no_op_fortran = (uint32_t)op_c2f(je_mpi.no_op);
 	ask.topo_cart = 1;
-	set_in_place(1);
+	je_mpi.in_place = 1;
 	ask.topo_graph = 2;
 	ask.topo_dist_graph = 3;
-	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place_"));
-	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place__"));
-	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place"));
-	add_in_place((uintptr_t)je_symbol("MPI_FORTRAN_IN_PLACE"));
+	add_in_place("mpi_fortran_in_place_");
+	add_in_place("mpi_fortran_in_place__");
+	add_in_place("mpi_fortran_in_place");
+	add_in_place("MPI_FORTRAN_IN_PLACE");
 }
 
 static void set_mpich(void)
@@ -80,10 +72,10 @@ static void set_mpich(void)
 	je_mpi.no_op = je_mpi.no_op_fortran = 0x5800000e;
 	je_mpi.handle_mask = UINT32_MAX;
 	ask.topo_graph = 1;
-	set_in_place(~(uintptr_t)0);
+	je_mpi.in_place = ~(uintptr_t)0;
 	ask.topo_cart = 2;
 	ask.topo_dist_graph = 3;
-	add_in_place((uintptr_t)je_symbol("MPIR_F08_MPI_IN_PLACE"));
+	add_in_place("MPIR_F08_MPI_IN_PLACE");
 	if (je_symbol("MPIR_F_MPI_IN_PLACE") != NULL)
 		je_mpi.in_place_late = je_symbol("MPIR_F_MPI_IN_PLACE");
 }
@@ -98,13 +90,14 @@ static void set_abi5(void)
 	je_mpi.type_f2c = je_symbol("PMPI_Type_fromint");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_fromint");
 	ask.topo_cart = 211;
-	set_in_place(1);
+	je_mpi.in_place = 1;
 	ask.topo_graph = 212;
 	ask.topo_dist_graph = 213;
 }
 
 void je_bytes_init(uint32_t family)
 {
+	je_mpi.in_place_late = &je_mpi.in_place;
 	ask.type_size = je_symbol("PMPI_Type_size");
 	ask.comm_rank = je_symbol("PMPI_Comm_rank");
 	ask.comm_size = je_symbol("PMPI_Comm_size");

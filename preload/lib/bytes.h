@@ -58,7 +58,7 @@ struct je_args {
 	bool descriptors; /* f08ts: a choice buffer is the address of its descriptor */
 };
 
-enum { JE_IN_PLACES = 6 };
+enum { JE_IN_PLACES = 4 };
 
 /* What must be known of the program's MPI. Filled in when MPI_Init returns. */
 struct je_mpi {
@@ -66,9 +66,11 @@ struct je_mpi {
 	int32_t proc_null;
 	uintptr_t type_null;
 	uintptr_t no_op, no_op_fortran;
-	uintptr_t in_place[JE_IN_PLACES]; /* addresses that mean MPI_IN_PLACE, C's first */
-	const uintptr_t *in_place_late;	  /* MPICH fills in its Fortran's at a Fortran call */
-	uintptr_t handle_mask;		  /* which bits of the register are a C handle */
+	uintptr_t in_place;		   /* the address that means MPI_IN_PLACE in C */
+	uintptr_t in_places[JE_IN_PLACES]; /* those that mean it in Fortran */
+	int32_t n_in_places;		   /* how many of them are known */
+	const uintptr_t *in_place_late;	   /* one more, which MPICH fills in at a Fortran call */
+	uintptr_t handle_mask;		   /* which bits of the register are a C handle */
 	int (*type_size)(uintptr_t, int *);
 	uintptr_t (*type_f2c)(int); /* NULL: C and Fortran have the same handles */
 	uintptr_t (*comm_f2c)(int);
@@ -132,14 +134,16 @@ JE_HOT struct je_comm *je_comm_entry(struct je_thread *me, uintptr_t handle)
 
 JE_HOT bool je_type_known(const struct je_type *entry, uintptr_t handle)
 {
-	return entry->handle == handle &&
-	       entry->generation == __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED);
+	return JE_LIKELY(entry->handle == handle) &&
+	       JE_LIKELY(entry->generation ==
+			 __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED));
 }
 
 JE_HOT bool je_comm_known(const struct je_comm *entry, uintptr_t handle)
 {
-	return entry->handle == handle &&
-	       entry->generation == __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED);
+	return JE_LIKELY(entry->handle == handle) &&
+	       JE_LIKELY(entry->generation ==
+			 __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED));
 }
 
 /* What a call will move on one side: `bytes`, times the sum of `n` counts if `counts` is not NULL.
@@ -189,15 +193,22 @@ JE_HOT bool je_in_place(const struct je_args *args, const struct je_side *side)
 	uintptr_t buffer = (uintptr_t)args->slots[side->count - 1];
 
 	if (!args->fortran)
-		return buffer == je_mpi.in_place[0];
+		return buffer == je_mpi.in_place;
 	if (args->descriptors && buffer != 0)
 		buffer = *(const uintptr_t *)buffer; /* base_addr of a CFI_cdesc_t */
 
-	bool found = buffer == *je_mpi.in_place_late;
+	if (JE_UNLIKELY(buffer == *je_mpi.in_place_late))
+		return buffer != 0;
+	for (int32_t i = 0; i < je_mpi.n_in_places; i++)
+		if (JE_UNLIKELY(buffer == je_mpi.in_places[i]))
+			return true;
+	return false;
+}
 
-	for (int i = 0; i < JE_IN_PLACES; i++)
-		found |= buffer == je_mpi.in_place[i];
-	return found && buffer != 0;
+JE_HOT bool je_is_in_place(const struct je_args *args)
+{
+	return JE_UNLIKELY(je_in_place(args, &args->row->sent)) ||
+	       JE_UNLIKELY(je_in_place(args, &args->row->received));
 }
 
 /* `count` elements of the side's type; false: the type is not known. */
@@ -225,8 +236,6 @@ JE_HOT bool je_is_in_comm(const struct je_side *side)
 JE_HOT bool je_elements_in(const struct je_args *args, const struct je_comm *comm,
 			   const struct je_side *side, struct je_amount *amount)
 {
-	if (JE_UNLIKELY(je_in_place(args, side)))
-		return false;
 	if (je_has_root(side) && je_is_idle(args, side, comm->rank))
 		return true;
 	if (je_is_array(side)) {
@@ -259,8 +268,8 @@ JE_HOT bool je_amount_of(const struct je_args *args, const struct je_comm *comm,
 			   side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count), amount);
 }
 
-/* What a call will move on both sides, of which `received` counts if they are not alike; false: MPI
- * has to be asked. */
+/* What a call that is not in place will move on both sides, of which `received` counts if they are
+ * not alike; false: MPI has to be asked. */
 JE_HOT bool je_amounts_of(const struct je_args *args, struct je_amount *sent,
 			  struct je_amount *received)
 {

@@ -109,11 +109,14 @@ static void collective(void)
 	CALL(Alltoall, 2 * BYTES, 2 * BYTES, a, INTS, MPI_INT, b, INTS, MPI_INT, W);
 	CALL(Reduce_scatter, 120, 4 * mine, a, b, counts, MPI_INT, MPI_SUM, W);
 	CALL(Reduce_scatter_block, 2 * BYTES, BYTES, a, b, INTS, MPI_INT, MPI_SUM, W);
-	if (root)
+	if (root) {
 		CALL(Gather, BYTES, 2 * BYTES, MPI_IN_PLACE, -7, MPI_DATATYPE_NULL, b, INTS,
 		     MPI_INT, 0, W);
-	else
+		CALL(Scatter, 2 * BYTES, BYTES, a, INTS, MPI_INT, MPI_IN_PLACE, -7, MPI_INT, 0, W);
+	} else {
 		CALL(Gather, BYTES, 0, a, INTS, MPI_INT, NULL, -7, MPI_DATATYPE_NULL, 0, W);
+		CALL(Scatter, 0, BYTES, NULL, -7, MPI_DATATYPE_NULL, b, INTS, MPI_INT, 0, W);
+	}
 }
 
 static void vectors(void)
