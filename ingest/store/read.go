@@ -216,7 +216,8 @@ func (s *Store) meant(ctx context.Context, v Viewer, ref job.JobRef) (rows []*at
 	return rows, nil
 }
 
-// choose numbers the attempts of the first row's job by their start, which is in whole seconds, and takes one.
+// choose numbers the attempts of the first row's job by their start, in one second by their submission, and takes
+// one.
 func choose(rows []*attemptRow, attempt int) *attemptRow {
 	if len(rows) == 0 {
 		return nil

@@ -58,7 +58,7 @@ struct je_args {
 	bool descriptors; /* f08ts: a choice buffer is the address of its descriptor */
 };
 
-enum { JE_IN_PLACES = 4 };
+enum { JE_IN_PLACES = 5 }; /* the names that bytes.c looks for */
 
 /* What must be known of the program's MPI. Filled in when MPI_Init returns. */
 struct je_mpi {

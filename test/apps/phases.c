@@ -3,8 +3,9 @@
  * rank 0 alone, in the third the others compute for 10 ms. END is "kill": each rank ends by a
  * signal halfway through the third.
  *
- * A rank says of each round "rank R phase P FROM TO": its own clock before and after the barrier.
- * The first line, of phase -1, is of MPI_Init. */
+ * A rank says of each round "rank R phase P FROM TO FROM TO": its own clock before and after the
+ * barrier, and right around the real one if inner.c is there. The first line, of phase -1, is of
+ * MPI_Init. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,13 @@
 #include "endmpi.h"
 
 enum { PHASES = 3 };
+
+const double *inner_barrier(void) __attribute__((weak));
+
+static void say(int rank, int phase, double from, double to, const double *inner)
+{
+	printf("rank %d phase %d %.6f %.6f %.6f %.6f\n", rank, phase, from, to, inner[0], inner[1]);
+}
 
 static double now(void)
 {
@@ -33,7 +41,7 @@ int main(int argc, char **argv)
 	to = now();
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("rank %d phase -1 %.6f %.6f\n", rank, from, to);
+	say(rank, -1, from, to, (double[]){ from, to });
 	if (argc > 2)
 		all -= rounds / 2;
 	for (int round = 0; round < all; round++) {
@@ -45,7 +53,8 @@ int main(int argc, char **argv)
 		from = now();
 		MPI_Barrier(MPI_COMM_WORLD);
 		to = now();
-		printf("rank %d phase %d %.6f %.6f\n", rank, round / rounds, from, to);
+		say(rank, round / rounds, from, to,
+		    inner_barrier != NULL ? inner_barrier() : (double[]){ from, to });
 	}
 	if (argc > 2)
 		kill(getpid(), SIGKILL);
