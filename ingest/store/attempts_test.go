@@ -342,7 +342,7 @@ func TestRequeuedAtOnce(t *testing.T) {
 			}
 			both := []slurm.Job{first, second}
 			for _, said := range [][]slurm.Job{both, both[:1], both[1:]} {
-				for seed := range uint64(12) {
+				for seed := range uint64(24) {
 					s := open(t)
 					of := func(nonce string, start, end time.Duration) {
 						r := nodeReport(7, 1, nonce, start)

@@ -205,6 +205,7 @@ JE_HOT bool je_in_place(const struct je_args *args, const struct je_side *side)
 	return false;
 }
 
+/* Whether a call is so on one of its sides. */
 JE_HOT bool je_is_in_place(const struct je_args *args)
 {
 	return JE_UNLIKELY(je_in_place(args, &args->row->sent)) ||
