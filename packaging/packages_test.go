@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"jobeff/test/may"
 )
 
 // debs are the packages of `make packages`, by name.
@@ -34,9 +36,7 @@ func debs(t *testing.T) map[string]string {
 // /var, and /run is empty, so no systemd runs. $DEBS, $NODE, $SERVER and $CLI name the packages.
 func box(t *testing.T, script string, env ...string) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root for mount namespaces")
-	}
+	may.Mount(t)
 	const boxed = `set -e
 mount -t tmpfs tmpfs /run
 mkdir /run/repo

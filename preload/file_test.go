@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"jobeff/preload/record"
+	"jobeff/test/may"
 )
 
 // ending runs the small program ending.c with a record.
@@ -135,9 +136,7 @@ func TestNoSlotLeft(t *testing.T) {
 
 // On a full tmpfs a store to the map would be SIGBUS.
 func TestFullTmpfs(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can mount a tmpfs")
-	}
+	may.Mount(t)
 	folder := t.TempDir()
 	must(t, syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=112k")) // the head and three slots
 	defer syscall.Unmount(folder, 0)

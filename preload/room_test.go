@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"jobeff/test/may"
 )
 
 // Without a free inode no record can be made, and one that may not be read is none: the
 // program runs as ever.
 func TestNoRoomForARecord(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can mount a tmpfs and be somebody else")
-	}
+	may.Mount(t)
 	program := compile(t, mpich.cc, "surroundings.c", "-DWITH_MPI")
 	t.Run("no inodes", func(t *testing.T) {
 		folder := t.TempDir()

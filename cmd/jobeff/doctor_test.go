@@ -21,6 +21,7 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/report"
+	"jobeff/test/may"
 	"jobeff/test/mungetest"
 	"jobeff/test/pgtest"
 )
@@ -405,9 +406,7 @@ func TestDoctorOnMails(t *testing.T) {
 
 // Root's notes, and a job's record beside them, fill up.
 func TestDoctorOnFullRunDirectories(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root to mount file systems")
-	}
+	may.Mount(t)
 	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
 	mount := func(dir, options string) {
 		t.Helper()

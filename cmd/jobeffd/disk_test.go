@@ -23,17 +23,16 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/test/disktest"
+	"jobeff/test/may"
 )
 
 // smallDisk mounts a file system of so many bytes ("1m") until the test ends.
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
+	may.Mount(t)
 	dir = t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir
@@ -268,9 +267,7 @@ func TestNoCore(t *testing.T) {
 // do. fault causes one; mend unmounts, checks and mounts it again.
 func failingDisk(t *testing.T) (dir string, fault, mend func()) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mounting a file needs root")
-	}
+	may.Mount(t)
 	image := filepath.Join(t.TempDir(), "image")
 	said := func(name string, args ...string) (string, error) {
 		out, err := exec.Command(name, args...).CombinedOutput()

@@ -28,6 +28,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/test/may"
 )
 
 // TestMain makes the test's own program a jobeffd, so that a real process can be
@@ -233,16 +234,14 @@ func TestLockedByAnother(t *testing.T) {
 // TestDiskFull: the server's file system is full while jobs end. Nodes are told 503 and keep
 // what they have; when there is room each job has one row.
 func TestDiskFull(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
+	may.Mount(t)
 	d := newDaemon(t)
 	disk, spool := filepath.Join(d.dir, "disk"), t.TempDir()
 	if err := os.Mkdir(disk, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("jobeff-test", disk, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
 	d.db = filepath.Join(disk, "jobeff.db")

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/test/may"
 )
 
 func TestWriteOutbox(t *testing.T) {
@@ -124,9 +125,7 @@ func TestReportSurvivesPowerLoss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a file system")
 	}
-	if os.Getuid() != 0 {
-		t.Skip("mounting a file system needs root")
-	}
+	may.Mount(t)
 	in := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	disk, after := in("disk"), in("after")
 	must := func(name string, args ...string) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
+	"jobeff/test/may"
 	"jobeff/test/mungetest"
 )
 
@@ -292,9 +292,7 @@ func inNamespace(t *testing.T, addresses ...string) {
 // TestOneNetwork: on an IPv6 network, where all nodes share a /64, neither a user nor a node that holds
 // all that it may keeps out the others.
 func TestOneNetwork(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root")
-	}
+	may.Mount(t)
 	var nodes []string
 	for i := range 6 {
 		nodes = append(nodes, fmt.Sprint("fd00:6a:6f:62::", 1+i))

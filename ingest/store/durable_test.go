@@ -18,6 +18,7 @@ import (
 	"weak"
 
 	"jobeff/ingest/job"
+	"jobeff/test/may"
 	"jobeff/test/pgtest"
 )
 
@@ -245,12 +246,10 @@ func TestLocked(t *testing.T) {
 // accepted once there is room.
 func TestDiskFull(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
+	may.Mount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	s := openAt(t, filepath.Join(dir, "jobeff.db"))
@@ -287,12 +286,10 @@ func TestDiskFull(t *testing.T) {
 // disk for the jobs of which Slurm tells.
 func TestMadeUpJobsLeaveRoom(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
+	may.Mount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=32m"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	s := openAt(t, filepath.Join(dir, "jobeff.db"))

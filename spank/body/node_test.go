@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/test/may"
 )
 
 // The user of the jobs in these tests: nobody in particular, but not root.
@@ -87,9 +88,7 @@ type testNode struct {
 
 func newNode(t testing.TB) *testNode {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root for mount namespaces and other users")
-	}
+	may.Mount(t)
 	built, err := parts()
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"testing"
 
+	"jobeff/test/may"
 	"jobeff/test/serve"
 )
 
@@ -51,9 +52,7 @@ func Start(t testing.TB, size int64) *Disk {
 	if testing.Short() {
 		t.Skip("it starts a qemu-storage-daemon")
 	}
-	if os.Getuid() != 0 {
-		t.Skip("mounting a disk needs root")
-	}
+	may.Mount(t)
 	if _, err := exec.LookPath("qemu-storage-daemon"); err != nil {
 		if os.Getenv("JOBEFF_TEST_ALL") != "" {
 			t.Fatal(err)

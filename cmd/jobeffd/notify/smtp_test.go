@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/test/may"
 	"jobeff/test/serve"
 )
 
@@ -38,9 +39,7 @@ func newSMTP(t *testing.T) *smtpServer {
 	if testing.Short() {
 		t.Skip("it starts an OpenSMTPD")
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root may run opensmtpd")
-	}
+	may.Mount(t)
 	if _, err := exec.LookPath("smtpd"); err != nil {
 		t.Skip("opensmtpd is not installed (make deps)")
 	}
