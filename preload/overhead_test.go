@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -292,12 +291,10 @@ func interrupted(t *testing.T, f family, program string, disturb func(launcher *
 	var out, errors bytes.Buffer
 	line := append(f.launcher(t), "-n", "2", program, "--json")
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env, cmd.Stderr, cmd.SysProcAttr = plainEnvironment(), &errors, &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env, cmd.Stderr = plainEnvironment(), &errors
 	pipe, err := cmd.StdoutPipe()
 	must(t, err)
-	must(t, cmd.Start())
-	timer := time.AfterFunc(limit, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	defer timer.Stop()
+	finished := start(t, cmd)
 	for one := make([]byte, 1); strings.Count(out.String(), "}") < 3; out.Write(one) {
 		if _, err := pipe.Read(one); err != nil {
 			t.Fatalf("%v after %q", err, out.String())
@@ -306,6 +303,7 @@ func interrupted(t *testing.T, f family, program string, disturb func(launcher *
 	disturb(cmd)
 	out.ReadFrom(pipe)
 	cmd.Wait()
+	finished()
 	return fromHydra.ReplaceAllString(out.String(), ""), errors.String(), cmd.ProcessState.ExitCode()
 }
 

@@ -2,7 +2,6 @@ package test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -148,20 +147,19 @@ var slow = flag.Int("slow", 1, "how many times `longer` than usual all takes")
 // pause is how long a test waits before it asks again.
 func pause() time.Duration { return time.Duration(*slow) * 200 * time.Millisecond }
 
-// patience is how long anything may take, except a job's own work.
-func patience() time.Duration { return time.Duration(*slow) * 3 * time.Minute }
+// patience is how often a test asks, with pauses, for anything except a job's own work. On a busy machine
+// to ask takes longer, too, and so it waits longer there.
+const patience = 900
 
 // until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience())
-	defer cancel()
-	for !ready() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited %v for %s: it did not happen", patience(), what)
-		case <-time.After(pause()):
+	begin := time.Now()
+	for asked := 1; !ready(); asked++ {
+		if asked == patience {
+			t.Fatalf("not finished: asked %d times in %v for %s", asked, time.Since(begin).Round(time.Second), what)
 		}
+		time.Sleep(pause())
 	}
 }
 
@@ -216,7 +214,7 @@ var ended = []string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL",
 // come, it shows what the job has written.
 func (c *cluster) wait(t *testing.T, id string) {
 	t.Helper()
-	begin, looked, done := time.Now(), time.Now(), false
+	begin, asked, done := time.Now(), 0, false
 	defer func() {
 		if !done {
 			t.Logf("job %s after %v: %v\n%s", id, time.Since(begin).Round(time.Second), c.parts(t, id), c.outputs(id))
@@ -224,20 +222,19 @@ func (c *cluster) wait(t *testing.T, id string) {
 		}
 	}()
 	until(t, "the end of job "+id, func() bool {
-		if time.Since(begin) > hangs() && time.Since(looked) > 10*time.Second {
+		if asked++; asked > hangs && asked%50 == 0 {
 			c.wantNoHang(t, id)
-			looked = time.Now()
 		}
 		done = c.inState(t, id, ended...)
 		return done
 	})
 }
 
-// hangs: an MPI program of this age hangs. The tests' programs take seconds, or are killed
-// within a minute.
-func hangs() time.Duration { return time.Duration(*slow) * 75 * time.Second }
+// hangs: an MPI program that goes on after so many looks at it, with their pauses, hangs. The tests' programs
+// take seconds, or are killed within a minute.
+const hangs = 375
 
-// wantNoHang fails, with the stacks of the job's ranks, if one is older than hangs().
+// wantNoHang fails, with the stacks of the job's ranks, if one is older than hangs pauses.
 func (c *cluster) wantNoHang(t *testing.T, id string) {
 	t.Helper()
 	script, err := filepath.Abs("stacks.sh")
@@ -247,7 +244,7 @@ func (c *cluster) wantNoHang(t *testing.T, id string) {
 	stacks := ""
 	for _, part := range c.parts(t, id) {
 		for n := 1; n <= nodes; n++ {
-			r := c.try(t, "", "exec", fmt.Sprint("n", n), script, part.id, fmt.Sprint(int(hangs().Seconds())))
+			r := c.try(t, "", "exec", fmt.Sprint("n", n), script, part.id, fmt.Sprint(int((hangs * pause()).Seconds())))
 			if r.stdout != "" {
 				stacks += fmt.Sprintf("n%d: %s", n, r.stdout)
 			}

@@ -31,16 +31,16 @@ func storm(t *testing.T, name string, n int) string {
 // waitStorm waits for all its jobs, as long as some still end.
 func waitStorm(t *testing.T, id string, n int) {
 	t.Helper()
-	for last, since := -1, time.Now(); ; time.Sleep(time.Second) {
+	for last, same := -1, 0; ; time.Sleep(pause()) {
 		left := strings.Count(site.exec(t, "ctl", "squeue", "-h", "-r", "-j", id, "-o", "%i"), "\n")
 		if left == 0 {
 			return
 		}
-		if left != last {
-			last, since = left, time.Now()
+		if same++; left != last {
+			last, same = left, 0
 		}
-		if time.Since(since) > patience() {
-			t.Fatalf("%d of %d jobs do not end", left, n)
+		if same > patience {
+			t.Fatalf("not finished: %d of %d jobs do not end", left, n)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func waitStorm(t *testing.T, id string, n int) {
 func wantStorm(t *testing.T, name string, n int) {
 	t.Helper()
 	rows := map[uint32]int{}
-	for last, since := -1, time.Now(); len(rows) < n; time.Sleep(time.Second) {
+	for last, same := -1, 0; len(rows) < n; time.Sleep(pause()) {
 		resend(t)
 		rows = map[uint32]int{}
 		for _, d := range site.list(t, "bob") {
@@ -57,11 +57,11 @@ func wantStorm(t *testing.T, name string, n int) {
 				rows[*d.ArrayTaskID]++
 			}
 		}
-		if len(rows) != last {
-			last, since = len(rows), time.Now()
+		if same++; len(rows) != last {
+			last, same = len(rows), 0
 		}
-		if time.Since(since) > patience() {
-			t.Fatalf("%d of %d jobs have no row", n-len(rows), n)
+		if same > patience {
+			t.Fatalf("not finished: %d of %d jobs have no row", n-len(rows), n)
 		}
 	}
 	for task, count := range rows {
