@@ -13,8 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"jobeff/cmd/source"
-	"jobeff/ingest/job"
-	"jobeff/ingest/node"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/inert"
@@ -61,7 +59,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if !print || len(files) == 0 {
 				return fmt.Errorf("nothing to do: give --print and the files that JOBEFF_RECORD named (--help says more)")
 			}
-			j, err := jobOf(files)
+			j, err := jobOf(files, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -77,22 +75,6 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 	root.Flags().BoolVar(&plain, "plain", false, "no colours, and only ASCII characters")
 	root.AddCommand(subcommands()...)
 	return root
-}
-
-// jobOf folds records made by hand into one job.
-func jobOf(files []string) (*job.Job, error) {
-	var merger job.JobMerger
-	machine := node.ThisMachine()
-	for _, file := range files {
-		r, err := node.FoldFile(file, machine)
-		if err != nil {
-			return nil, err
-		}
-		merger.Add(r)
-	}
-	j := merger.Job()
-	j.DisplayID = ""
-	return j, nil
 }
 
 // columns is the width of the terminal, 0 where w is none.

@@ -110,7 +110,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{[]string{}, "give --print"},
 		{[]string{"--print"}, "give --print"},
-		{[]string{"--print", "/nonexistent"}, "JOBEFF_RECORD=/nonexistent"},
+		{[]string{"--print", filepath.Dir(text) + "/none"}, "no program made it. Was LD_PRELOAD the full path"},
+		{[]string{"--print", "/nonexistent/rec"}, "there is no folder /nonexistent, so no program could make it"},
 		{[]string{"--print", text}, "not a jobeff record"},
 		{[]string{"--wrong"}, "--wrong"},
 	}

@@ -3,8 +3,6 @@ package node
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -213,10 +211,7 @@ func stepName(id int64) string {
 // FoldFile folds a record that was made by hand, without Slurm: JOBEFF_RECORD=path.
 func FoldFile(path string, m Machine) (*job.NodeReport, error) {
 	rec, file, err := record.Open(path, record.Options{})
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%w: run a program with JOBEFF_RECORD=%s LD_PRELOAD=libjobeff.so to make it", err, path)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	defer file.Close()

@@ -17,6 +17,9 @@ import (
 	"unsafe"
 )
 
+// FileBytes is the size of a record that a program makes by itself, in bytes. It is sparse.
+const FileBytes = C.JE_FILE_BYTES_DEFAULT
+
 const (
 	headBytes     = C.JE_HEAD_BYTES
 	slotBytes     = C.JE_SLOT_BYTES

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
+	"jobeff/preload/record"
+	"jobeff/report/inert"
+)
+
+// jobOf folds records made by hand into one job. It writes to notes what a person would else take
+// the figures for.
+func jobOf(files []string, notes io.Writer) (*job.Job, error) {
+	var merger job.JobMerger
+	machine := node.ThisMachine()
+	for _, file := range files {
+		r, err := node.FoldFile(file, machine)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s does not exist: %s", file, whyNone(file))
+		}
+		if err != nil {
+			return nil, err
+		}
+		note := func(format string, a ...any) {
+			fmt.Fprintf(notes, "jobeff-ingest: %s "+format+"\n", append([]any{inert.Text(file, false)}, a...)...)
+		}
+		if n := len(r.Executions); n > 1 {
+			note("holds %d runs of programs, and their sum comes first: remove it before a run that you want to see alone", n)
+		}
+		if host, _ := os.Hostname(); r.Node == host && r.BootID != machine.BootID {
+			note("was made before this machine's last boot, so no run since then is in it: remove it before the next one")
+		}
+		merger.Add(r)
+	}
+	j := merger.Job()
+	j.DisplayID = ""
+	return j, nil
+}
+
+// whyNone is why the library may have made no record at a path, and what to do. The library itself
+// prints nothing (FLOW 2).
+func whyNone(path string) string {
+	dir := filepath.Dir(path)
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return fmt.Sprintf("there is no folder %s, so no program could make it. Make the folder, and run the program again", dir)
+	}
+	if unix.Access(dir, unix.W_OK) != nil {
+		return fmt.Sprintf("you may not write into %s, so your programs could not make it there. Name another place in JOBEFF_RECORD", dir)
+	}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && limit.Cur < record.FileBytes {
+		return fmt.Sprintf("files may not be larger than %d bytes here (ulimit -f), and a record needs %d", limit.Cur, record.FileBytes)
+	}
+	return "no program made it. Was LD_PRELOAD the full path of libjobeff.so, and JOBEFF_RECORD this path? Is the program linked dynamically to an MPI, or has it OpenMP?"
+}
