@@ -24,7 +24,11 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
+build: look-build $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) $(SPANK) ## build everything into build/
+
+.PHONY: look-build look-packages
+look-build look-packages: look-%:
+	@test/look.sh $*
 
 $(GO_PROGRAMS): build/%: $(GO_SOURCES) $(wildcard preload/record/*.[ch]) preload/mpi_calls.def build/version
 	go build $(GOFLAGS_BUILD) -o $@ ./cmd/$*
@@ -35,17 +39,20 @@ build/version: always # changes with the version alone
 	@cmp -s $@ <<<'$(VERSION)' || echo '$(VERSION)' >$@
 
 .PHONY: deps
-deps: ## install the Debian packages that building and testing need (as root)
-	@test/install-packages.sh
+deps: ## install all that building and testing need (as root): afterwards no network is needed
+	@test/install-packages.sh test/hand-packages test/demo-packages test/packages
 	@test/install-axe.sh
+	@go mod download
+	@go mod download -modfile=packaging/tools.mod
 
 .PHONY: demo
-demo: deps ## start a throwaway Slurm, run LAMMPS and a program that sleeps, show what jobeff advises
-	@$(MAKE) --no-print-directory build packages
+demo: ## start a throwaway Slurm, run a program that sleeps and LAMMPS, show what jobeff advises
 	@test/demo.sh
 
 .PHONY: test
-test: deps ## install what is needed, build, lint, run every test
+test: ## install what is needed, build, lint, run every test
+	@test/look.sh test >/dev/null
+	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory build packages lint
 	@test/run-tests.sh ./test ./preload ./ingest/store ./... # the longest first, beside all others
 
@@ -159,7 +166,7 @@ cluster-down: ## remove the throwaway Slurm without a trace
 	@test/cluster.sh down
 
 .PHONY: packages
-packages: build ## build the packages for this machine, build/*.deb
+packages: look-packages build ## build the packages for this machine, build/*.deb
 	@packaging/build.sh
 
 .PHONY: rpm
@@ -172,7 +179,7 @@ release: deps ## build all debs and rpms in Debian 11, for glibc 2.28 and newer,
 	@rm -rf build/release && mv build/bullseye/release build/release && ls build/release
 
 .PHONY: install
-install: build ## install into DESTDIR below PREFIX, as the packages do
+install: look-packages build ## install into DESTDIR below PREFIX, as the packages do
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" packaging/install.sh
 
 .PHONY: pictures

@@ -34,7 +34,7 @@ build/lib/libjobeff.so: $(call objects_of,lib)
 
 # A 32-bit process loads this empty library instead; otherwise ld.so would print that the other
 # one has the wrong class. It needs no 32-bit libc. Only x86-64 has 32-bit processes.
-PRELOAD_STUB32 := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),build/lib/libjobeff32.so)
+PRELOAD_STUB32 := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine 2>/dev/null)),build/lib/libjobeff32.so)
 
 build/lib/libjobeff32.so: preload/build.mk
 	@mkdir -p build/lib

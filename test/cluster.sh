@@ -72,8 +72,10 @@ inside() {
 spawn() {
 	setsid unshare "${NS[@]}" --fork --kill-child --propagation private \
 		bash "$SELF" __init "$D" "$1" </dev/null >"$D/log/init-$1" 2>&1 &
-	wait_for 180 test -e "$D/ns/$1.ready"
+	wait_for 180 ready_or_gone "$1" $! && test -e "$D/ns/$1.ready"
 }
+
+ready_or_gone() { test -e "$D/ns/$1.ready" || ! kill -0 "$2"; }
 
 # init: pid 1 of a namespace. It writes down its pid as seen from outside, which /proc still
 # shows here.
@@ -157,7 +159,7 @@ plug_in() {
 
 cgroup_kind() {
 	if [ -n "${CLUSTER_CGROUP:-}" ]; then echo "$CLUSTER_CGROUP"
-	elif [ -e /sys/fs/cgroup/freezer/tasks ] && [ -e /sys/fs/cgroup/memory/tasks ]; then echo v1
+	elif [ -w /sys/fs/cgroup/freezer/tasks ] && [ -w /sys/fs/cgroup/memory/tasks ]; then echo v1
 	else echo none; fi
 }
 

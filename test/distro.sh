@@ -3,26 +3,25 @@
 # has only what building a release needs (packaging/packages). bare is a new machine.
 #
 # The suite's root is made once, by debootstrap, in DISTRO_CACHE/SUITE. Each run first
-# installs what test/packages lists for the suite and the root lacks. The command has a mount,
+# installs what test/{hand-,demo-,}packages list for it and the root lacks. The command has a mount,
 # pid, IPC and UTS namespace of its own, and a part of the cgroup tree. Its root is changed by
 # pivot_root, so overlays and further namespaces work in it. Two runs never see each other: /tmp,
 # /var/tmp, /run and /proc are each run's own. The repository and Go are where they are outside,
 # but build/ is build/SUITE outside.
 #
-# bare is a bookworm that is made for one run and removed after it. It has Go, and in
+# bare is a bookworm, or BARE, that is made for one run and removed after it. It has Go, and in
 # /root/jobeff a clone of the last commit, with what was changed or `git add`ed since. No other
 # package is installed, nothing is built, and the environment is empty. Only downloads stay for
 # the next run: Debian's packages and Go's modules.
 #
 # CPUS           with bare: it has only the first so many of the machine's CPUs
 # DISTRO_CACHE   where the roots are (/var/cache/jobeff-test), 8 GB each
-# DISTRO_MIRROR  where the packages come from (http://deb.debian.org/debian)
+# DISTRO_MIRROR  where the packages come from (where apt here has them from: mirror.sh)
 set -euo pipefail
 
 SELF=$(realpath "$0")
 REPO=$(dirname "$(dirname "$SELF")")
 CACHE=${DISTRO_CACHE:-/var/cache/jobeff-test}
-MIRROR=${DISTRO_MIRROR:-http://deb.debian.org/debian}
 CGROUPS=(freezer memory cpuset cpuacct cpu devices) # as cluster.sh
 
 die() { echo "distro.sh: $*" >&2; exit 1; }
@@ -30,6 +29,7 @@ die() { echo "distro.sh: $*" >&2; exit 1; }
 # check_ways: fails where a root cannot be made, before anything hangs or fills the disk.
 check_ways() {
 	local free
+	MIRROR=$("$REPO/test/mirror.sh") || exit
 	free=$(df --output=avail -B1G "$CACHE" | tail -1)
 	[ "$free" -ge 8 ] || die "a root takes 8 GB, $CACHE has $free: give another folder in DISTRO_CACHE"
 	wget -q --timeout=20 --tries=2 -O /dev/null "$MIRROR/dists/$DEBIAN/InRelease" ||
@@ -60,7 +60,7 @@ prepare() {
 		echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "false";' >>"$ROOT.new/etc/apt/apt.conf.d/jobeff-test"
 		mv "$ROOT.new" "$ROOT"
 	fi
-	enter timeout 30m "$REPO/test/install-packages.sh" "$LIST" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
+	enter timeout 30m "$REPO/test/install-packages.sh" "${LISTS[@]}" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
 	exec 9>&-
 }
 
@@ -188,7 +188,8 @@ show() {
 
 main() {
 	[ $# -ge 2 ] || die "usage: test/distro.sh bullseye|bookworm|trixie|sid|bare COMMAND…"
-	SUITE=$1 DEBIAN=$1 ROOT=$CACHE/$1 LIST=$REPO/test/packages WHERE=$PWD
+	SUITE=$1 DEBIAN=$1 ROOT=$CACHE/$1 WHERE=$PWD
+	LISTS=("$REPO"/test/{hand-,demo-,}packages)
 	shift
 	[ "$(id -u)" = 0 ] || die "needs root"
 	mkdir -p "$CACHE"
@@ -196,9 +197,9 @@ main() {
 	trap tidy EXIT
 	case $WHERE/ in "$REPO"/*) ;; *) WHERE=$REPO ;; esac
 	case $SUITE in
-	bullseye) LIST=$REPO/packaging/packages ;;
+	bullseye) LISTS=("$REPO/packaging/packages") ;;
 	bookworm | trixie | sid) ;;
-	bare) DEBIAN=bookworm ROOT=$RUN/root WHERE=/root/jobeff ;;
+	bare) DEBIAN=${BARE:-bookworm} ROOT=$RUN/root WHERE=/root/jobeff ;;
 	*) die "no such suite: $SUITE" ;;
 	esac
 	GO_ROOT=$(go env GOROOT) GOMODCACHE=$(go env GOMODCACHE) GOCACHE=$(go env GOCACHE) HOME=/root

@@ -3,6 +3,7 @@
 # servers themselves. It shows what failed, and why something was skipped. The last line counts
 # them. If no test passed, it fails. With RESULT it adds to that file where it ran, the counts, and
 # what failed or was skipped, and what tests say after "result: ". RESULT_ROOT is the root of the Debian where it ran, if that is another.
+# Where no Slurm can be started, the tests of ./test are left out: they are named first, and count as skipped.
 set -u -o pipefail
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp /tmp/jobeff-test.XXXXXX)
@@ -15,13 +16,37 @@ while [ $# != 0 ] && [[ $1 != -* ]]; do
 	packages+=("$1")
 	shift
 done
+left_out=0
+if [ "$(test/look.sh test 2>/dev/null)" = hand ]; then
+	cluster=$(go list ./test)
+	mapfile -t packages < <(go list "${packages[@]}" | sort -u)
+	if printf '%s\n' "${packages[@]}" | grep -qx "$cluster"; then
+		mapfile -t names < <(go test -list . ./test | grep '^Test')
+		left_out=${#names[@]}
+		echo "Left out, since no Slurm can be started here: $left_out tests of ./test: ${names[*]}"
+		mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -vx "$cluster")
+	fi
+fi
+
+# Each half minute, how far it is: a large package is silent for minutes.
+progress() {
+	local said='' now
+	while sleep 30 >/dev/null; do # it may outlast this script
+		now="$(count pass) tests passed so far, $(count fail) failed"
+		[ "$now" = "$said" ] || echo "$now"
+		said=$now
+	done
+}
+# Subtests count as tests, and so do their parents, as in go test.
+count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$log"; }
+progress &
+trap 'kill $!; rm -f "$log" "$log.out"' EXIT
+
 go tool gotestsum --format pkgname --jsonfile "$log" --packages "${packages[*]}" \
 	-- -count=1 -timeout 60m "$@" | tee "$log.out"
 status=$?
 
-# Subtests count as tests, and so do their parents, as in go test.
-count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$log"; }
-passed=$(count pass) failed=$(count fail) skipped=$(count skip)
+passed=$(count pass) failed=$(count fail) skipped=$(($(count skip) + left_out))
 [ "$failed" = 0 ] && [ "$status" != 0 ] && failed=1 # a package that did not build
 [ "$passed" = 0 ] && status=1
 counts="$passed passed, $failed failed, $skipped skipped"

@@ -6,7 +6,7 @@
 #
 # SUITE          bookworm or trixie
 # VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.2 GB each
-# DISTRO_MIRROR  where the packages come from (http://deb.debian.org/debian)
+# DISTRO_MIRROR  where the packages come from (where apt here has them from: mirror.sh)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 SUITE=${SUITE:-bookworm}
@@ -22,7 +22,7 @@ make_root() {
 	include=$(sed 's/#.*//; /^ *$/d; s/ *$//' test/vm/packages | paste -sd,)
 	mmdebstrap --variant=minbase --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
 		--dpkgopt='path-exclude=/usr/share/doc/*' --include="$include" \
-		"$SUITE" "$ROOT.new" "${DISTRO_MIRROR:-http://deb.debian.org/debian}" >"$ROOT.log" 2>&1 || { tail "$ROOT.log" >&2; return 1; }
+		"$SUITE" "$ROOT.new" "$(test/mirror.sh)" >"$ROOT.log" 2>&1 || { tail "$ROOT.log" >&2; return 1; }
 	cp test/vm/packages "$ROOT.new/packages"
 	mv "$ROOT.new" "$ROOT"
 }

@@ -1,0 +1,74 @@
+#!/bin/bash
+# places.sh [short|full]: runs README's two commands where people first try them, each place in a Debian that
+# is made for it (distro.sh bare): root with a container's capabilities, an ordinary user, no Go, no compiler,
+# empty lists of packages, no network after `make deps`; with full the whole `make test` in the container,
+# and Debian 13, too. It prints a row for each command: seconds until the first useful line, seconds in all,
+# and what was said of the place. With RESULT it adds them to that file. It fails where a command ends
+# otherwise than it should.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=${1:-full} log=$(mktemp /tmp/jobeff-places.XXXXXX)
+trap 'rm -f "$log"' EXIT
+
+# In the bare machines. What is useful: an answer of jobeff, a figure, or the sentence that says what to do.
+# shellcheck disable=SC2016 # the inner shell expands it
+begin='
+try() { # PLACE EXPECTED-EXIT USEFUL COMMAND…
+	local place=$1 expected=$2 useful=$3 began=$SECONDS first="" said="" line code
+	shift 3
+	exec 3< <("$@" 2>&1 </dev/null; echo "exit code $?")
+	while IFS= read -r -u 3 line; do
+		code=${line#exit code }
+		if [ "$first$line" = "$line" ] && [[ $line =~ $useful ]]; then first=$((SECONDS - began)); fi
+		if [[ $line == "make "[a-z]*": "* && $line != *minutes\ on* && $said != *"$line"* ]]; then said+=" $line"; fi
+		printf "%s\n" "$line"
+	done
+	echo "place: $place: ${*: -2}: useful after ${first:-no} s, $((SECONDS - began)) s in all, exit code $code;${said:- nothing was said}"
+	[ "$code" = "$expected" ] && [ -n "$first" ] || echo "place: WRONG: $place: ${*: -2}"
+}
+as_user() { setpriv --reuid nobody --clear-groups env HOME=/home/nobody GOMODCACHE="$GOMODCACHE" GOFLAGS=-modcacherw PATH="$PATH" "$@"; }
+# Docker'"'"'s default set, and cgroups that cannot be written
+contained() {
+	local caps=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
+	unshare --mount --propagation private sh -c "for c in /sys/fs/cgroup /sys/fs/cgroup/*; do mount -o remount,ro,bind \$c 2>/dev/null; done; exec \"\$@\"" sh setpriv --bounding-set "$caps" --inh-caps "$caps" "$@"
+}
+answer="^Parallel efficiency|jobeff 4_1"
+apt-get update -q >/dev/null && apt-get install -q -y git make >/dev/null || exit
+'
+# shellcheck disable=SC2016
+places='
+try "no Go" 2 "There is no Go" env PATH=/usr/sbin:/usr/bin:/sbin:/bin make demo
+try "no compiler" 2 "There is no C compiler" make
+rm -rf /var/lib/apt/lists/*
+try "a container, empty lists" 0 "$answer" contained make demo
+chmod 755 /root && cp -r . /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
+try "a user, packages missing" 2 "As root: make deps" as_user make test
+try "a user" 0 "$answer" as_user make demo
+cd /root/jobeff
+make deps >/dev/null 2>&1 || echo "place: WRONG: make deps"
+try "a container" 0 "^ok " contained make quick
+cd /home/nobody
+try "a user" 0 "^ok " as_user make quick
+cd /root/jobeff && rm -rf build
+try "no network after make deps" 0 "^build/jobeff" unshare --net make build packages
+'
+whole='
+try "a container" 0 "^ok|passed so far" contained make test
+'
+test/install-packages.sh <(echo debootstrap)
+go mod download
+go mod download -modfile=packaging/tools.mod
+if [ "$kind" = full ]; then places+=$whole; fi
+test/distro.sh bare bash -c "$begin$places" 2>&1 | tee "$log"
+if [ "$kind" = full ]; then
+	BARE=trixie test/distro.sh bare bash -c "$begin try 'Debian 13' 0 \"\$answer\" make demo" 2>&1 | tee -a "$log"
+fi
+grep -a '^place: ' "$log"
+if [ -n "${RESULT:-}" ]; then
+	{
+		echo "$(date -u +%FT%RZ) $(git describe --always --dirty): test/places.sh $kind, $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg) after"
+		grep -a '^place: \|^[0-9]* passed, ' "$log"
+		echo
+	} >>"$RESULT"
+fi
+! grep -aq '^place: WRONG' "$log"
