@@ -80,7 +80,7 @@ install_jobeff-node() {
 	put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
 	put_text packaging/plugstack.conf "$lib/plugstack.d/jobeff.conf"
 	put_text packaging/zz-jobeff.conf "$DESTDIR/etc/slurm/plugstack.conf.d/zz-jobeff.conf"
-	for unit in jobeff-ingest.service jobeff-ingest.timer jobeff-interim.service jobeff-interim.timer run-jobeff.mount; do
+	for unit in jobeff-alarm.path jobeff-alarm.service jobeff-ingest.service jobeff-ingest.timer jobeff-interim.service jobeff-interim.timer run-jobeff.mount; do
 		put_text "packaging/systemd/$unit" "$systemd/$unit"
 	done
 	put 644 packaging/systemd/tmpfiles.conf "$confs/tmpfiles.d/jobeff.conf"

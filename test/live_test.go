@@ -102,6 +102,9 @@ func TestLive(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, once)
 		}
 	}
+	if said := c.try(t, "", "exec", "ctl", "jobeff", "live", "--once", id); said.code != 0 || !strings.Contains(said.stdout, "reading took") {
+		t.Errorf("root, who looks as alice: exit %d, %s%s", said.code, said.stdout, said.stderr)
+	}
 	if said := c.try(t, "", "as", "bob", "jobeff", "live", "--once", id); said.code != 1 || !strings.Contains(said.stderr, "job "+id+" was not found") {
 		t.Errorf("another user: exit %d, %s%s", said.code, said.stdout, said.stderr)
 	}

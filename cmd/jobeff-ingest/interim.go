@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/report/inert"
 )
 
 // How long the folds of all jobs that run may take, and that of one. They have the lowest priority, so jobs
@@ -92,18 +94,20 @@ func interim(config, runDir string) error {
 			errs = append(errs, fmt.Errorf("some jobs have no interim report: the others took %v", interimTimeout))
 			break
 		}
-		errs = append(errs, interimOf(ctx, outbox, runDir, id, moment))
+		errs = append(errs, interimOf(ctx, outbox, runDir, id, moment, time.Duration(cfg.Report.Interim)))
 	}
 	return errors.Join(errs...)
 }
 
 // interimOf keeps the interim report of one job. A child folds it, as nobody. If the child fails, a user may be at fault: the
 // others' reports are made, and the unit has not failed.
-func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, moment time.Time) error {
+func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, moment time.Time, every time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
 	defer cancel()
 	child := exec.CommandContext(ctx, "/proc/self/exe", "interim", "--run-dir", runDir, "--job", id, "--fold", moment.Format(time.RFC3339Nano))
-	child.Stderr = os.Stderr
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody gets no terminal of root's
+	words := new(complaint)
+	child.Stderr = words
 	report, err := child.StdoutPipe()
 	if err == nil {
 		err = child.Start()
@@ -115,13 +119,23 @@ func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, momen
 	said := json.NewDecoder(io.LimitReader(report, job.MaxReportBytes)).Decode(r)
 	report.Close() // it has no more to say
 	if ended := child.Wait(); ended != nil {
-		fmt.Fprintf(os.Stderr, "jobeff-ingest: job %s has no interim report: %v\n", id, ended)
+		fmt.Fprintf(os.Stderr, "jobeff-ingest: job %s has no interim report: %v %s\n", id, ended, inert.Text(string(*words), false))
 		return nil
 	}
 	if said == nil {
-		said = outbox.KeepInterim(runDir, r)
+		said = outbox.KeepInterim(runDir, every, r)
 	} else if errors.Is(said, io.EOF) { // there are no figures yet
 		said = nil
 	}
 	return said
 }
+
+// complaint is the beginning of what a child complains of.
+type complaint []byte
+
+func (c *complaint) Write(b []byte) (int, error) {
+	*c = append(*c, b[:min(len(b), mostComplaint-len(*c))]...)
+	return len(b), nil
+}
+
+const mostComplaint = 1 << 10 // bytes

@@ -120,7 +120,7 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 		return nil, fmt.Errorf("--to: %s", why)
 	}
 	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
-	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter,
+	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter, GoesOn: !cfg.Measure.StopOnHarm,
 		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), sign)}, nil
 }
 

@@ -35,7 +35,8 @@ ends by itself.
 It reads on the job's nodes, in a step of the job that srun starts beside its other
 steps. That takes a little CPU time from the job, and says how much. The step is not
 measured. Without Slurm's answer, and for jobs of others, it shows the last report
-that the nodes have made by themselves, as jobeff JOBID does, and why.`
+that the nodes have made by themselves, as jobeff JOBID does, and why. Root looks as the
+job's owner, who gets no hold of root's terminal.`
 
 // The times between two moments that may be asked for.
 const (
@@ -75,6 +76,7 @@ func (p *program) liveCommand() *cobra.Command {
 var (
 	errGone  = errors.New("it does not run") // any more, or it never did
 	errEnded = errors.New("it has ended")    // while it was shown
+	errOver  = errors.New("an hour is over")
 )
 
 // live shows a job that runs.
@@ -163,7 +165,7 @@ const slurmPatience = 20 * time.Second
 // queueFields are what squeue is asked for: the job's name, which may hold anything, is the last.
 const queueFields = "%i|%A|%T|%U|%u|%a|%P|%q|%D|%C|%S|%j"
 
-// findRunning asks Slurm for a job of the caller that runs. The error says why there is none, in half a
+// findRunning asks Slurm for a job that runs, and that the caller may look into. The error says why there is none, in half a
 // sentence.
 func findRunning(ctx context.Context, id string) (*job.Job, error) {
 	for _, program := range []string{"squeue", "srun"} {
@@ -187,8 +189,9 @@ func findRunning(ctx context.Context, id string) (*job.Job, error) {
 func queued(told, id string, uid int) (*job.Job, error) {
 	lines := strings.TrimSpace(told)
 	for line := range strings.Lines(told) {
-		if strings.HasPrefix(line, id+"|") {
+		if strings.HasPrefix(line, id+"|") { // the first one: a job's name may go on like a line
 			lines = strings.TrimSpace(line)
+			break
 		}
 	}
 	if lines == "" {
@@ -209,8 +212,8 @@ func queued(told, id string, uid int) (*job.Job, error) {
 		return nil, errors.New("squeue's answer is not understood")
 	}
 	switch state := f[2]; {
-	case int(owner) != uid:
-		return nil, errors.New("only its owner may look into a job that runs")
+	case uid != 0 && int(owner) != uid:
+		return nil, errors.New("only its owner and root may look into a job that runs")
 	case state == "COMPLETING":
 		return nil, errGone
 	case state != "RUNNING":
@@ -254,6 +257,9 @@ const (
 	stepPatience  = 10 * time.Second
 )
 
+// mostWatched bounds all of it. The step ends by itself before, if it is still ours.
+const mostWatched = time.Hour + startPatience
+
 // srunArgs are the arguments that start a reader on each node of a job. The step takes no memory and no CPU
 // from the job's other steps in Slurm's eyes, and no other plugin of an MPI.
 func srunArgs(j *job.Job, flags liveFlags) []string {
@@ -275,9 +281,12 @@ func srunArgs(j *job.Job, flags liveFlags) []string {
 func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown bool, why error) {
 	runtime.LockOSThread() // the child ends with the thread that started it
 	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithTimeoutCause(ctx, mostWatched, errOver)
+	defer cancel()
 	cmd := exec.Command("srun", srunArgs(j, flags)...) // #nosec G204 -- all of it is ours
-	cmd.Env = slurmEnvironment(os.Environ())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := asOwner(cmd, j.UID); err != nil {
+		return false, err
+	}
 	complaint := new(lastBytes)
 	cmd.Stderr = complaint
 	out, err := cmd.StdoutPipe()
@@ -291,12 +300,10 @@ func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown
 	go readLines(out, lines)
 	s := &screen{program: p, flags: flags}
 	why = s.follow(ctx, newWatch(j), lines)
-	if why != nil {
-		defer endSoon(cmd, errors.Is(why, errDone))()
-	}
+	defer endSoon(cmd, out, why == nil || errors.Is(why, errDone))()
 	for range lines { // until srun has ended
 	}
-	err = cmd.Wait()
+	err = waitForAll(cmd)
 	switch {
 	case errors.Is(why, errDone):
 		return s.shown, nil
@@ -309,19 +316,22 @@ func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown
 	case now != nil:
 		return s.shown, now
 	case err == nil:
-		return s.shown, errors.New("an hour is over")
+		return s.shown, errOver
 	}
 	return s.shown, errors.New("its step was refused or has failed" + quoted(*complaint))
 }
 
-// endSoon tells srun to end its step, at once or where that does not end by itself.
-func endSoon(cmd *exec.Cmd, byItself bool) (stop func()) {
+// endSoon tells srun to end its step, at once or where that does not end by itself. What reads out ends, too.
+func endSoon(cmd *exec.Cmd, out io.Closer, byItself bool) (stop func()) {
 	wait := time.Duration(0)
 	if byItself {
 		wait = 2 * time.Second
 	}
 	ask := time.AfterFunc(wait, func() { cmd.Process.Signal(syscall.SIGTERM) })
-	kill := time.AfterFunc(wait+stepPatience, func() { cmd.Process.Kill() })
+	kill := time.AfterFunc(wait+stepPatience, func() {
+		cmd.Process.Kill()
+		out.Close()
+	})
 	return func() { ask.Stop(); kill.Stop() }
 }
 

@@ -43,8 +43,8 @@ func newWatch(j *job.Job) *watch {
 
 // add takes a line of srun. whole tells that all nodes have said something new; any that one has.
 func (w *watch) add(text []byte, now time.Time) (any, whole bool) {
-	task, line, err := w.pieces.Add(text)
-	if err != nil || line == nil || task >= w.of.Nodes {
+	task, line, err := w.pieces.Add(text, w.of.Nodes)
+	if err != nil || line == nil {
 		return false, false
 	}
 	s := w.said[task]
@@ -162,7 +162,7 @@ func (s *screen) follow(ctx context.Context, w *watch, lines <-chan []byte) erro
 		show := false
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-start.C:
 			return errors.New("its nodes do not answer")
 		case text, more := <-lines:

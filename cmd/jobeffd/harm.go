@@ -31,14 +31,19 @@ type watcher struct {
 
 const (
 	watchEvery = time.Minute
+	tellEvery  = 5 * time.Second // how soon nodes can hear that an alarm has ended
 	// watchOverlap is how long after a job's end Slurm may tell of it. Jobs that are read again
 	// count once.
 	watchOverlap = time.Hour
 )
 
 func (w *watcher) run(ctx context.Context) {
-	for tick := time.NewTicker(watchEvery); ctx.Err() == nil; {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+	for tick, n := time.NewTicker(tellEvery), 0; ctx.Err() == nil; n++ {
+		turn := w.tell
+		if n%int(watchEvery/tellEvery) == 0 {
+			turn = w.look
+		}
+		if err := turn(ctx); err != nil && ctx.Err() == nil {
 			w.log.Error().Err(err).Msg("comparing measured jobs with others; it is tried again")
 		}
 		select {
@@ -74,6 +79,15 @@ func (w *watcher) look(ctx context.Context) error {
 			up = append(up, a)
 		}
 	}
+	if err == nil {
+		w.srv.SetAlarm(len(up) > 0)
+	}
+	return err
+}
+
+// tell lets answers to nodes say whether an alarm is up, as the database has it now.
+func (w *watcher) tell(ctx context.Context) error {
+	up, err := w.db.AlarmsUp(ctx)
 	if err == nil {
 		w.srv.SetAlarm(len(up) > 0)
 	}

@@ -143,7 +143,28 @@ func TestAlarm(t *testing.T) {
 		t.Errorf("an account's digest begins with %q", first)
 	}
 
+	// idle is a node that has nothing to send: what it knows after its timer.
+	idle := func(goesOn bool) (knows bool) {
+		t.Helper()
+		_, err := (&client.Sender{Spool: spool, GoesOn: goesOn, Client: client.NewClient("unix:"+socket, time.Minute, nil)}).Send(ctx)
+		must(t, err)
+		return node.Alarm(spool)
+	}
+	if !idle(false) {
+		t.Error("an idle node forgets an alarm that is up")
+	}
+	if idle(true) {
+		t.Error("a node that measures on notes an alarm, and would ask about it")
+	}
+	if idle(false) {
+		t.Error("a node that knows of no alarm asks for one")
+	}
+	must(t, node.KeepAlarm(spool, true))
 	must(t, c.db.ClearAlarms(ctx, now))
+	must(t, w.tell(ctx)) // seconds later, and a minute before all jobs are compared again
+	if idle(false) {
+		t.Error("a node without reports does not hear that the alarm has ended")
+	}
 	up(0, "it is cleared")
 	if heard() {
 		t.Error("the node does not know that it is cleared")

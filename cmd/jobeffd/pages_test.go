@@ -39,6 +39,8 @@ http {
     location /jobeff/ {
       proxy_pass http://unix:SOCKET:/;
       proxy_set_header X-Forwarded-User $remote_user;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header Host $http_host;
     }
   }
 }`
@@ -120,6 +122,27 @@ func TestPagesBehindNginx(t *testing.T) {
 		if status == 200 && header.Get("Content-Security-Policy") != policy+"; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", name, header.Get("Content-Security-Policy"))
 		}
+	}
+	for origin, want := range map[string]string{base: "you got no notice", strings.Replace(base, "http:", "https:", 1): "no page of jobeff sent this"} {
+		req, err := http.NewRequest("POST", base+"jobs/7/wrong?rule=low", strings.NewReader("why=x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("daemon", "secret")
+		req.Header.Set("Origin", strings.TrimSuffix(origin, "/jobeff/"))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if resp.Body.Close(); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("a button of %s: %d %.300s (%v), want %s", origin, resp.StatusCode, text, err, want)
+		}
+	}
+	guide, err := os.ReadFile("../../doc/ADMIN.md")
+	headers := nginxConf[strings.Index(nginxConf, "proxy_set_header"):strings.LastIndex(nginxConf, ";\n    }")]
+	if err != nil || !strings.Contains(string(guide), headers) {
+		t.Errorf("doc/ADMIN.md has another location (%v)", err)
 	}
 }
 

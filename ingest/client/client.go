@@ -337,6 +337,12 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// AskAlarm sends no report. The answer says, as any, whether an alarm is up.
+func (c *Client) AskAlarm(ctx context.Context) error {
+	_, err := c.post(ctx, "/v1/reports/batch", "application/x-ndjson", nil)
+	return err
+}
+
 // PostReports sends the JSON of several reports, none with a newline in it, in one request.
 // The server decides about each report by itself. of has what PostReport would return for
 // each; err means that nothing is known about any of them.

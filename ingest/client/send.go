@@ -25,6 +25,8 @@ type Sender struct {
 	// Jitter is the longest that Send waits before it sends: a random time, so that
 	// the nodes of a large job do not all send at once.
 	Jitter time.Duration
+	// GoesOn says that the site measures during an alarm, too: none is noted.
+	GoesOn bool
 }
 
 // SendResult counts what became of the reports found.
@@ -105,8 +107,13 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 		failures = s.round(ctx, names, tried, failures, &res)
 	}
 	s.sendLogs(ctx, &res)
+	if s.Client.alarm.Load() == nil && node.Alarm(s.Spool) { // nobody else asks when it ends
+		if err := s.Client.AskAlarm(ctx); err != nil {
+			res.Problems = append(res.Problems, fmt.Errorf("ingest: whether jobeffd's alarm has ended: %w", err))
+		}
+	}
 	if up := s.Client.alarm.Load(); up != nil {
-		if err := node.KeepAlarm(s.Spool, *up); err != nil {
+		if err := node.KeepAlarm(s.Spool, *up && !s.GoesOn); err != nil {
 			res.Problems = append(res.Problems, err)
 		}
 	}

@@ -211,7 +211,7 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 	}
 	if n := len(m.interim); n > 0 {
 		slices.Sort(m.interim)
-		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together()}})
+		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
 	}
 	if h := FindHung(m.reports, m.job.Nodes, m.HungAfter); h != nil {
 		all.Add(h.warning())
@@ -230,6 +230,16 @@ func (m *JobMerger) together() string {
 		return ""
 	}
 	return KindTogether
+}
+
+// every is the longest report.interim of the job's nodes.
+func (m *JobMerger) every() (most time.Duration) {
+	for _, r := range m.reports {
+		if r.Progress != nil {
+			most = max(most, r.Progress.Every)
+		}
+	}
+	return most
 }
 
 // noData says why a job has no metrics.

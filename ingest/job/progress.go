@@ -13,10 +13,11 @@ import (
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
 // of them that are the same say that nothing moved between them, whatever was lost between.
 type Progress struct {
-	Moment time.Time     `json:"moment"` // a multiple of report.interim
-	At     time.Time     `json:"at"`     // when the node looked at its processes
-	AtMS   int64         `json:"at_ms"`  // likewise, by a clock that nobody sets
-	Read   time.Time     `json:"read"`   // when it had read the record, maybe much later
+	Moment time.Time     `json:"moment"`             // a multiple of report.interim
+	Every  time.Duration `json:"every_ns,omitempty"` // the node's report.interim; 0: an older node
+	At     time.Time     `json:"at"`                 // when the node looked at its processes
+	AtMS   int64         `json:"at_ms"`              // likewise, by a clock that nobody sets
+	Read   time.Time     `json:"read"`               // when it had read the record, maybe much later
 	ReadMS int64         `json:"read_ms"`
 	Mark   string        `json:"mark"`             // a hash of all that only moves on: calls, also open ones, and which processes and threads there are
 	CPU    time.Duration `json:"cpu_ns"`           // of all threads, outside MPI
@@ -67,12 +68,16 @@ const (
 	MostOpenCalls = 32
 	mostSome      = 4
 	mostNames     = 200 // bytes of Ranks in a Hung
+	mostInterim   = 24 * time.Hour
 )
 
 // clean bounds what a node says of its ranks; false: it cannot be.
 func (p *Progress) clean(node string) bool {
 	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > MostOpenCalls {
 		return false
+	}
+	if p.Every < 0 || p.Every > mostInterim {
+		p.Every = 0
 	}
 	p.Moment, p.At, p.Read = cleanTime(p.Moment), cleanTime(p.At), cleanTime(p.Read)
 	for i := range p.Calls {

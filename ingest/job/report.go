@@ -287,6 +287,8 @@ type Job struct {
 	AsOf time.Time `json:"as_of,omitzero"`
 	// Together says that all nodes of a job that runs told of one moment.
 	Together bool `json:"together,omitempty"`
+	// Interim is after how long the next figures of a job that runs come; 0: not told.
+	Interim time.Duration `json:"-"`
 	// Hung is nil unless the job runs, and nothing of it has moved for long.
 	Hung *Hung `json:"hung,omitempty"`
 	// Complete is IsComplete; the server fills it in.

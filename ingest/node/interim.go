@@ -127,9 +127,9 @@ func FoldRunning(runDir, id string, moment time.Time, to io.Writer) error {
 	return json.NewEncoder(to).Encode(r)
 }
 
-// KeepInterim writes an interim report that FoldRunning made to the outbox, if root's own notes say the same of the
+// KeepInterim writes an interim report that FoldRunning made, as every so often, to the outbox, if root's own notes say the same of the
 // job, and the job still runs: who folded it was nobody, and read a user's bytes.
-func (o Outbox) KeepInterim(runDir string, r *job.NodeReport) error {
+func (o Outbox) KeepInterim(runDir string, every time.Duration, r *job.NodeReport) error {
 	d, err := OpenDir(filepath.Join(runDir, strconv.FormatUint(uint64(r.JobID), 10)))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -150,6 +150,9 @@ func (o Outbox) KeepInterim(runDir string, r *job.NodeReport) error {
 		return fmt.Errorf("ingest: an interim report of job %d is not of that job", r.JobID)
 	}
 	r.Cluster, r.Node, r.User, r.Account, r.NodeList = own.Cluster, own.Node, own.User, own.Account, own.NodeList
+	if r.Progress != nil {
+		r.Progress.Every = every
+	}
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, err)
 	}

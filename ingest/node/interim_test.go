@@ -195,13 +195,17 @@ func TestKeepInterim(t *testing.T) {
 		"a final one": func(r *job.NodeReport) { r.AsOf = time.Time{} },
 		"the last":    func(r *job.NodeReport) { r.Sequence = job.FinalSequence },
 	} {
-		if err := outbox.KeepInterim(runDir, fold(edit)); (err == nil) != (name == "gone" || name == "requeued") || names() != "" {
+		if err := outbox.KeepInterim(runDir, time.Minute, fold(edit)); (err == nil) != (name == "gone" || name == "requeued") || names() != "" {
 			t.Errorf("%s: %v,%s", name, err, names())
 		}
 	}
-	keep := func() error { return outbox.KeepInterim(runDir, fold(func(*job.NodeReport) {})) }
+	keep := func() error { return outbox.KeepInterim(runDir, time.Minute, fold(func(*job.NodeReport) {})) }
 	if err := errors.Join(keep(), keep()); err != nil || strings.Count(names(), " ") != 1 || !strings.HasSuffix(names(), ".interim.json.zst") {
 		t.Errorf("%v,%s", err, names())
+	}
+	told := fold(func(r *job.NodeReport) { r.Progress = &job.Progress{Moment: moment(17.5), Every: time.Hour} })
+	if err := outbox.KeepInterim(runDir, time.Minute, told); err != nil || told.Progress.Every != time.Minute {
+		t.Errorf("nobody says how often the node reports: %v, %v", told.Progress.Every, err)
 	}
 	final, err := d.Fold(testMachine(19))
 	if err != nil {

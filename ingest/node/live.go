@@ -176,11 +176,11 @@ type LivePieces map[int][]byte
 // errNoLine is of what no jobeff-ingest prints.
 var errNoLine = errors.New("ingest: a node printed something else than a report")
 
-// Add takes one line of `srun --label`. It returns the task, and its line where that is whole now, else nil.
-func (p LivePieces) Add(text []byte) (task int, line *LiveLine, err error) {
+// Add takes one line of `srun --label` of so many tasks. It returns the task, and its line where that is whole now, else nil.
+func (p LivePieces) Add(text []byte, tasks int) (task int, line *LiveLine, err error) {
 	label, piece, _ := bytes.Cut(text, []byte(": "))
 	task, err = strconv.Atoi(string(bytes.TrimSpace(label)))
-	if err != nil || task < 0 || len(piece) == 0 || len(p[task])+len(piece) > mostLive || piece[0] != pieceMore && piece[0] != pieceEnd {
+	if err != nil || task < 0 || task >= tasks || len(piece) == 0 || len(p[task])+len(piece) > mostLive || piece[0] != pieceMore && piece[0] != pieceEnd {
 		return 0, nil, errNoLine
 	}
 	if p[task] = append(p[task], piece[1:]...); piece[0] == pieceMore {

@@ -151,7 +151,7 @@ func TestLivePieces(t *testing.T) {
 	}
 	pieces, got := LivePieces{}, 0
 	for _, piece := range printed {
-		task, line, err := pieces.Add(piece)
+		task, line, err := pieces.Add(piece, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,16 +165,16 @@ func TestLivePieces(t *testing.T) {
 	if got != 3 || len(pieces) != 0 {
 		t.Errorf("%d lines, %d tasks are left", got, len(pieces))
 	}
-	for _, bad := range []string{"", "x", "0:", "0: ", "-1: .{}", "x: .{}", "0: {}", "0: .{", "0: .[]", "0: .\x1b[2J", "99999999999999999999: .{}"} {
-		if _, line, err := pieces.Add([]byte(bad)); err == nil || len(pieces) != 0 {
+	for _, bad := range []string{"", "x", "0:", "0: ", "-1: .{}", "3: .{}", "x: .{}", "0: {}", "0: .{", "0: .[]", "0: .\x1b[2J", "99999999999999999999: .{}"} {
+		if _, line, err := pieces.Add([]byte(bad), 3); err == nil || len(pieces) != 0 {
 			t.Errorf("%q: %+v", bad, line)
 		}
 	}
 	long := fmt.Appendf(nil, "0: +%s", strings.Repeat("x", 1<<20))
 	for range mostLive / (1 << 20) {
-		pieces.Add(long)
+		pieces.Add(long, 3)
 	}
-	if _, _, err := pieces.Add(long); err == nil || len(pieces[0]) > mostLive {
+	if _, _, err := pieces.Add(long, 3); err == nil || len(pieces[0]) > mostLive {
 		t.Errorf("%d bytes are kept: %v", len(pieces[0]), err)
 	}
 }
@@ -209,7 +209,7 @@ func FuzzLiveLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		pieces := LivePieces{}
 		for line := range bytes.Lines(text) {
-			if task, l, err := pieces.Add(line); (l != nil) == (err != nil) && l != nil || task < 0 {
+			if task, l, err := pieces.Add(line, 4); (l != nil) == (err != nil) && l != nil || task < 0 {
 				t.Errorf("%d, %+v, %v", task, l, err)
 			}
 		}

@@ -189,14 +189,21 @@ func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
 	if e := readParameters(v, q.Parameters()); e != nil {
 		return q, e
 	}
-	for _, list := range []struct{ of, names string }{{"users", q.User}, {"accounts", q.Account}, {"partitions", q.Partition}, {"QOS", q.QOS},
-		{"clusters", q.Cluster}, {"states", q.State}, {"programs", q.Program}, {"rules", q.Rule}} {
-		if strings.Count(list.names, ",") >= mostNames {
-			return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d %s are named", mostNames, list.of)}
+	for _, list := range []struct {
+		of, names string
+		most      int
+	}{{"users", q.User, mostNames}, {"accounts", q.Account, mostNames}, {"partitions", q.Partition, mostNames}, {"QOS", q.QOS, mostNames},
+		{"clusters", q.Cluster, mostNames}, {"states", q.State, mostNames}, {"programs", q.Program, mostSought}, {"rules", q.Rule, mostSought}} {
+		if named := 1 + strings.Count(list.names, ","); named > list.most {
+			return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%d %s are named, more than %d", named, list.of, list.most),
+				Hint: "name fewer, and ask again for the others"}
 		}
 	}
 	return q, nil
 }
+
+// mostSought is how many programs or rules a query may name: the text of each row is searched for each of them.
+const mostSought = 50
 
 // readParameters reads what there is of the parameters.
 func readParameters(v url.Values, all job.Parameters) *refusal {

@@ -227,7 +227,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	lines, e := s.linesOf(ctx, body)
 	if e == nil {
-		e = by.Count(len(lines) - 1)
+		e = by.Count(max(len(lines)-1, 0))
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -258,6 +258,9 @@ func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *r
 	if len(text) > job.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= job.MaxBatchLines {
 		return nil, &refusal{Status: http.StatusRequestEntityTooLarge,
 			Message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", job.MaxBatchLines, job.MaxBatchBytes>>20)}
+	}
+	if len(text) == 0 { // a node in alarm asks whether it has ended
+		return nil, nil
 	}
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil
 }

@@ -78,7 +78,10 @@ func TestWorkloadRequests(t *testing.T) {
 			{"another lists jobs of one who left", 61003, "GET", "/v1/jobs?user=left.ldap", "", 200, `"jobs":[]`},
 			{"an operator mutes that of one who left", bob, "PUT", "/v1/workloads/melt/mute?user=left.ldap", `{"until":"` + end + `"}`, 200, `"until"`},
 			{"an operator unmutes it", bob, "DELETE", "/v1/workloads/melt/mute?user=left.ldap", "", 200, `"until"`},
-			{"too many users", bob, "GET", "/v1/jobs?user=" + strings.Repeat("a,", mostNames), "", 400, "more than 1000 users"},
+			{"too many users", bob, "GET", "/v1/jobs?user=" + strings.Repeat("a,", mostNames), "", 400, "1001 users are named, more than 1000"},
+			{"too many rules", bob, "GET", "/v1/jobs?rule=a" + strings.Repeat(",a", mostSought), "", 400, "51 rules are named, more than 50"},
+			{"too many programs", bob, "GET", "/v1/jobs?program=" + strings.Repeat(",", 999), "", 400, "name fewer, and ask again for the others"},
+			{"as many rules as may be", bob, "GET", "/v1/jobs?rule=a" + strings.Repeat(",a", mostSought-1), "", 200, `"jobs":[]`},
 		} {
 			req := request{Addr: addr, Method: c.method, Path: c.path, Body: []byte(c.body)}
 			if addr == s.tcp {

@@ -77,16 +77,16 @@ func (s *Server) sayWrong(ctx context.Context, by viewer, told *job.Told, body [
 }
 
 // sameOrigin says whether the browser says that a page of ours sent the request. Without its word nothing is
-// believed: other sites can send a form in the name of who is logged in. A proxy may change the host, so that of
-// the site's own link counts, too.
+// believed: other sites can send a form in the name of who is logged in, and whoever is on the way the same page in the
+// clear. The origin is that of the site's own link, or what the proxy says that it was asked for.
 func (s *Server) sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}
-	origin, err := url.Parse(r.Header.Get("Origin"))
-	if err != nil || origin.Host == "" {
-		return false
+	origin := r.Header.Get("Origin")
+	if scheme := r.Header.Get("X-Forwarded-Proto"); scheme != "" && strings.EqualFold(origin, scheme+"://"+r.Host) {
+		return true
 	}
 	link, err := url.Parse(s.link)
-	return origin.Host == r.Host || err == nil && s.link != "" && origin.Scheme == link.Scheme && origin.Host == link.Host
+	return err == nil && link.Host != "" && strings.EqualFold(origin, link.Scheme+"://"+link.Host)
 }

@@ -94,7 +94,7 @@ func tellInterim(j *job.Job) {
 	w := &j.Warnings[i]
 	j.AsOf, _ = time.Parse(time.RFC3339Nano, w.Args.Other)
 	if j.End.IsZero() {
-		j.Together = w.Args.Kind == job.KindTogether
+		j.Together, j.Interim = w.Args.Kind == job.KindTogether, w.Args.Time
 		j.Warnings = slices.Delete(j.Warnings, i, i+1)
 		return
 	}

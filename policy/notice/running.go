@@ -3,7 +3,6 @@ package notice
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"jobeff/ingest/job"
 )
@@ -11,14 +10,14 @@ import (
 // StoppedTogether groups jobs that hang by when they stopped: those of a group are no further apart than
 // one interval between two reports, one after the other. Groups of one user are left out: a user's jobs may
 // all wait for the same.
-func StoppedTogether(hung []*job.Job, interval time.Duration) (groups [][]*job.Job) {
+func StoppedTogether(hung []*job.Job) (groups [][]*job.Job) {
 	all := slices.Clone(hung)
 	slices.SortFunc(all, func(a, b *job.Job) int {
 		return cmp.Or(a.Hung.Since.Compare(b.Hung.Since), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.JobID, b.JobID))
 	})
 	for from := 0; from < len(all); {
 		to := from + 1
-		for to < len(all) && all[to].Hung.Since.Sub(all[to-1].Hung.Since) <= interval {
+		for to < len(all) && all[to].Hung.Since.Sub(all[to-1].Hung.Since) <= max(all[to].Interim, all[to-1].Interim) {
 			to++
 		}
 		if Users(all[from:to]) > 1 {

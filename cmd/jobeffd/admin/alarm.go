@@ -18,7 +18,7 @@ func (f *databaseFlags) alarmCommand() *cobra.Command {
 many crashed, failed, ran out of memory, reached their time limit, lost a node or took
 longer. It compares only with a share of jobs unmeasured (measure.share below 1), or with
 the weeks before. --go-on ends the alarm: jobs are compared anew from now on, and nodes
-that stopped (measure.stop_on_harm) measure again, each once it has sent a report.`,
+that stopped (measure.stop_on_harm) measure again within 30 s.`,
 		Example: "  jobeff admin alarm\n  jobeff admin alarm --go-on",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	}
 	var flagged, hung []*job.Job
 	err := n.store.EachFlaggedRunning(ctx, now, func(j *job.Job) {
+		j.Interim = cmp.Or(j.Interim, time.Duration(n.cfg.Report.Interim)) // older nodes do not tell theirs
 		flagged = append(flagged, j)
 		if j.Hung != nil {
 			hung = append(hung, j)
@@ -30,14 +32,13 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	interval := time.Duration(n.cfg.Report.Interim)
 	var faults []error
-	for _, group := range notice.StoppedTogether(hung, interval) {
+	for _, group := range notice.StoppedTogether(hung) {
 		faults = append(faults, n.stopped(ctx, now, group))
 		flagged = slices.DeleteFunc(flagged, func(j *job.Job) bool { return slices.Contains(group, j) })
 	}
 	for _, j := range flagged {
-		if now.Sub(j.AsOf) < interval/2 {
+		if now.Sub(j.AsOf) < j.Interim/2 {
 			continue // those of other users may be on their way
 		}
 		for _, v := range n.rules.Judge(j, nil) {
