@@ -79,6 +79,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	wg.Go(func() { harms.run(background) })
 	wg.Go(func() { srv.ReplayLogs(background, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
+	wg.Go(func() { check(background, db, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })
 	}
@@ -98,6 +99,24 @@ func merge(ctx context.Context, db *store.Store, log zerolog.Logger) {
 			log.Error().Err(err).Msg("merging")
 		} else if n > 0 {
 			log.Info().Int("attempts", n).Msg("merged")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// lookEvery is how often check asks whether the database is to be read.
+const lookEvery = 10 * time.Second
+
+// check finds a damaged database.
+func check(ctx context.Context, db *store.Store, log zerolog.Logger) {
+	for tick := time.NewTicker(lookEvery); ctx.Err() == nil; {
+		if found, err := db.Check(ctx, time.Now()); found != "" {
+			log.Error().Str("found", found).Msg("the database is damaged: nothing is written into it any more; ADMIN.md 6 has the way out")
+		} else if err != nil && ctx.Err() == nil && !db.Damaged() {
+			log.Error().Err(err).Msg("looking for damage in the database")
 		}
 		select {
 		case <-ctx.Done():

@@ -40,6 +40,8 @@ var refusals = []struct {
 		Hint: "ask for fewer jobs, or for a shorter time"}},
 	{store.ErrMoved, refusal{Status: http.StatusServiceUnavailable, Reason: "moved", Message: "jobeffd's database was moved, deleted or replaced while jobeffd ran",
 		Hint: "put the file back, or restart jobeffd and jobeffd-read; nodes keep their reports until then", Retry: time.Minute}},
+	{store.ErrDamaged, refusal{Status: http.StatusServiceUnavailable, Reason: "damaged", Message: "jobeffd's database is damaged",
+		Hint: "the way out is in ADMIN.md 6, \"A damaged database\"; nodes keep their reports until then", Retry: time.Minute}},
 	{store.ErrUnavailable, refusal{Status: http.StatusServiceUnavailable, Reason: "database", Message: "jobeffd cannot use its database now", Hint: "try again",
 		Retry: 5 * time.Second}},
 }
@@ -48,6 +50,9 @@ var refusals = []struct {
 func refuse(err error) *refusal {
 	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
 		return &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
+	}
+	if store.IsDamage(err) && !errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	answer := refusal{Status: http.StatusInternalServerError, Message: "jobeffd failed to do this", Hint: "its log says why"}
 	for _, r := range refusals {

@@ -63,8 +63,15 @@ func newCounts(db *store.Store, reader bool) *counts {
 		counted(db.Unmerged))
 	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
 		counted(db.Unjudged))
+	damaged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("database_damaged"), Help: "1: the database's pages are wrong, and no report is taken."},
+		func() float64 {
+			if db.Damaged() {
+				return 1
+			}
+			return 0
+		})
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged, damaged)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{db: db}, newCoreTime(db),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -235,7 +242,11 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, viewer{}, e)
 		return
 	}
-	if err := s.store.Ping(r.Context()); err != nil {
+	err := s.store.Ping(r.Context())
+	if s.store.Damaged() {
+		err = store.ErrDamaged
+	}
+	if err != nil {
 		s.fail(w, r, viewer{}, refuse(err))
 		return
 	}

@@ -213,6 +213,9 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *r
 
 // noteRefusal logs and counts a refusal.
 func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
+	if store.IsDamage(e.Cause) {
+		s.store.Suspect(r.Context())
+	}
 	event := s.log.Info()
 	if e.Status >= http.StatusInternalServerError {
 		event = s.log.Error()

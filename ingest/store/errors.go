@@ -70,6 +70,9 @@ func unavailable(err error) error {
 	if otherSchema(err) && !errors.Is(err, errSchema) {
 		return fmt.Errorf("%w: %w", errSchema, err)
 	}
+	if IsDamage(err) && !errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
 		return err
 	}

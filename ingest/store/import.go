@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"jobeff/ingest/job"
@@ -24,17 +25,41 @@ type Imported struct {
 	Renumbered              int // attempts whose number was already another attempt's
 }
 
+// importer is an import that goes on.
+type importer struct {
+	*Store
+	done    Imported
+	columns map[string]map[string]bool // by table
+	waiting []*importedAttempt         // of several jobs, which are added at once
+	bytes   int64                      // of their lines
+}
+
+// Attempts are added so many at once, or as many bytes of them: SQLite's log grows by what is committed at once.
+const (
+	importAtOnce    = 200
+	importBytesOnce = 8 << 20
+)
+
 // Import adds what Export wrote. Each attempt is added completely or not at all, and only
 // once. What the database holds already stays unchanged.
 func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)) (done Imported, err error) {
+	if checkpoints := s.engine.checkpoints(); checkpoints != "" { // an import is long, and jobeffd may be away
+		if err := s.do(ctx, func(w *writer) error { return w.exec(checkpoints) }); err != nil {
+			return done, err
+		}
+	}
 	in := json.NewDecoder(r)
 	in.UseNumber()
+	i := &importer{Store: s, columns: map[string]map[string]bool{}}
 	for n, schema := 1, int64(0); ; n++ {
 		var l line
+		before := in.InputOffset()
 		if err := in.Decode(&l); err == io.EOF && n > 1 {
-			return done, nil
+			err = i.flush(ctx)
+			return i.done, err
 		} else if err != nil {
-			return done, fmt.Errorf("store: import: line %d: %w: it was not made by `jobeff admin export --json`, or is cut short", n, err)
+			err = errors.Join(&lineError{n, fmt.Errorf("%w: it was not made by `jobeff admin export --json`, or is cut short", err)}, i.flush(ctx))
+			return i.done, err
 		}
 		if n == 1 {
 			schema, err = l.Schema, l.check()
@@ -42,15 +67,33 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 			err = l.fromTrial()
 		}
 		if n > 1 && err == nil {
-			err = s.importLine(ctx, &l, &done)
+			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
-			return done, fmt.Errorf("store: import: line %d: %w", n, err)
+			err = errors.Join(atLine(n, err), i.flush(ctx))
+			return i.done, err
 		}
 		if progress != nil {
-			progress(done)
+			progress(i.done)
 		}
 	}
+}
+
+// lineError is a fault of a line of an export.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("store: import: line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// atLine says where in an export a fault is, unless the fault says so itself.
+func atLine(n int, err error) error {
+	if known := (*lineError)(nil); errors.As(err, &known) {
+		return err
+	}
+	return &lineError{n, err}
 }
 
 // check examines the first line.
@@ -64,168 +107,53 @@ func (l *line) check() error {
 	return nil
 }
 
-// trialSchema is the schema of commit 7955bd9, whose exports are taken, too: it is what was tried
-// before the schema was made anew.
-const trialSchema = 16
-
-// fromTrial makes a line of such an export one of this version.
-func (l *line) fromTrial() (err error) {
-	if l.Trial == nil {
-		return nil
-	}
-	l.Attempt, l.Trial = l.Trial, nil
-	rename := func(r map[string]any) {
-		for old, name := range map[string]string{"run": "attempt", "run_id": "nonce"} {
-			if v, is := r[old]; is {
-				delete(r, old)
-				r[name] = v
-			}
+// line adds line n of so many bytes, or keeps its attempt until there are several.
+func (i *importer) line(ctx context.Context, n int, l *line, bytes int64) error {
+	if l.Attempt == nil {
+		if err := i.flush(ctx); err != nil {
+			return err
 		}
+		return i.other(ctx, l)
 	}
-	rename(l.Attempt)
-	efficienciesFromTrial(l.Attempt)
-	text, _ := l.Attempt["warnings_json"].(string)
-	l.Attempt["warnings_json"] = string(warningsFromTrial([]byte(text)))
-	if why, _ := l.Attempt["no_data"].(string); why != "" {
-		text, _ := json.Marshal(job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: why}}) // strings alone
-		l.Attempt["no_data"] = string(text)
-	}
-	l.Attempt["unmerged"] = json.Number("0")
-	if number(l.Attempt["merged"]) < number(l.Attempt["reports"]) {
-		l.Attempt["unmerged"] = json.Number("1")
-	}
-	delete(l.Attempt, "merged")
-	delete(l.Rows, "calls")
-	for table, rows := range l.Rows {
-		list, _ := rows.([]any)
-		for _, one := range list {
-			r, _ := one.(map[string]any)
-			rename(r)
-			switch table {
-			case "reports":
-				r["sequence"] = json.Number("1")
-				r["body"], err = fromPacked(r["body"], func(r map[string]json.RawMessage) {
-					r["version"], r["sequence"], r["nonce"] = json.RawMessage("1"), json.RawMessage("1"), r["run"]
-					delete(r, "run")
-				})
-			case "workload_runs":
-				err = hoursFromTrial(r)
-			case "executions":
-				if r["threads"] == nil {
-					r["threads"] = json.Number("1")
-				}
-				efficienciesFromTrial(r)
-				r["detail"], err = fromPacked(r["detail"], func(x map[string]json.RawMessage) {
-					x["warnings"] = warningsFromTrial(x["warnings"])
-					delete(x, "metrics") // as its nodes give them
-				})
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// number is a number of a line; 0 of anything else.
-func number(v any) float64 {
-	n, _ := v.(json.Number)
-	f, _ := n.Float64()
-	return f
-}
-
-// hoursFromTrial adds to a run the core-hours that are summed up.
-func hoursFromTrial(r map[string]any) error {
-	run := job.Run{Ranks: int(number(r["ranks"])), Threads: int(number(r["threads"])), Elapsed: number(r["elapsed_s"]), Useful: number(r["useful_s"]),
-		MPITime: number(r["mpi_time_s"]), Collectives: number(r["collectives"]), Coverage: number(r["coverage"])}
-	text, _ := r["conditions_json"].(string)
-	if err := json.Unmarshal([]byte(text), &run.Conditions); err != nil {
+	r, err := i.read(ctx, l)
+	if err != nil {
 		return err
 	}
-	used, lost := run.CoreHours()
-	r["used_core_hours"], r["lost_core_hours"] = json.Number(fmt.Sprint(used)), json.Number(fmt.Sprint(lost))
-	return nil
+	r.line = n
+	sameJob := func(w *importedAttempt) bool { return w.key.cluster == r.key.cluster && w.key.jobID == r.key.jobID }
+	if len(i.waiting) == importAtOnce || i.bytes > importBytesOnce || slices.ContainsFunc(i.waiting, sameJob) { // those of one job are added in their order
+		err = i.flush(ctx)
+	}
+	i.waiting, i.bytes = append(i.waiting, r), i.bytes+bytes
+	return err
 }
 
-// efficienciesFromTrial gives the efficiencies of a row their names.
-func efficienciesFromTrial(r map[string]any) {
-	const parallel, communication = "parallel_efficiency", "communication_efficiency"
-	r["mpi_"+parallel], r["mpi_"+communication] = r[parallel], r[communication]
-	p, threads := r["hybrid_"+parallel].(json.Number)
-	if c, _ := r["hybrid_"+communication].(json.Number); threads {
-		e := job.Efficiencies{}
-		e.Parallel, _ = p.Float64()
-		e.Communication, _ = c.Float64()
-		e.Balanced()
-		r[parallel], r["load_balance"], r[communication] = p, json.Number(fmt.Sprint(e.LoadBalance)), c
-	}
-	for _, name := range []string{parallel, "load_balance", communication} {
-		delete(r, "hybrid_"+name)
-	}
-}
-
-// warningsFromTrial keeps the texts of warnings, whose arguments are not known.
-func warningsFromTrial(text json.RawMessage) json.RawMessage {
-	var old []struct {
-		Code, Text string
-		Count      int
-	}
-	if json.Unmarshal(text, &old) != nil {
-		return json.RawMessage("[]")
-	}
-	list := []job.Warning{}
-	for _, w := range old {
-		list = append(list, job.Warning{Code: w.Code, Args: job.Args{Kind: job.KindText, Other: w.Text}, Count: w.Count})
-	}
-	text, _ = json.Marshal(list) // strings and numbers
-	return text
-}
-
-// fromPacked changes packed JSON. What was trimmed is empty.
-func fromPacked(value any, change func(map[string]json.RawMessage)) (any, error) {
-	text, _ := value.(string)
-	packed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(packed) == 0 {
-		return value, err
-	}
-	if packed, err = job.DecompressReport(nil, packed); err != nil {
-		return nil, err
-	}
-	r := map[string]json.RawMessage{}
-	if err := json.Unmarshal(packed, &r); err != nil {
-		return nil, err
-	}
-	change(r)
-	if packed, err = pack(r); err != nil {
-		return nil, err
-	}
-	return base64.StdEncoding.EncodeToString(packed), nil
-}
-
-func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
+// other adds a line that is of no attempt.
+func (i *importer) other(ctx context.Context, l *line) error {
+	done := &i.done
 	switch {
-	case l.Attempt != nil:
-		return s.importAttempt(ctx, l, done)
 	case l.Month != nil:
-		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
+		return i.row(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
 	case l.Sum != nil:
-		return s.importRow(ctx, "month_sums", l.Sum, &done.Months, &done.Known)
+		return i.row(ctx, "month_sums", l.Sum, &done.Months, &done.Known)
 	case l.Mute != nil:
-		return s.importRow(ctx, "mutes", l.Mute, &done.Mutes, &done.Known)
+		return i.row(ctx, "mutes", l.Mute, &done.Mutes, &done.Known)
 	case l.Mail != nil:
-		return s.importRow(ctx, "mails", l.Mail, &done.Mails, &done.Known)
+		return i.row(ctx, "mails", l.Mail, &done.Mails, &done.Known)
 	case l.Notice != nil:
-		return s.importRow(ctx, "notices", l.Notice, &done.Notices, &done.Known)
+		return i.row(ctx, "notices", l.Notice, &done.Notices, &done.Known)
 	case l.Overhead != nil:
-		return s.importRow(ctx, "overhead_curves", l.Overhead, &done.Overheads, &done.Known)
+		return i.row(ctx, "overhead_curves", l.Overhead, &done.Overheads, &done.Known)
 	}
 	return errors.New("it holds nothing that is known")
 }
 
 // columnsOf are a table's columns; a statement names no others.
-func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
+func (i *importer) columnsOf(ctx context.Context, table string) (map[string]bool, error) {
+	if known := i.columns[table]; known != nil {
+		return known, nil
+	}
+	rows, err := i.Store.read.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +163,9 @@ func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, e
 	for _, n := range names {
 		known[n] = true
 	}
+	if err == nil {
+		i.columns[table] = known
+	}
 	return known, err
 }
 
@@ -242,8 +173,8 @@ func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, e
 var gone = map[string]bool{"notices.useful_s": true, "notices.hours": true}
 
 // typed converts a row from JSON to the database's types.
-func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row, error) {
-	known, err := s.columnsOf(ctx, table)
+func (i *importer) typed(ctx context.Context, table string, in map[string]any) (row, error) {
+	known, err := i.columnsOf(ctx, table)
 	if err != nil {
 		return nil, err
 	}
@@ -276,15 +207,15 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 	return out, nil
 }
 
-// importRow adds a row that belongs to no attempt, unless its key exists.
-func (s *Store) importRow(ctx context.Context, table string, in row, taken, known *int) error {
-	r, err := s.typed(ctx, table, in)
+// row adds a row that belongs to no attempt, unless its key exists.
+func (i *importer) row(ctx context.Context, table string, in row, taken, known *int) error {
+	r, err := i.typed(ctx, table, in)
 	if err != nil {
 		return err
 	}
 	var before, after int64
 	count := "SELECT count(*) FROM " + table
-	err = s.do(ctx, func(w *writer) error {
+	err = i.do(ctx, func(w *writer) error {
 		if err := w.one(count, nil, []any{&before}); err != nil {
 			return err
 		}
@@ -303,6 +234,7 @@ func (s *Store) importRow(ctx context.Context, table string, in row, taken, know
 
 // importedAttempt is an attempt with its rows, about to enter this database.
 type importedAttempt struct {
+	line    int
 	key     attemptKey
 	uid     int64
 	start   sql.NullInt64
@@ -310,35 +242,44 @@ type importedAttempt struct {
 	rows    map[string][]row
 }
 
-func (s *Store) importAttempt(ctx context.Context, l *line, done *Imported) error {
-	r, err := s.readImported(ctx, l)
-	if err != nil {
-		return err
+// flush adds the attempts that wait, side by side: the writers commit several at once. Those that can be added
+// are, though one of them cannot.
+func (i *importer) flush(ctx context.Context) error {
+	waiting := i.waiting
+	i.waiting, i.bytes = nil, 0
+	for _, r := range waiting {
+		if err := i.knowCluster(ctx, r.key.cluster, true); err != nil {
+			return atLine(r.line, err)
+		}
 	}
-	if err := s.knowCluster(ctx, r.key.cluster, true); err != nil {
-		return err
-	}
-	var known, renumbered bool
-	err = s.doJob(ctx, jobKey{r.key.cluster, r.key.jobID}, func(w *writer) (err error) {
-		known, renumbered, err = w.importAttempt(r)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case known:
-		done.Known++
+	var mu sync.Mutex
+	return each(importAtOnce, len(waiting), func(n int) error {
+		r := waiting[n]
+		var known, renumbered bool
+		err := i.doJob(ctx, jobKey{r.key.cluster, r.key.jobID}, func(w *writer) (err error) {
+			known, renumbered, err = w.importAttempt(r)
+			return err
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err != nil:
+			return atLine(r.line, err)
+		case known:
+			i.done.Known++
+			return nil
+		case renumbered:
+			i.done.Renumbered++
+		}
+		i.done.Attempts++
 		return nil
-	case renumbered:
-		done.Renumbered++
-	}
-	done.Attempts++
-	return nil
+	})
 }
 
-func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, err error) {
+// read checks the line of an attempt.
+func (i *importer) read(ctx context.Context, l *line) (r *importedAttempt, err error) {
 	r = &importedAttempt{rows: map[string][]row{}}
-	if r.attempt, err = s.typed(ctx, "attempts", l.Attempt); err != nil {
+	if r.attempt, err = i.typed(ctx, "attempts", l.Attempt); err != nil {
 		return nil, err
 	}
 	cluster, ok1 := r.attempt["cluster"].(string)
@@ -356,7 +297,7 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, 
 		list, _ := l.Rows[table].([]any)
 		for _, one := range list {
 			columns, _ := one.(map[string]any)
-			typed, err := s.typed(ctx, table, columns)
+			typed, err := i.typed(ctx, table, columns)
 			if err != nil {
 				return nil, err
 			}

@@ -189,6 +189,8 @@ func (e *pgEngine) openRead() (*sql.DB, error) {
 		"jit":                           "off"}), nil       // compiling takes longer than what it saves, but for lists of millions
 }
 
+func (e *pgEngine) checkpoints() string { return "" }
+
 func (e *pgEngine) lanes() (all []committer, err error) {
 	for range pgLanes {
 		all = append(all, &pgWriter{db: e.write})

@@ -96,8 +96,8 @@ func (e *sqliteEngine) nearlyFull() bool {
 // and never note that they hold something (seen on Linux 6.18): a power cut would take what was
 // committed meanwhile. The file itself is never opened anew: closing it would drop SQLite's locks.
 func (e *sqliteEngine) forget() {
+	e.writeBackAgain()
 	if e.lock != nil {
-		e.writeBackAgain()
 		_ = unix.Fadvise(int(e.lock.Fd()), 0, 0, unix.FADV_DONTNEED)
 	}
 	if log, err := os.Open(e.path + "-wal"); err == nil {
@@ -141,11 +141,14 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 	if err == nil {
 		err = w.exec(fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit))
 	}
-	if err == nil && e.lock == nil { // the process that holds the file checkpoints
+	if err == nil && e.lock == nil { // the process that holds the file checkpoints: so the log is never locked by one that stands still
 		err = w.exec("PRAGMA wal_autocheckpoint = 0")
 	}
 	return []committer{w}, err
 }
+
+// checkpoints: as SQLite does it by default.
+func (e *sqliteEngine) checkpoints() string { return "PRAGMA wal_autocheckpoint = 1000" }
 
 func (e *sqliteEngine) alone(context.Context, string) (release func(), mine bool, err error) {
 	return func() {}, true, nil

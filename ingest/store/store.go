@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,6 +22,8 @@ type engine interface {
 	openRead() (*sql.DB, error)
 	nearlyFull() bool            // little of its disk is free
 	lanes() ([]committer, error) // those that write, each on its own
+	check(ctx context.Context) (found string, err error) // that its pages are whole; found is what is wrong
+	checkpoints() string         // a statement by which a process beside the daemon keeps SQLite's log short; "": there is none
 	// alone is mine if no other daemon holds that mark, which nobody writes; release lets others.
 	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
 	close() error
@@ -39,6 +42,8 @@ type Store struct {
 	heard    heardNodes
 	settled  func(Settled)
 	patience time.Duration // see WaitForSlurm
+
+	suspected, damaged atomic.Bool // see Check
 
 	hungAfter time.Duration // see FindHung
 }

@@ -139,6 +139,9 @@ func (s *Store) doJob(ctx context.Context, job jobKey, work func(*writer) error)
 
 // commit queues a piece of work in the lane of its job, and waits until it is committed.
 func (s *Store) commit(ctx context.Context, o *op) error {
+	if s.Damaged() {
+		return ErrDamaged
+	}
 	o.result = make(chan error, 1)
 	l := s.lanes[o.job.jobID%uint32(len(s.lanes))]
 	select {
@@ -150,7 +153,10 @@ func (s *Store) commit(ctx context.Context, o *op) error {
 	}
 	select {
 	case err := <-o.result:
-		return unavailable(err)
+		if err = unavailable(err); IsDamage(err) {
+			s.Suspect(context.WithoutCancel(ctx))
+		}
+		return err
 	case <-ctx.Done():
 		if o.taken.CompareAndSwap(false, true) {
 			o.do, o.report = nil, nil // the queue may stand still for long, and a report takes memory
