@@ -68,6 +68,8 @@ type Report struct {
 	To      string   `toml:"to"`
 	Spool   string   `toml:"spool"`
 	Timeout Duration `toml:"timeout"` // of one request
+	// ServerUsers are names or uids as whom jobeffd may sign its answers; none: root or any uid below 1000.
+	ServerUsers []string `toml:"server_users"`
 	// SpoolMiB is how much the reports that wait may take, MiB.
 	SpoolMiB int `toml:"spool_mib"`
 	// Interim is how often nodes report jobs that run; 0: never.
@@ -132,6 +134,7 @@ func (c *Config) check() (key, msg string) {
 		{"report.to", CheckAddress(c.Report.To)},
 		{"report.spool", checkPath(c.Report.Spool, false)},
 		{"report.timeout", checkPositive(c.Report.Timeout)},
+		{"report.server_users", checkNames(c.Report.ServerUsers)},
 		{"report.spool_mib", checkRange(c.Report.SpoolMiB, 1, 1<<20)},
 		{"report.interim", checkInterim(c.Report.Interim)},
 		{"server.socket", checkPath(c.Server.Socket, true)},

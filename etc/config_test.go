@@ -25,7 +25,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 	want := &Config{
 		Retention: Retention{Ranks: Days(90 * 24 * time.Hour), Jobs: Days(400 * 24 * time.Hour)},
 		Measure:   Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64, WindowsMiB: 4},
-		Report:    Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256, Interim: Duration(10 * time.Minute)},
+		Report:    Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), ServerUsers: []string{}, SpoolMiB: 256, Interim: Duration(10 * time.Minute)},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
 			ReportRate: 1000, ReadRate: 50, Connections: 100, Grace: Duration(10 * time.Minute), HungAfter: Duration(30 * time.Minute)},

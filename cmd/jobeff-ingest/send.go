@@ -119,9 +119,8 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 	if why := etc.CheckAddress(cfg.Report.To); why != "" {
 		return nil, fmt.Errorf("--to: %s", why)
 	}
-	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
 	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter, GoesOn: !cfg.Measure.StopOnHarm,
-		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), sign)}, nil
+		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers})}, nil
 }
 
 // tell prints what became of the reports. Kept or refused reports are an error.

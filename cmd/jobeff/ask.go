@@ -40,8 +40,12 @@ func connect() (*client.Client, error) {
 
 // newClient makes a client of the jobeffd that the configuration names.
 func newClient(cfg *etc.Config) *client.Client {
-	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
-	return client.NewClient(cfg.Address(), clientTimeout, sign)
+	return client.NewClient(cfg.Address(), clientTimeout, mungeOf(cfg))
+}
+
+// mungeOf makes this site's credentials.
+func mungeOf(cfg *etc.Config) munge.Site {
+	return munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers}
 }
 
 // clientTimeout bounds one request. A long list of jobs takes longer than a report.

@@ -67,6 +67,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.records()
 	d.munge()
 	d.server(ctx)
+	d.signers(ctx)
 	d.outbox()
 	d.mails()
 }
@@ -141,13 +142,11 @@ func (d *doctor) munge() {
 func (d *doctor) server(ctx context.Context) {
 	told := "" // the writer and the reader have one database
 	for _, addr := range distinctAddresses(d.cfg) {
-		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
-			return munge.Encode(d.cfg.Munge.Socket, b, 0)
-		})
-		doubt, hint, err := c.Healthy(ctx)
+		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), mungeOf(d.cfg))
+		said, err := c.Healthy(ctx)
 		c.Close()
 		if refused := new(client.ServerError); errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
-			d.say(report.Fail, "munge", fmt.Sprintf("jobeffd at %s refuses this machine: %s", addr, refused.Message),
+			d.say(report.Fail, "munge", refused.Message,
 				"give all machines the same /etc/munge/munge.key, restart munge on each, and keep the clocks within 5 min. Until then reports wait in the outbox; nothing is lost")
 			continue
 		}
@@ -157,10 +156,34 @@ func (d *doctor) server(ctx context.Context) {
 			continue
 		}
 		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
-		if doubt != "" && doubt != told {
-			told = doubt
-			d.say(report.Warn, "database", doubt, hint)
+		if said.Doubt != "" && said.Doubt != told {
+			told = said.Doubt
+			d.say(report.Warn, "database", said.Doubt, said.Hint)
 		}
+	}
+}
+
+// signers says whose answers count here where addresses are on TCP. On the server it says what to write: the socket
+// lies in a folder of jobeffd's, so whoever answers there is jobeffd.
+func (d *doctor) signers(ctx context.Context) {
+	c := client.NewClient("unix:"+d.root+d.cfg.Server.Socket, time.Duration(d.cfg.Report.Timeout), nil)
+	defer c.Close()
+	here, err := c.Healthy(ctx)
+	site, isServer := mungeOf(d.cfg), err == nil && here.UID != nil
+	if strings.HasPrefix(d.cfg.Address(), "unix:") && strings.HasPrefix(d.cfg.Report.To, "unix:") && (!isServer || d.cfg.Server.Listen == "") {
+		return
+	}
+	mend := "`jobeff admin doctor` on the server prints the line to write"
+	if isServer {
+		mend = fmt.Sprintf("write server_users = [\"%d\"] below [report] in %s, on all machines", *here.UID, etc.Path())
+	}
+	switch {
+	case isServer && !site.Believes(*here.UID):
+		d.say(report.Fail, "signers", fmt.Sprintf("jobeffd here runs as uid %d, but only answers of %s count: nodes keep their reports, and jobeff shows nothing", *here.UID, site.Believed()), mend)
+	case len(site.Servers) == 0:
+		d.say(report.Warn, "signers", "[report] server_users is not set: an answer over TCP counts if "+site.Believed()+" signed it", mend)
+	default:
+		d.say(report.OK, "signers", "an answer over TCP counts if "+site.Believed()+" signed it", "")
 	}
 }
 

@@ -248,13 +248,50 @@ func TestDoctorOnMungeKey(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- server.New(server.Options{Store: db, MungeSocket: servers}).Serve(ctx, l) }()
 	defer func() { cancel(); <-done }()
-	for socket, want := range map[string]string{servers: "ok made a credential", mungetest.Start(t): "fail jobeffd at http://" + l.Addr().String() + " refuses this machine: the munge credential is not valid"} {
+	for socket, want := range map[string]string{servers: "ok made a credential", mungetest.Start(t): "fail what listens at http://" + l.Addr().String() + " does not prove that it is jobeffd (it signed nothing). It answered 401 Unauthorized, the munge credential is not valid"} {
 		d := &doctor{cfg: etc.Default()}
 		d.cfg.Munge.Socket, d.cfg.Report.To, d.cfg.Client.To = socket, "http://"+l.Addr().String(), ""
 		d.server(ctx)
 		d.munge()
 		if got := d.line("munge"); !strings.HasPrefix(got, want) {
 			t.Errorf("got  %q\nwant %q…", got, want)
+		}
+	}
+}
+
+// TestDoctorOnSigners: doctor says whose answers count, and on the server which line names jobeffd's user.
+func TestDoctorOnSigners(t *testing.T) {
+	const tcp, unix = "http://head:6822", "unix:/run/jobeffd/jobeffd.sock"
+	const line = "write server_users = [\"998\"] below [report] in"
+	for _, c := range []struct {
+		name, to, listen, uid string // uid: of the jobeffd on this machine; "": none
+		users                 []string
+		want                  string
+	}{
+		{"one machine", unix, "", "998", nil, ""},
+		{"a node", tcp, "", "", nil, "warn [report] server_users is not set: an answer over TCP counts if root or any uid below 1000 signed it -> `jobeff admin doctor` on the server prints the line to write"},
+		{"a node that knows", tcp, "", "", []string{"998", "997"}, "ok an answer over TCP counts if 998 or 997 signed it"},
+		{"the server", tcp, ":6822", "998", nil, "warn [report] server_users is not set: an answer over TCP counts if root or any uid below 1000 signed it -> " + line},
+		{"a server that reports by its socket", unix, ":6822", "998", nil, "warn [report] server_users is not set: an answer over TCP counts if root or any uid below 1000 signed it -> " + line},
+		{"the server knows", tcp, ":6822", "998", []string{"998"}, "ok an answer over TCP counts if 998 signed it"},
+		{"the server's is another", tcp, ":6822", "998", []string{"997"}, "fail jobeffd here runs as uid 998, but only answers of 997 count: nodes keep their reports, and jobeff shows nothing -> " + line},
+		{"a person's", tcp, ":6822", "5001", nil, "fail jobeffd here runs as uid 5001, but only answers of root or any uid below 1000 count: nodes keep their reports, and jobeff shows nothing -> write server_users = [\"5001\"]"},
+	} {
+		d := &doctor{cfg: etc.Default()}
+		d.cfg.Report.To, d.cfg.Client.To, d.cfg.Server.Listen, d.cfg.Report.ServerUsers = c.to, "", c.listen, c.users
+		d.cfg.Server.Socket = filepath.Join(t.TempDir(), "sock")
+		if c.uid != "" {
+			l, err := net.Listen("unix", d.cfg.Server.Socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok","uid":`+c.uid+`}`) })}
+			go h.Serve(l)
+			t.Cleanup(func() { h.Close() })
+		}
+		d.signers(t.Context())
+		if got := d.line("signers"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: got  %q\nwant %q…", c.name, got, c.want)
 		}
 	}
 }

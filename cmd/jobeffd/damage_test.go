@@ -35,7 +35,7 @@ func TestDamagedDatabase(t *testing.T) {
 	rows := damagePages(t, d.db, "attempts", 2)
 	d.start(t)
 	healthy := func() (reason string) {
-		if _, _, err := d.client().Healthy(ctx); err != nil {
+		if _, err := d.client().Healthy(ctx); err != nil {
 			reason = err.Error()
 		}
 		return reason

@@ -202,7 +202,7 @@ func loadDaemon(b *testing.B, via string) (*daemon, func() poster) {
 		if via != viaMunge {
 			return &loadClient{socket: d.socket, once: via == viaConnections}
 		}
-		return client.NewClient("http://"+listenOf(conf), 8*time.Second, func(p []byte) (string, error) { return munge.Encode(socket, p, 0) })
+		return client.NewClient("http://"+listenOf(conf), 8*time.Second, munge.Site{Socket: socket})
 	}
 }
 

@@ -144,7 +144,7 @@ func TestDatabaseMoved(t *testing.T) {
 	}
 	for _, p := range []*daemon{d, reader} {
 		_, err := p.client().Jobs(ctx, job.JobQuery{})
-		_, _, unhealthy := p.client().Healthy(ctx)
+		_, unhealthy := p.client().Healthy(ctx)
 		for _, err := range []error{err, unhealthy} {
 			var answer *client.ServerError
 			if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || !strings.Contains(answer.Error(), "was moved") {

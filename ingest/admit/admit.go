@@ -21,6 +21,10 @@
 //  5. room for the text that the body unpacks to, which the body's first bytes tell.
 //  6. the body. It must have the hash that the credential says, else nothing of it is used.
 //
+// A credential counts once. A question's, which somebody may have kept who took jobeffd's port while it was
+// away, must be made for this process. Of a report it does no harm: a second one changes nothing.
+// Who showed a credential gets an answer that is signed (Answer).
+//
 // It stands before ingest/server, which asks it first in each handler, and after ingest/munge.
 package admit
 
@@ -65,6 +69,8 @@ type Door struct {
 	questions      *turns // to the database
 	answers        *turns // from a question on until its answer is written
 	nonces         *nonces
+	challenge      string    // of this process; a question's credential holds it
+	began          time.Time // or else was made after this
 	texts          *texts
 	hosts          *hosts
 	otherHost      prometheus.Counter
@@ -75,6 +81,7 @@ type Door struct {
 func New(o Options) *Door {
 	d := &Door{Options: o, forOthers: map[uint32]bool{}, decodes: newTurns(mostDecodes, 0), questions: newTurns(mostAtOnce, usersAtOnce), answers: newTurns(mostAtOnce, usersTogether),
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), nonces: newNonces(), texts: newTexts(), hosts: newHosts(o.Lookup), now: time.Now,
+		challenge: newChallenge(), began: time.Now(),
 		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_reports_other_host_total",
 			Help: "Reports from an address that is not the named node's."})}
 	o.Metrics.MustRegister(d.otherHost)
@@ -98,7 +105,9 @@ type Refusal struct {
 	Message string
 	Hint    string
 	Retry   time.Duration // when to try again; 0 is not said
-	Cause   error         // for the log; may be nil
+	// Challenge is WWW-Authenticate of a 401; "": none.
+	Challenge string
+	Cause     error // for the log; may be nil
 }
 
 // Problem is what the client is told.
@@ -137,6 +146,7 @@ func PagesOnly(ctx context.Context) bool {
 // visit is one request.
 type visit struct {
 	read  bool     // all of its body
+	by    *Caller  // to whom the answer is signed; nil: nobody
 	turns []func() // end its turns, that of the database last
 }
 
@@ -148,21 +158,6 @@ func (v *visit) asked() {
 	}
 }
 
-// answering is the answer of a visit.
-type answering struct {
-	http.ResponseWriter
-	v *visit
-}
-
-// Write ends the visit's turn of the database: the client may read slowly.
-func (a answering) Write(p []byte) (int, error) {
-	a.v.asked()
-	return a.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (a answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
 type visitKey struct{}
 
 // lingers is how long a client may still send of a body that nobody wants. A connection that is
@@ -171,12 +166,12 @@ const lingers = time.Second
 
 // Enter begins a request whose header came, and returns what answers it and the request; leave ends it, when it
 // was answered.
-func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (answer http.ResponseWriter, begun *http.Request, leave func()) {
+func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (answer *Answer, begun *http.Request, leave func()) {
 	v, c := new(visit), connOf(r.Context())
 	if c != nil {
 		c.work()
 	}
-	return answering{w, v}, r.WithContext(context.WithValue(r.Context(), visitKey{}, v)), func() {
+	return &Answer{ResponseWriter: w, v: v}, r.WithContext(context.WithValue(r.Context(), visitKey{}, v)), func() {
 		for _, end := range v.turns {
 			end()
 		}

@@ -3,6 +3,7 @@ package admit
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,8 +33,13 @@ type Caller struct {
 	door    *Door
 	part    part
 	address string // of the other end, where munge names the user; "": munge did not
-	nonce   string // … of the credential
-	payload string // … what it was made for
+
+	// Of the credential:
+	credential string
+	payload    string // what it was made for
+	made       time.Time
+	nonce      string
+	challenges string // of those who may answer a question; "": not said
 }
 
 // trusted says that the caller may report. A proxy's word makes nobody root.
@@ -46,7 +53,7 @@ func (c *Caller) Stranger() bool { return c.part.class == stranger }
 
 // Asks lets a question in, which has no body.
 func (d *Door) Asks(r *http.Request) (*Caller, *Refusal) {
-	c, e := d.caller(r, d.reads)
+	c, e := d.asker(r)
 	if e == nil {
 		e = c.sent(r, nil)
 	}
@@ -55,11 +62,35 @@ func (d *Door) Asks(r *http.Request) (*Caller, *Refusal) {
 
 // Sends lets a question in, and reads its body of most bytes at most.
 func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
-	c, e = d.caller(r, d.reads)
+	c, e = d.asker(r)
 	if e != nil {
 		return c, nil, e
 	}
 	return c.body(r, most)
+}
+
+// asker is the caller of a question. Its credential counts here only, and not after this process: it must
+// hold the challenge, or at least be younger, by its own host's clock.
+func (d *Door) asker(r *http.Request) (*Caller, *Refusal) {
+	c, e := d.caller(r, d.reads)
+	if e != nil || c.address == "" {
+		return c, e
+	}
+	here := slices.Contains(strings.Split(c.challenges, ","), d.challenge)
+	if !here && (c.challenges != "" || !c.made.After(d.began)) {
+		return c, d.unauthorized("the credential was made before this jobeffd began, or for another one", nil)
+	}
+	return c, nil
+}
+
+// Challenged is the reason of the refusal of who asks for the challenge alone.
+const Challenged = "challenge"
+
+// newChallenge is what only those know who asked this process.
+func newChallenge() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
 }
 
 // body reads a body, and checks that the credential was made for it.
@@ -165,7 +196,7 @@ func (d *Door) caller(r *http.Request, at *rates) (*Caller, *Refusal) {
 		return by, e
 	}
 	if by.address != "" && !d.nonces.fresh(by.nonce, d.now()) {
-		return by, unauthorized("the credential was used before", nil)
+		return by, d.unauthorized("the credential was used before", nil)
 	}
 	return by, nil
 }
@@ -183,21 +214,28 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, job.AuthScheme) {
-		return by, unauthorized("the request has no munge credential", nil)
+		return by, d.unauthorized("the request has no munge credential", nil)
 	}
-	cred, e := d.decode(r, c, strings.TrimSpace(text))
+	if text == "" {
+		e := d.unauthorized("a question's credential holds this challenge", nil)
+		e.Reason = Challenged
+		return by, e
+	}
+	by.credential = strings.TrimSpace(text)
+	cred, e := d.decode(r, c, by.credential)
 	if e != nil {
 		return by, e
 	}
 	rest, mine := strings.CutPrefix(string(cred.Payload), job.AuthPrefix(r.Method, r.URL.RequestURI()))
-	sum, nonce, both := strings.Cut(rest, " ")
-	by.User, by.From, by.nonce, by.payload = cred.UID, cred.Addr.String(), nonce, string(cred.Payload)
+	sum, nonces, both := strings.Cut(rest, " ")
+	by.nonce, by.challenges, _ = strings.Cut(nonces, " ")
+	by.User, by.From, by.made, by.payload = cred.UID, cred.Addr.String(), cred.Encoded, string(cred.Payload)
 	by.address = hostOf(r)
-	switch {
-	case len(strings.Fields(by.payload)) != 5:
-		return by, unauthorized("the credential was not made for jobeffd", nil)
+	switch fields := len(strings.Fields(by.payload)); {
+	case fields != 5 && fields != 6:
+		return by, d.unauthorized("the credential was not made for jobeffd", nil)
 	case !mine || !both || len(sum) != job.AuthSumSize:
-		return by, unauthorized("the credential was made for another request", nil)
+		return by, d.unauthorized("the credential was made for another request", nil)
 	}
 	if by.part = ofUser(by.User); by.trusted() {
 		by.part = d.hosts.part(by.address, d.now())
@@ -240,9 +278,9 @@ func (d *Door) decode(r *http.Request, c *conn, text string) (*munge.Cred, *Refu
 		away.Cause = err
 		return nil, away
 	case err != nil:
-		return nil, unauthorized(firstError(err).Error(), err)
+		return nil, d.unauthorized(firstError(err).Error(), err)
 	case cred.TTL > munge.Lifetime:
-		return nil, unauthorized("the munge credential lives too long", nil)
+		return nil, d.unauthorized("the munge credential lives too long", nil)
 	}
 	return cred, nil
 }
@@ -257,17 +295,25 @@ func firstError(err error) error {
 	return err
 }
 
-func unauthorized(message string, cause error) *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Cause: cause}
+func (d *Door) unauthorized(message string, cause error) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Challenge: fmt.Sprintf(job.ChallengeForm, d.challenge), Cause: cause}
 }
 
 // sent says that a request's whole body came, and checks that the credential was made for it.
 func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
-	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+	v, ok := r.Context().Value(visitKey{}).(*visit)
+	if ok {
 		v.read = body != nil || r.ContentLength == 0
 	}
-	if c.address != "" && string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, c.nonce)) != c.payload {
-		return unauthorized("the credential was made for another request", nil)
+	if c.address == "" {
+		return nil
+	}
+	nonces := strings.TrimSuffix(c.nonce+" "+c.challenges, " ")
+	if string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, nonces)) != c.payload {
+		return c.door.unauthorized("the credential was made for another request", nil)
+	}
+	if ok {
+		v.by = c
 	}
 	return nil
 }

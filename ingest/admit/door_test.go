@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -35,8 +36,9 @@ func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorSe
 	o.Log, o.Metrics, s.munge = zerolog.Nop(), prometheus.NewRegistry(), o.Munge
 	s.Door = New(o)
 	h := &http.Server{ConnContext: s.Context, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w, r, leave := s.Enter(w, r)
+		answer, r, leave := s.Enter(w, r)
 		defer leave()
+		defer answer.End()
 		c, e := s.Asks(r)
 		if e == nil {
 			if err := c.Turn(r.Context()); err != nil {
@@ -44,8 +46,8 @@ func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorSe
 			}
 		}
 		if e != nil {
-			s.Answers(w, r)
-			http.Error(w, e.Message, e.Status)
+			s.Answers(answer, r)
+			http.Error(answer, e.Message, e.Status)
 			return
 		}
 		ask(c, r)
@@ -69,7 +71,7 @@ func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorSe
 // ask is the status of a question with a credential of this process.
 func (s *doorServer) ask(t *testing.T, path string) int {
 	t.Helper()
-	cred, err := munge.Encode(s.munge, job.AuthPayload("GET", path, nil, nonce()), 0)
+	cred, err := munge.Encode(s.munge, job.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +281,7 @@ func TestSlowReadersOfOneNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		cred, err := munge.Encode(socket, job.AuthPayload("GET", "/", nil, nonce()), 0)
+		cred, err := munge.Encode(socket, job.AuthPayload("GET", "/", nil, nonce()+" "+d.challenge), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,4 +299,49 @@ func TestSlowReadersOfOneNetwork(t *testing.T) {
 	}
 	h.Close()
 	<-done
+}
+
+// TestMungeGoesAway: where munge cannot be asked any more, the answer comes all the same, and unsigned. What was not sent
+// to its end is not signed either.
+func TestMungeGoesAway(t *testing.T) {
+	s := open(t, Options{}, func(*Caller, *http.Request) {})
+	answer := func(body int, path, end string) *http.Response {
+		socket := s.munge
+		cred, err := munge.Encode(socket, job.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set("Authorization", job.AuthScheme+" "+cred)
+		a, r, leave := s.Enter(w, r)
+		defer leave()
+		if _, e := s.Asks(r); e != nil {
+			t.Fatal(e)
+		}
+		s.Munge = end
+		defer func() { s.Munge = socket }()
+		a.Write(make([]byte, body))
+		if end != "" {
+			a.End()
+		}
+		return w.Result()
+	}
+	for _, c := range []struct {
+		name, end     string
+		body          int
+		head, trailer bool
+	}{
+		{"good", s.munge, 10, true, false},
+		{"long", s.munge, mostHeld + 1, false, true},
+		{"away", s.munge + "-none", 10, false, false},
+		{"long, away", s.munge + "-none", mostHeld + 1, false, false},
+		{"long, broken off", "", mostHeld + 1, false, false},
+	} {
+		got := answer(c.body, "/x", c.end)
+		body, _ := io.ReadAll(got.Body)
+		if got.StatusCode != 200 || len(body) != c.body || (got.Header.Get(job.ProofHeader) != "") != c.head || (got.Trailer.Get(job.ProofHeader) != "") != c.trailer {
+			t.Errorf("%s: %d, %d bytes, %v, %v", c.name, got.StatusCode, len(body), got.Header, got.Trailer)
+		}
+	}
 }

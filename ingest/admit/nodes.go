@@ -35,7 +35,7 @@ func (c *Caller) CheckNode(ctx context.Context, node string) *Refusal {
 			Retry: 5 * time.Second, Cause: err}
 	}
 	if !slices.Contains(addresses, c.address) {
-		return &Refusal{Status: http.StatusForbidden, Reason: "host", Message: "the report names a node that has another address",
+		return &Refusal{Status: http.StatusUnauthorized, Reason: "host", Message: "the report names a node that has another address",
 			Hint: "server.strict_node is set: the node's name must resolve to the address that it sends from"}
 	}
 	d.hosts.meet(c.address, node, d.now())

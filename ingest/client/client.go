@@ -3,8 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,16 +31,25 @@ const (
 
 // Client speaks to jobeffd. It may be used by several goroutines.
 type Client struct {
-	base string // "http://…" in front of the path
-	addr string // as the configuration names it, for messages
-	sign func(payload []byte) (credential string, err error)
-	http *http.Client
+	base  string // "http://…" in front of the path
+	addr  string // as the configuration names it, for messages
+	munge Munge  // nil on a unix socket, where the kernel says who asks, and the folder who answers
+	http  *http.Client
 	// remote is false on a unix socket, where compressing saves nothing.
 	remote bool
 	// outbox is sent with every report; nil: not known.
 	outbox atomic.Pointer[job.OutboxState]
 	runDir atomic.Pointer[node.RunDirState] // likewise
 	alarm  atomic.Pointer[bool]             // what jobeffd said last of an alarm; nil: nothing
+	// challenges are those that answered 401 so far, comma-separated: behind a load balancer are several jobeffd.
+	challenges atomic.Pointer[string]
+}
+
+// Munge makes credentials, and tells those of jobeffd from others (munge.Site).
+type Munge interface {
+	Sign(payload []byte) (credential string, err error)
+	// Payload is what a credential of jobeffd carries. An error says why it is none.
+	Payload(credential string) ([]byte, error)
 }
 
 // TellOutbox makes every further report say what the node's outbox holds.
@@ -52,13 +59,12 @@ func (c *Client) TellOutbox(s job.OutboxState) { c.outbox.Store(&s) }
 func (c *Client) TellRunDir(s node.RunDirState) { c.runDir.Store(&s) }
 
 // NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
-// etc.CheckAddress); timeout bounds each request. sign makes a munge credential
-// of a payload; a unix socket needs none.
-func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, error)) *Client {
-	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign, remote: true}
+// etc.CheckAddress); timeout bounds each request. A unix socket needs no m.
+func NewClient(addr string, timeout time.Duration, m Munge) *Client {
+	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, munge: m, remote: true}
 	tr := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true, WriteBufferSize: writeBuffer}
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		c.base, c.sign, c.remote = "http://jobeffd", nil, false
+		c.base, c.munge, c.remote = "http://jobeffd", nil, false
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
@@ -79,8 +85,8 @@ type ServerError struct {
 	Message    string
 	Hint       string        // what to do next; may be empty
 	RetryAfter time.Duration // the server's wish; 0: none
-	// Foreign says that the answer does not have jobeffd's form: something else listens
-	// at the address.
+	// Foreign says that the answer does not have jobeffd's form, or that nothing proves that it is jobeffd's:
+	// something else may listen at the address.
 	Foreign bool
 }
 
@@ -225,42 +231,55 @@ func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*job.PendingList,
 	return list, nil
 }
 
-// Healthy asks GET /healthz. A doubt is what is wrong with the database though it answers; hint says
-// what to do.
-func (c *Client) Healthy(ctx context.Context) (doubt, hint string, err error) {
+// Health is the answer to GET /healthz.
+type Health struct {
+	UID         *uint32 // as which jobeffd signs; nil: an older one did not say
+	Doubt, Hint string  // what is wrong with the database though it answers, and what to do
+}
+
+// Healthy asks GET /healthz.
+func (c *Client) Healthy(ctx context.Context) (said Health, err error) {
 	answer, err := c.do(ctx, "GET", "/healthz", nil, nil)
-	if err != nil {
-		return "", "", err
+	if err == nil {
+		_ = json.Unmarshal(answer, &said) // a proxy's check may answer anything
 	}
-	var said struct{ Doubt, Hint string }
-	_ = json.Unmarshal(answer, &said) // a proxy's check may answer anything
-	return said.Doubt, said.Hint, nil
+	return said, err
 }
 
 // do makes one request and returns the body of a 200.
 func (c *Client) do(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("jobeffd at %s: %w", c.addr, err)
-	}
-	for k, v := range header {
-		req.Header[k] = v
-	}
-	if c.sign != nil {
-		cred, err := c.sign(job.AuthPayload(method, req.URL.RequestURI(), body, newNonce()))
+	for tries := 0; ; tries++ {
+		req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("jobeffd at %s: %w", c.addr, err)
+		}
+		for k, v := range header {
+			req.Header[k] = v
+		}
+		nonce, err := c.authorize(req, body)
 		if err != nil {
 			return nil, err
 		}
-		req.Header.Set("Authorization", job.AuthScheme+" "+cred)
+		resp, err := c.http.Do(req)
+		if err != nil {
+			return nil, &UnreachableError{c.addr, err}
+		}
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, mostOf(method, resp.StatusCode)))
+		resp.Body.Close()
+		if err != nil {
+			return nil, &UnreachableError{c.addr, err}
+		}
+		if c.challenged(resp) && tries < mostChallenges {
+			continue
+		}
+		return c.read(req, nonce, resp, answer)
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, &UnreachableError{c.addr, err}
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostOf(method, resp.StatusCode)))
-	if err != nil {
-		return nil, &UnreachableError{c.addr, err}
+}
+
+// read believes an answer that is proven to be jobeffd's.
+func (c *Client) read(req *http.Request, nonce string, resp *http.Response, answer []byte) ([]byte, error) {
+	if err := c.prove(req, nonce, resp, answer); err != nil {
+		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.serverError(resp, answer)
@@ -311,23 +330,22 @@ func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
 	if json.Unmarshal(answer, &said) != nil || !strings.HasPrefix(said.Type, job.ProblemType) || said.Detail == "" {
 		return c.foreign(resp.StatusCode, resp.Status)
 	}
-	e := &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Detail, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText)}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.RetryAfter = time.Duration(s) * time.Second
+	return &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Detail, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText),
+		RetryAfter: retryAfter(resp)}
+}
+
+func retryAfter(resp *http.Response) time.Duration {
+	s, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil {
+		return 0
 	}
-	return e
+	return time.Duration(max(s, 0)) * time.Second
 }
 
 // foreign is the error of an answer that jobeffd does not give.
 func (c *Client) foreign(status int, answered string) *ServerError {
 	return &ServerError{Status: status, Foreign: true, Hint: "is `to` right in the configuration?",
 		Message: fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, job.CleanText(answered, 100))}
-}
-
-func newNonce() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
 }
 
 func sleep(ctx context.Context, d time.Duration) {

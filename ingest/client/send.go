@@ -360,7 +360,7 @@ func (s *Sender) sendLog(ctx context.Context, path string, res *SendResult) outc
 	if err == nil {
 		err = patiently(ctx, func() error { return s.Client.PostLogs(ctx, body) })
 	}
-	if early := new(ServerError); errors.As(err, &early) && early.Status == http.StatusTooEarly {
+	if early := new(ServerError); errors.As(err, &early) && early.Status == http.StatusTooEarly && !early.Foreign {
 		res.LogsWait = max(res.LogsWait, early.RetryAfter, time.Second)
 	}
 	if err != nil {

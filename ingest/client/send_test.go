@@ -3,7 +3,9 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,6 +28,18 @@ import (
 
 // taken is jobeffd's answer to a report that it has.
 const taken = `{"new":true}`
+
+// fakeMunge makes a credential of its payload, and believes each.
+type fakeMunge struct{}
+
+func (fakeMunge) Sign(payload []byte) (string, error) { return hex.EncodeToString(payload), nil }
+
+func (fakeMunge) Payload(cred string) ([]byte, error) { return hex.DecodeString(cred) }
+
+// noMunge is a machine without munge.
+type noMunge struct{ fakeMunge }
+
+func (noMunge) Sign([]byte) (string, error) { return "", errors.New("no munge") }
 
 // fakeServer is jobeffd as scripted by a test, on a real unix socket.
 type fakeServer struct {
@@ -240,14 +254,22 @@ func TestImpostors(t *testing.T) {
 		"an endless 400":       func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusBadRequest)) },
 	} {
 		s := httptest.NewServer(answer)
-		spool := t.TempDir()
-		fill(t, spool, 1)
-		client := NewClient(s.URL, 10*time.Second, func([]byte) (string, error) { return "x", nil })
-		res, err := (&Sender{Spool: spool, Client: client}).Send(context.Background())
-		if err != nil || res.Kept != 1 || !strings.Contains(fmt.Sprint(res.Problems), "is not jobeffd") {
-			t.Errorf("%s: %v, %+v", name, err, res)
+		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket := &httptest.Server{Listener: l, Config: &http.Server{Handler: answer}}
+		socket.Start()
+		for at, want := range map[string]string{s.URL: "does not prove that it is jobeffd", "unix:" + l.Addr().String(): "is not jobeffd"} {
+			spool := t.TempDir()
+			fill(t, spool, 1)
+			res, err := (&Sender{Spool: spool, Client: NewClient(at, 10*time.Second, fakeMunge{})}).Send(context.Background())
+			if err != nil || res.Kept != 1 || !strings.Contains(fmt.Sprint(res.Problems), want) {
+				t.Errorf("%s: %v, %+v", name, err, res)
+			}
 		}
 		s.Close()
+		socket.Close()
 	}
 }
 
@@ -313,7 +335,7 @@ func TestSendAway(t *testing.T) {
 	} {
 		spool := t.TempDir()
 		fill(t, spool, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-		client := NewClient(c.addr, 100*time.Millisecond, func([]byte) (string, error) { return "x", nil })
+		client := NewClient(c.addr, 100*time.Millisecond, fakeMunge{})
 		res, err := (&Sender{Spool: spool, Client: client}).Send(context.Background())
 		if err != nil || res.Sent != 0 || res.Kept != 9 || res.Refused != 0 || len(res.Problems) != givesUp {
 			t.Errorf("%s: %v, %+v", c.name, err, res)
@@ -332,7 +354,7 @@ func TestSendAway(t *testing.T) {
 func TestSendNoCredential(t *testing.T) {
 	spool := t.TempDir()
 	fill(t, spool, 1)
-	client := NewClient("http://127.0.0.1:1", time.Second, func([]byte) (string, error) { return "", fmt.Errorf("no munge") })
+	client := NewClient("http://127.0.0.1:1", time.Second, noMunge{})
 	res, err := (&Sender{Spool: spool, Client: client}).Send(context.Background())
 	if err != nil || res.Kept != 1 || !strings.Contains(fmt.Sprint(res.Problems), "no munge") {
 		t.Errorf("%v, %+v", err, res)

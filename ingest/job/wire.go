@@ -20,8 +20,12 @@ import (
 // AuthScheme is the word before the credential in the Authorization header.
 const AuthScheme = "Munge"
 
+// ChallengeForm is WWW-Authenticate of a 401, with the challenge of the process that sends it.
+const ChallengeForm = AuthScheme + ` challenge="%s"`
+
 // AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge
-// names, to this one request. body is what goes over the wire, compressed or not.
+// names, to this one request. body is what goes over the wire, compressed or not. Behind the nonce of a
+// question stand, after a blank, the challenges of those who may answer it, "A,B".
 func AuthPayload(method, uri string, body []byte, nonce string) []byte {
 	sum := sha256.Sum256(body)
 	return fmt.Append(nil, AuthPrefix(method, uri), hex.EncodeToString(sum[:]), " ", nonce)

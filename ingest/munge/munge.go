@@ -1,7 +1,7 @@
 // Package munge makes and checks munge credentials. They tell jobeff, over TCP, which user of
 // which machine asks.
 //
-// It stands between ingest's client and server. It loads the library at first use, so a site
+// It stands between ingest's client and server: a client signs what it asks, and jobeffd what it answers. It loads the library at first use, so a site
 // without munge can build jobeff and run it on a unix socket. Each call has its own context,
 // so several goroutines may call at once.
 package munge
@@ -78,6 +78,11 @@ func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	if ttl == 0 {
 		ttl = Lifetime
 	}
+	release, err := turn()
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	csocket := C.CString(socket)
 	defer C.free(unsafe.Pointer(csocket))
 	var cred, why *C.char
@@ -90,12 +95,21 @@ func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	return C.GoString(cred), nil
 }
 
-// decoding bounds how many Decodes ask munged at once. Each holds a thread, for ten seconds if
+// asking bounds how many ask munged at once. Each holds a thread, for ten seconds if
 // munged is stopped, and Go ends a program of 10,000 threads. munged itself answers two at a time.
-var decoding = make(chan struct{}, 64)
+var asking = make(chan struct{}, 64)
 
-// decodePatience is how long a Decode waits for its turn.
-const decodePatience = 5 * time.Second
+// patience is how long one waits for a turn.
+const patience = 5 * time.Second
+
+func turn() (release func(), err error) {
+	select {
+	case asking <- struct{}{}:
+		return func() { <-asking }, nil
+	case <-time.After(patience):
+		return nil, fmt.Errorf("%w: %d questions wait for an answer", ErrAway, cap(asking))
+	}
+}
 
 // Decode checks a credential with the local munged. Its errors wrap one of this package's.
 func Decode(socket, cred string) (*Cred, error) {
@@ -105,12 +119,11 @@ func Decode(socket, cred string) (*Cred, error) {
 	if cred == "" || len(cred) > 2*maxPayload || strings.ContainsRune(cred, 0) {
 		return nil, ErrInvalid
 	}
-	select {
-	case decoding <- struct{}{}:
-		defer func() { <-decoding }()
-	case <-time.After(decodePatience):
-		return nil, fmt.Errorf("%w: %d questions wait for an answer", ErrAway, cap(decoding))
+	release, err := turn()
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	csocket, ccred := C.CString(socket), C.CString(cred)
 	defer C.free(unsafe.Pointer(csocket))
 	defer C.free(unsafe.Pointer(ccred))

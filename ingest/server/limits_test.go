@@ -26,7 +26,7 @@ import (
 
 // signed is a client on TCP.
 func (s *testServer) signed(t *testing.T) *client.Client {
-	c := client.NewClient(s.tcp, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+	c := client.NewClient(s.tcp, 30*time.Second, munge.Site{Socket: s.munge})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -185,8 +185,8 @@ func TestStrictNode(t *testing.T) {
 	})
 	from := func(on string) response { return s.post(t, onNodes(report(1, alice), on, "")) }
 	s.check(t, "this machine", from("this"), 200, `{"new":true}`)
-	s.check(t, "another machine", from("other"), 403, "a node that has another address")
-	s.check(t, "no machine", from("none"), 403, "a node that has another address")
+	s.check(t, "another machine", from("other"), 401, "a node that has another address")
+	s.check(t, "no machine", from("none"), 401, "a node that has another address")
 	s.check(t, "no resolver", from("slow"), 503, "cannot ask for the node's address now")
 	away = false
 	s.check(t, "the resolver again", from("slow"), 200, "new")

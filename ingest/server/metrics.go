@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -250,7 +251,7 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, viewer{}, refuse(err))
 		return
 	}
-	said := map[string]string{"status": "ok"}
+	said := map[string]any{"status": "ok", "uid": os.Geteuid()}
 	if doubt, hint := s.store.Doubt(r.Context()); doubt != "" {
 		said["doubt"], said["hint"] = doubt, hint
 	}

@@ -194,13 +194,14 @@ func checkNode(ctx context.Context, by viewer, report *job.NodeReport) *refusal 
 	return by.CheckNode(ctx, report.Node)
 }
 
-// checkEncoding refuses a body that is not packed in the way that its header says.
+// checkEncoding refuses a body that is not packed in the way that its header says. That is not for good: the
+// header is not what the credential was made for.
 func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd" && says != "gzip":
 		return &refusal{Status: http.StatusUnsupportedMediaType, Message: "the report's Content-Encoding is neither zstd nor gzip"}
 	case says != job.Encoding(body):
-		return badReport(fmt.Errorf("the report is not packed as its Content-Encoding %q says", says))
+		return &refusal{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the report is not packed as its Content-Encoding %.20q says", says)}
 	}
 	return nil
 }

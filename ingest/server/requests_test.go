@@ -32,8 +32,8 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"empty", "POST", "/v1/reports", nil, nil, 400, "not JSON"},
 		{"garbage", "POST", "/v1/reports", []byte("\x00\xff{"), nil, 400, "not JSON"},
-		{"no gzip", "POST", "/v1/reports", good, gz, 400, "is not packed as its Content-Encoding"},
-		{"unsaid zstd", "POST", "/v1/reports", job.Compress(good), nil, 400, "is not packed as its Content-Encoding"},
+		{"no gzip", "POST", "/v1/reports", good, gz, 415, "is not packed as its Content-Encoding"},
+		{"unsaid zstd", "POST", "/v1/reports", job.Compress(good), nil, 415, "is not packed as its Content-Encoding"},
 		{"half a zstd", "POST", "/v1/reports", job.Compress(good)[:50], zs, 400, "unexpected EOF"},
 		{"a bomb of zstd", "POST", "/v1/reports", job.Compress(make([]byte, job.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
 		{"zstd that says no size", "POST", "/v1/reports", stream, zs, 413, "larger than jobeffd takes"},
@@ -86,7 +86,7 @@ func TestBadRequests(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	s.check(t, "zipped", request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: zip(good), Header: gz}.do(), 200, `{"new":true}`)
-	s.check(t, "health", request{Addr: s.unix, Method: "GET", Path: "/healthz"}.do(), 200, `{"status":"ok"}`)
+	s.check(t, "health", request{Addr: s.unix, Method: "GET", Path: "/healthz"}.do(), 200, `{"status":"ok","uid":0}`)
 }
 
 // TestRawRequests: requests that the client of package http would not send.
@@ -125,7 +125,7 @@ func BenchmarkPost(b *testing.B) {
 			var id atomic.Uint32
 			b.SetParallelism(32)
 			b.RunParallel(func(pb *testing.PB) {
-				c := client.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+				c := client.NewClient(addr, 30*time.Second, munge.Site{Socket: s.munge})
 				defer c.Close()
 				for pb.Next() {
 					text := textOf(report(id.Add(1), alice))

@@ -98,13 +98,19 @@ func New(o Options) *Server {
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
 // redirect the client. None at all, as CONNECT has it, is unknown, too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w, r, leave := s.door.Enter(w, r)
+	answer, r, leave := s.door.Enter(w, r)
 	defer leave()
+	s.route(answer, r)
+	answer.End() // not after a panic
+}
+
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || strings.Contains(p, "//") || p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
 	}
 	if err := s.store.There(); err != nil { // answers out of a file that was replaced would be wrong
+		s.door.Shown(r)
 		if s.forPeople(r) {
 			s.failPage(w, r, viewer{}, refuse(err))
 		} else {
@@ -149,6 +155,7 @@ func (s *Server) tellAlarm(w http.ResponseWriter) {
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
+	s.door.Shown(r)
 	if s.forPeople(r) {
 		s.failPage(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
 		return
@@ -206,6 +213,9 @@ func (l lines) Write(p []byte) (int, error) {
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.noteRefusal(r, by, e)
 	s.door.Answers(w, r)
+	if e.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", e.Challenge)
+	}
 	if e.Retry > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(e.Retry.Seconds())))
 	}
@@ -213,6 +223,9 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *r
 
 // noteRefusal logs and counts a refusal.
 func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
+	if e.Reason == admit.Challenged { // nothing is wrong
+		return
+	}
 	if store.IsDamage(e.Cause) {
 		s.store.Suspect(r.Context())
 	}

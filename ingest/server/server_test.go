@@ -69,8 +69,16 @@ type response struct {
 	Header http.Header
 }
 
-// do makes the request from the current process.
+// do makes the request from the current process, and again where the credential must hold a challenge.
 func (r request) do() response {
+	got := r.once(nonce())
+	if _, challenge, ok := strings.Cut(got.Header.Get("WWW-Authenticate"), `challenge="`); ok && r.Munge != "" && r.Cred == "" && got.Status == 401 {
+		return r.once(nonce() + " " + strings.TrimSuffix(challenge, `"`))
+	}
+	return got
+}
+
+func (r request) once(nonces string) response {
 	tr := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	base := r.Addr
 	if path, ok := strings.CutPrefix(r.Addr, "unix:"); ok {
@@ -87,7 +95,7 @@ func (r request) do() response {
 		req.Header.Set(k, v)
 	}
 	if r.Munge != "" && r.Cred == "" {
-		r.Cred, err = munge.Encode(r.Munge, job.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonce()), 0)
+		r.Cred, err = munge.Encode(r.Munge, job.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonces), 0)
 		if err != nil {
 			return response{Text: err.Error()}
 		}
@@ -397,7 +405,7 @@ func TestMungeAway(t *testing.T) {
 func TestClient(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
-		c := client.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		c := client.NewClient(addr, 10*time.Second, munge.Site{Socket: s.munge})
 		defer c.Close()
 		r := report(uint32(7+i), alice)
 		for range 20 { // above gzipFrom
@@ -416,7 +424,7 @@ func TestClient(t *testing.T) {
 		if err != nil || len(list.Jobs) != i+1 {
 			t.Errorf("%v, %+v", err, list)
 		}
-		if _, _, err := c.Healthy(ctx); err != nil {
+		if _, err := c.Healthy(ctx); err != nil {
 			t.Error(err)
 		}
 		_, err = c.Job(ctx, "99")

@@ -103,7 +103,7 @@ func TestWorkloadRequests(t *testing.T) {
 func TestWorkloadClient(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
-		c := client.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		c := client.NewClient(addr, 10*time.Second, munge.Site{Socket: s.munge})
 		defer c.Close()
 		r := report(uint32(7+i), alice)
 		r.Executions[0].Workload = oddName

@@ -68,7 +68,7 @@ func (n *testNode) service() *client.Client {
 	n.t.Cleanup(func() { d.Process.Kill(); d.Wait() })
 	c := client.NewClient("unix:"+n.path("sock"), 10*time.Second, nil)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if _, _, err := c.Healthy(context.Background()); err == nil {
+		if _, err := c.Healthy(context.Background()); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {

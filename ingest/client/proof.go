@@ -1,0 +1,94 @@
+package client
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"jobeff/ingest/job"
+)
+
+// This file proves on TCP who asks and who answers: whoever is there first can listen at jobeffd's port.
+
+// authorize gives a request a credential, and returns its nonce; "": there is none. A report's may be kept and
+// shown later without harm. A question's holds a challenge of jobeffd: without one the request only asks for it.
+func (c *Client) authorize(req *http.Request, body []byte) (nonce string, err error) {
+	if c.munge == nil {
+		return "", nil
+	}
+	nonce, nonces := newNonce(), ""
+	switch known := c.challenges.Load(); {
+	case req.Method == http.MethodPost:
+		nonces = nonce
+	case known == nil:
+		req.Header.Set("Authorization", job.AuthScheme)
+		return "", nil
+	default:
+		nonces = nonce + " " + *known
+	}
+	cred, err := c.munge.Sign(job.AuthPayload(req.Method, req.URL.RequestURI(), body, nonces))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", job.AuthScheme+" "+cred)
+	return nonce, nil
+}
+
+func newNonce() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// mostChallenges is how many challenges a request takes up: of so many jobeffd behind one address, or of one that
+// was restarted meanwhile.
+const mostChallenges = 8
+
+// challenged notes the challenge of a 401, and says whether it is a new one. Nobody proves it, and nobody needs to:
+// a credential with another one is of no use here.
+func (c *Client) challenged(resp *http.Response) bool {
+	_, one, _ := strings.Cut(resp.Header.Get("WWW-Authenticate"), `challenge="`)
+	one = strings.TrimSuffix(one, `"`)
+	known := c.challenges.Load()
+	if c.munge == nil || resp.StatusCode != http.StatusUnauthorized || !job.IsHex32(one) || known != nil && strings.Contains(*known, one) {
+		return false
+	}
+	if known != nil && strings.Count(*known, ",")+1 < mostChallenges {
+		one = *known + "," + one
+	}
+	c.challenges.Store(&one)
+	return true
+}
+
+// prove returns an error unless jobeffd proves that it answered this request so. Such an answer is as good as none.
+// Only that it asks to wait is believed: whoever listens can let a client wait anyway.
+func (c *Client) prove(req *http.Request, nonce string, resp *http.Response, answer []byte) error {
+	if c.munge == nil {
+		return nil
+	}
+	why := errors.New("it signed nothing")
+	if cred := cmp.Or(resp.Header.Get(job.ProofHeader), resp.Trailer.Get(job.ProofHeader)); cred != "" && nonce != "" {
+		proof := job.NewProof(strings.TrimPrefix(req.Header.Get("Authorization"), job.AuthScheme+" "), nonce, resp.Header.Get)
+		proof.Write(answer)
+		var payload []byte
+		if payload, why = c.munge.Payload(cred); why == nil && string(payload) != string(proof.Payload(resp.StatusCode)) {
+			why = errors.New("it signed something else")
+		}
+		if why == nil {
+			return nil
+		}
+	}
+	said := resp.Status
+	var problem job.Problem
+	if json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
+		said += ", " + problem.Detail
+	}
+	return &ServerError{Status: resp.StatusCode, Foreign: true, RetryAfter: retryAfter(resp),
+		Message: fmt.Sprintf("what listens at %s does not prove that it is jobeffd (%v). It answered %s", c.addr, why, job.CleanText(said, maxErrorText)),
+		Hint:    "is the server's jobeffd as new as this one? `jobeff admin doctor`, there and here, says whom this machine believes"}
+}
