@@ -8,11 +8,13 @@
 #   plugin:   BenchmarkLightJobs, less what the process takes that stands in for slurmstepd, and
 #             BenchmarkRecord: what a measured job takes more than one that is not
 #   server:   BenchmarkLoad/socket with 2,000 jobs, 29,200 reports
+#   munge:    BenchmarkLoad/munge with 1,000 jobs, 14,600 reports; CPU time is that of all: munged, which signs
+#             and checks for both sides, the clients, jobeffd, and what makes the reports
 #   database: SQLite with 20,000 jobs of `jobeffd admin demo-data`
 #   sizes:    of the library, and lines. Of Go: all lines of *.go but *_test.go. Of C: the lines that
 #             are not empty of *.c, *.h and *.def outside the folders test, testdata and bench.
 # A ratio is 1 + the median of the paired differences / BASE's median; the interval is of 90 %.
-# Usage: bench-sum.sh [calls|start|plugin|server|database|sizes]...   JOBEFF_BENCH_ROUNDS sets the rounds
+# Usage: bench-sum.sh [calls|start|plugin|server|munge|database|sizes]...   JOBEFF_BENCH_ROUNDS sets the rounds
 # (default 9; the plugin and the server half as many). BASE is built once, from a clone in build/base. The
 # raw numbers are in build/bench/sum.txt.
 set -euo pipefail
@@ -96,6 +98,16 @@ benches() {
 }
 
 measure_plugin() { benches spank/body body 'LightJobs|Record/others=0' 100x; }
+measure_munge() {
+	local round variant cpu TIMEFORMAT='%U %S'
+	for round in $(seq $(((JOBEFF_BENCH_ROUNDS + 1) / 2))); do
+		for variant in $(if ((round % 2)); then echo base now; else echo now base; fi); do
+			cpu=$({ time JOBEFF_LOAD_JOBS=1000 bench "$variant" cmd/jobeffd jobeffd Load/munge 1x >"$work/bench"; } 2>&1) || return
+			metrics "$round" "$variant" <"$work/bench" | awk '$2 ~ "/s$|^daemon" { $2 = "munge-" $2; print }'
+			awk -v round="$round" -v variant="$variant" '{ print round, "munge-cpu", variant, ($1 + $2) * 1e6 / 14600 }' <<<"$cpu"
+		done
+	done
+}
 measure_server() { JOBEFF_LOAD_JOBS=2000 benches cmd/jobeffd jobeffd Load/socket 1x; }
 
 measure_database() {
@@ -130,7 +142,7 @@ part() {
 build_base >&2
 build now >&2
 machine=$(preload/bench/machine.sh) now=$(git describe --always --dirty)
-[ $# -gt 0 ] || set -- calls start plugin server database sizes
+[ $# -gt 0 ] || set -- calls start plugin server munge database sizes
 for one in "$@"; do part "$one"; done >"$raw"
 echo "$(date -u +%FT%RZ): what is spent, ${commit:0:7} against $now, $JOBEFF_BENCH_ROUNDS rounds"
 echo "$machine before and $(cut -d' ' -f1 /proc/loadavg) after"
