@@ -113,8 +113,8 @@ bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (
 	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/bench-result.txt
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for 30 s
-	@test/fuzz.sh 30s
+fuzz: ## run each fuzz target for 60 s (half an hour on two CPUs)
+	@test/fuzz.sh 60s
 
 .PHONY: faults
 faults: deps build packages ## test every fault of test/FAULTS.md, with storms of 5,000 jobs (about an hour)

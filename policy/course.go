@@ -97,7 +97,7 @@ func (c *course) share(spent []time.Duration, from, to int) float64 {
 
 func total(all []time.Duration) (sum time.Duration) {
 	for _, d := range all {
-		sum += d
+		sum = job.AddTime(sum, d)
 	}
 	return sum
 }
@@ -156,9 +156,9 @@ func (c *course) in(all string, spent time.Duration) string {
 	var whole, listed time.Duration
 	for i := range c.e.Nodes {
 		if all == inFiles {
-			whole += c.e.Nodes[i].IO
+			whole = job.AddTime(whole, c.e.Nodes[i].IO)
 		} else {
-			whole += c.e.Nodes[i].MPI
+			whole = job.AddTime(whole, c.e.Nodes[i].MPI)
 		}
 	}
 	var first job.Call
@@ -166,7 +166,7 @@ func (c *course) in(all string, spent time.Duration) string {
 		if strings.HasPrefix(call.Name, "MPI_File_") != (all == inFiles) {
 			continue
 		}
-		if listed += call.Time; first.Name == "" {
+		if listed = job.AddTime(listed, call.Time); first.Name == "" {
 			first = call
 		}
 	}
@@ -263,7 +263,7 @@ func (c *course) repeated() string {
 		return ""
 	}
 	n := float64(len(beats))
-	call := c.in(inFiles, time.Duration(sum*float64(c.e.Timeline.Ranks)*float64(time.Second)))
+	call := c.in(inFiles, figure.Duration(sum*float64(c.e.Timeline.Ranks)))
 	return fmt.Sprintf("About every %s, the ranks were in %s for %s each (%d times, %s; means over the ranks).", roundTime(every*c.length.Seconds()), call,
 		figure.Seconds(sum/n), len(beats), figure.Interval(slices.Min(spent), slices.Max(spent), figure.Seconds))
 }

@@ -182,9 +182,11 @@ var textFunctions = template.FuncMap{
 	"efficiency": func(v any) string { return numeric(v, figure.Efficiency) },
 	"number":     func(v any) string { return numeric(v, figure.Number) },
 	"bytes":      func(v any) string { return numeric(v, bytesText) },
-	"clock":      func(v any) string { return numeric(v, func(s float64) string { return figure.Clock(seconds(s)) }) },
-	"hours":      func(v any) string { return numeric(v, figure.Hours) },
-	"count":      func(v any) string { return numeric(v, func(n float64) string { return figure.Count(int(n)) }) },
+	"clock": func(v any) string {
+		return numeric(v, func(s float64) string { return figure.Clock(figure.Duration(s)) })
+	},
+	"hours": func(v any) string { return numeric(v, figure.Hours) },
+	"count": func(v any) string { return numeric(v, func(n float64) string { return figure.Count(int(n)) }) },
 	"counted": func(v any, noun string) string {
 		return numeric(v, func(n float64) string { return figure.Counted(int(n), noun) })
 	},

@@ -261,7 +261,7 @@ func (r *rule) bigEnough(c *Case) (Outcome, string) {
 		text        string
 	}{
 		{"runtime", c.Runtime, least.Seconds(),
-			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", figure.Under(figure.Clock(seconds(c.Runtime)), figure.Clock(least)), figure.Clock(least))},
+			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", figure.Under(figure.Clock(figure.Duration(c.Runtime)), figure.Clock(least)), figure.Clock(least))},
 		{"core_hours", c.CoreHours, r.LeastCoreHours,
 			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", figure.Under(figure.Hours(c.CoreHours), figure.Hours(r.LeastCoreHours)), figure.Hours(r.LeastCoreHours))},
 		{"coverage", c.Coverage, r.LeastCoverage,
@@ -278,9 +278,6 @@ func (r *rule) bigEnough(c *Case) (Outcome, string) {
 	}
 	return "", ""
 }
-
-// seconds is a duration given in seconds.
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // figuresText says "a is 1, b is 2: "; limits are what the condition compares them with.
 func figuresText(figures []Figure, limits []float64) string {

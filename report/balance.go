@@ -43,18 +43,18 @@ func sizesTable(executions []job.Execution) (t block.Table) {
 	t.Heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64
 	for i := range executions {
-		p2p, col = measure.AddBins(p2p, executions[i].HistP2P), measure.AddBins(col, executions[i].HistCol)
+		p2p, col = job.AddHist(p2p, executions[i].HistP2P), job.AddHist(col, executions[i].HistCol)
 	}
 	bins := max(len(p2p), len(col))
-	p2p, col = measure.AddBins(make([]uint64, bins), p2p), measure.AddBins(make([]uint64, bins), col)
+	p2p, col = job.AddHist(make([]uint64, bins), p2p), job.AddHist(make([]uint64, bins), col)
 	var counts [][2]uint64
 	var highest uint64
 	for b := 0; b < bins; b += sizeBins {
 		var c [2]uint64
 		for k := b; k < min(b+sizeBins, bins); k++ {
-			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
+			c[0], c[1] = job.AddCount(c[0], p2p[k]), job.AddCount(c[1], col[k])
 		}
-		if c[0]+c[1] > 0 {
+		if max(c[0], c[1]) > 0 {
 			counts, highest = append(counts, c), max(highest, c[0], c[1])
 			t.Rows = append(t.Rows, []string{sizeRange(b, b+sizeBins-1), figure.Count(c[0]), figure.Count(c[1])})
 		}

@@ -280,7 +280,7 @@ func some(v float64) *float64 { return &v }
 
 func wholeNumber(n float64) string { return figure.Count(int(n)) }
 
-func clock(s float64) string { return figure.Clock(time.Duration(s * float64(time.Second))) }
+func clock(s float64) string { return figure.Clock(figure.Duration(s)) }
 
 // elapsed is in whole seconds; not known: of a job that runs, until Slurm has said it.
 func elapsed(j *job.Job) *float64 {

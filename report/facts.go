@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/report/block"
@@ -194,7 +193,7 @@ func cpuText(j *job.Job) string {
 	if e == nil {
 		return ""
 	}
-	given := time.Duration(j.CPUs) * j.Elapsed
+	given := job.MulTime(j.Elapsed, j.CPUs)
 	return fmt.Sprintf("CPU efficiency %s, %s of %s core time; waiting in MPI counts as busy",
 		figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given))
 }

@@ -78,7 +78,7 @@ func NamedJobs(w io.Writer, named *job.Workload, opts text.Options) error {
 	}
 	f.Add("Jobs", block.Joined(", ", figure.Counted(len(s.Jobs), "job"), figure.Count(other)+" of them not completed", of("user", s.User)))
 	f.Add("Newest", fmt.Sprintf("job %s of %s: %s, %s, %s", newest.ID, figure.Minute(newest.Start), figure.Counted(newest.CPUs, "CPU"), figure.Counted(newest.Nodes, "node"),
-		figure.Clock(time.Duration(newest.Elapsed*float64(time.Second)))))
+		figure.Clock(figure.Duration(newest.Elapsed))))
 	f.Add("No curve", "none of them left a record of a program: only their name and Slurm's figures bring them together")
 	l, name := policy.LineOf(named)
 	f.Add("No line", l.Why)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -97,9 +98,9 @@ func spotsOf(e *job.Execution) (all []spot) {
 			index[key] = at
 			all = append(all, spot{function: key[0], where: key[1]})
 		}
-		all[at].time += p.Time
-		all[at].sampled += p.Sampled
-		all[at].samples += p.Samples
+		all[at].time = job.AddTime(all[at].time, p.Time)
+		all[at].sampled = job.AddTime(all[at].sampled, p.Sampled)
+		all[at].samples = job.AddCount(all[at].samples, p.Samples)
 	}
 	for i := range all {
 		all[i].estimate(job.PlacedTime(e.Classes))
@@ -173,7 +174,7 @@ func placesItems(e *job.Execution, function string) (items []string) {
 			about = "about "
 		}
 		seconds := alike([]*job.Place{p}, func(p *job.Place) float64 { return p.Time.Seconds() })
-		item += fmt.Sprintf(": %s%s, %s on %s of %d", about, figure.Counted(int(p.Calls), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), ranks)
+		item += fmt.Sprintf(": %s%s, %s on %s of %d", about, figure.Counted(int(min(p.Calls, math.MaxInt)), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), ranks)
 		if p.Ranks > 1 {
 			item += ", " + figure.Interval(p.Least.Seconds(), p.Most.Seconds(), seconds) + " each"
 		}

@@ -1,11 +1,12 @@
 /* epilog.c: the end of a job on a node. It runs in `slurmstepd spank epilog`, a fresh process of
  * root, after all steps.
  *
- * This process renames the job's directory away. Then it picks and locks the directories to
- * fold: this job's, and if that is done, a few that an earlier epilog left. One child folds them
- * as nobody and writes to a pipe. Another child, root, reads the pipe and writes the outbox. It
- * removes the directories whose reports are safe in the outbox, and starts the sender. If no
- * record holds anything, there are only root's own notes to read, and one child does everything.
+ * This process renames the job's directory away. Then it folds that, and if all went well, a few
+ * that earlier epilogs left. Each directory is locked and has children of its own: a record that
+ * makes them fail, or is too slow, is the only one that counts the try. One child folds as nobody
+ * and writes to a pipe. Another child, root, reads the pipe and writes the outbox. It removes the
+ * directory when its report is safe there, and starts the sender. If the record holds nothing,
+ * there are only root's own notes to read, and one child does everything.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,20 +17,79 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
 #define JE_EPILOG_MS 8900
-#define JE_OTHERS_MS 2900 /* for what an earlier epilog left: it may be too slow again */
-#define JE_PICKED 8	  /* at most so many directories at once */
+#define JE_OTHERS_MS 2900 /* for one that an earlier epilog left: it may be too slow again */
+#define JE_MORE_MS 100	  /* after so long no further one begins */
+#define JE_LISTED 8	  /* at most so many directories at once */
 #define JE_TRIES 5	  /* after so many tries only root's own notes are reported */
 
-struct picked {
+/* Directories that wait, the one first that was tried longest ago. */
+struct waiting {
 	int n;
-	int fds[JE_PICKED]; /* locked while this process lives */
-	char names[JE_PICKED][80];
-	int tries[JE_PICKED];
-	int records; /* how many of them hold something that a user wrote */
+	char names[JE_LISTED][80];
+	int64_t tried_ns[JE_LISTED]; /* 0: never */
 };
+
+static int64_t last_try_ns(int run, const char *name)
+{
+	char path[NAME_MAX + sizeof("/tries")];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/tries", name);
+	if (fstatat(run, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
+}
+
+static void insert(struct waiting *w, const char *name, int64_t tried_ns)
+{
+	int at = w->n < JE_LISTED ? w->n++ : JE_LISTED;
+
+	for (; at > 0 && w->tried_ns[at - 1] > tried_ns; at--)
+		if (at < JE_LISTED) {
+			strcpy(w->names[at], w->names[at - 1]);
+			w->tried_ns[at] = w->tried_ns[at - 1];
+		}
+	if (at == JE_LISTED)
+		return;
+	strcpy(w->names[at], name);
+	w->tried_ns[at] = tried_ns;
+}
+
+/* Lists the directories that wait and whose names begin so. */
+static void list_waiting(int run, const char *prefix, struct waiting *w)
+{
+	DIR *d = fdopendir(dup(run));
+	struct dirent *e;
+
+	if (d == NULL)
+		return;
+	rewinddir(d);
+	while ((e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
+		    strlen(e->d_name) < sizeof(w->names[0]))
+			insert(w, e->d_name, last_try_ns(run, e->d_name));
+	closedir(d);
+}
+
+/* Opens and locks run/name while this process lives; -1: another epilog holds it, or has removed
+ * it. */
+static int lock_waiting(int run, const char *name)
+{
+	int fd = openat(run, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat held, there;
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 &&
+	    fstatat(run, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && held.st_ino == there.st_ino)
+		return fd;
+	close(fd);
+	return -1;
+}
 
 static int count_try(int dir)
 {
@@ -39,75 +99,54 @@ static int count_try(int dir)
 	return fstatat(dir, "tries", &st, AT_SYMLINK_NOFOLLOW) == 0 ? (int)st.st_size : 1;
 }
 
-/* Opens and locks run/name, unless another epilog holds it or has removed it. */
-static void pick(int run, const char *name, struct picked *p)
-{
-	int fd = openat(run, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat held, there;
-
-	if (fd < 0)
-		return;
-	if (p->n == JE_PICKED || strlen(name) >= sizeof(p->names[0]) ||
-	    flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &held) < 0 ||
-	    fstatat(run, name, &there, AT_SYMLINK_NOFOLLOW) < 0 || held.st_ino != there.st_ino) {
-		close(fd);
-		return;
-	}
-	strcpy(p->names[p->n], name);
-	p->tries[p->n] = count_try(fd);
-	p->records += p->tries[p->n] > JE_TRIES || !je_ranks_empty(fd);
-	p->fds[p->n++] = fd;
-}
-
-/* Picks the directories that wait and whose names begin so. */
-static void pick_all(int run, const char *prefix, struct picked *p)
-{
-	DIR *d = fdopendir(dup(run));
-	struct dirent *e;
-
-	if (d != NULL)
-		rewinddir(d);
-	while (d != NULL && p->n < JE_PICKED && (e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, prefix, strlen(prefix)) == 0)
-			pick(run, e->d_name, p);
-	if (d != NULL)
-		closedir(d);
-}
-
 static void write_request(char *request, size_t size, const struct je_settings *set,
-			  const struct picked *p, int pipe)
+			  const char *how, const char *name, int pipe)
 {
-	int n = snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n", JE_NOTES_DIR,
-			 set->config, set->sender, pipe);
-
-	for (int i = 0; i < p->n && n > 0 && (size_t)n < size; i++)
-		n += snprintf(request + n, size - (size_t)n, "%s %s\n",
-			      p->tries[i] > JE_TRIES ? "give_up" : "fold", p->names[i]);
+	snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n%s %s\n", JE_NOTES_DIR,
+		 set->config, set->sender, pipe, how, name);
 }
 
-/* Folds the directories that wait and whose names begin so; false: not all of it was done. */
-static bool fold_and_ship(const struct je_settings *set, int run, const char *prefix, int most_ms)
+/* Folds one directory, and ships its report; false: that was not all done. */
+static bool fold_and_ship(const struct je_settings *set, int run, const char *name, int most_ms)
 {
 	static char fold[JE_TEXT * 4], ship[JE_TEXT * 4];
-	struct picked picked = { 0 }, *p = &picked;
-	int ends[2];
+	int dir = lock_waiting(run, name), ends[2];
+	const char *how = "fold";
 
-	pick_all(run, prefix, p);
-	if (p->n == 0)
+	if (dir < 0)
 		return true;
-	if (p->records == 0) {
-		write_request(fold, sizeof(fold), set, p, -1);
+	if (count_try(dir) > JE_TRIES)
+		how = "give_up";
+	else if (je_ranks_empty(dir)) {
+		write_request(fold, sizeof(fold), set, how, name, -1);
 		return je_bodies_run(set, &(struct je_body){ "jobeff_body_light", fold, -1 }, 1,
 				     most_ms);
 	}
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
-	write_request(fold, sizeof(fold), set, p, ends[1]);
-	write_request(ship, sizeof(ship), set, p, ends[0]);
+	write_request(fold, sizeof(fold), set, how, name, ends[1]);
+	write_request(ship, sizeof(ship), set, how, name, ends[0]);
 	return je_bodies_run(set,
 			     (const struct je_body[]){ { "jobeff_body_fold", fold, ends[1] },
 						       { "jobeff_body_ship", ship, ends[0] } },
 			     2, most_ms);
+}
+
+/* Folds those that wait and whose names begin so, each in its own time; false: one of them was not
+ * all done. */
+static bool fold_waiting(const struct je_settings *set, int run, const char *prefix, int most_ms)
+{
+	struct waiting w = { 0 };
+	uint64_t began_ns = je_clock_ns(CLOCK_MONOTONIC);
+	bool well = true;
+
+	list_waiting(run, prefix, &w);
+	for (int i = 0; i < w.n; i++) {
+		if (i > 0 && je_clock_ns(CLOCK_MONOTONIC) - began_ns > JE_MORE_MS * 1000000ull)
+			break;
+		well = fold_and_ship(set, run, w.names[i], most_ms) && well;
+	}
+	return well;
 }
 
 void je_epilog(spank_t sp, const struct je_settings *set)
@@ -126,7 +165,7 @@ void je_epilog(spank_t sp, const struct je_settings *set)
 		je_jobdir_retire(run, job_id);
 	}
 	snprintf(own, sizeof(own), JE_DONE "%u-", job_id);
-	if (fold_and_ship(set, run, own, JE_EPILOG_MS))
-		fold_and_ship(set, run, JE_DONE, JE_OTHERS_MS);
+	if (fold_waiting(set, run, own, JE_EPILOG_MS))
+		fold_waiting(set, run, JE_DONE, JE_OTHERS_MS);
 	close(run);
 }

@@ -1,11 +1,22 @@
 #!/bin/bash
-# fuzz.sh TIME: runs every fuzz target of the repository for TIME, one at a time.
+# fuzz.sh TIME [WORD]: runs every fuzz target of the repository, or those that hold the word, for TIME, as many at
+# once as there are CPUs. What one finds lies in testdata/fuzz beside its test then.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
-time=${1:-30s}
-grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do
-	sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$file" | while read -r target; do
-		echo "== $target ($(dirname "$file"))"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 5x "./$(dirname "$file")"
-	done
-done
+export FUZZ_TIME=${1:-60s}
+
+# fuzz FOLDER TARGET
+fuzz() {
+	local log
+	if log=$(go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZ_TIME" -fuzzminimizetime 5x -parallel 1 "$1" 2>&1); then
+		echo "$2 ($1): $(grep -a '^fuzz: ' <<<"$log" | tail -n 1)"
+	else
+		printf '%s (%s) failed:\n%s\n' "$2" "$1" "$log"
+		return 1
+	fi
+}
+export -f fuzz
+
+grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd etc ingest policy preload report spank |
+	sed -E 's|(.*)/[^/]*:func (.*)|./\1 \2|' | grep -e "${2:-}" |
+	xargs -P "$(nproc)" -L 1 bash -c 'fuzz "$@"' fuzz

@@ -60,7 +60,7 @@ func (*skipped) UnmarshalJSONFrom(in *jsontext.Decoder) error { return in.SkipVa
 
 // Validate refuses a report that does not say which job on which node it is of. It leaves out
 // executions that cannot be, and cleans the rest in place: control, format and broken
-// characters become '?', long text is cut, negative numbers become 0, and an end before its
+// characters become '?', long text is cut, numbers are bounded, and an end before its
 // start becomes the start. Node and server both ask it, so the server takes what a node keeps.
 func (r *NodeReport) Validate() error {
 	switch {
@@ -199,6 +199,7 @@ const (
 	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
 	maxText       = 4 << 10      // bytes of a path or warning
 	mostName      = 255          // bytes of a name. An index of PostgreSQL holds keys of 2,704 bytes
+	mostNumber    = 1 << 42      // of anything that is counted: sums over all that a job can have fit 64 bits
 )
 
 // Clean makes one node's part of an execution consistent with the node that reports it.
@@ -262,7 +263,7 @@ func cleanTime(t time.Time) time.Time {
 }
 
 // scrubReport makes everything in a report harmless: text printable and at most maxText long,
-// negative integers 0.
+// negative integers 0, counts at most mostNumber.
 var scrubReport = scrubOf(reflect.TypeFor[NodeReport]())
 
 // scrubOf is the function that scrubs a value of type t and all below it; nil if there is
@@ -306,12 +307,14 @@ func scrubText(v reflect.Value) {
 }
 
 func scrubNumber(v reflect.Value) {
-	if v.Int() < 0 {
+	if n := v.Int(); n < 0 {
 		v.SetInt(0)
+	} else if n > mostNumber && v.Kind() == reflect.Int {
+		v.SetInt(mostNumber)
 	}
 }
 
-// scrubStruct leaves out times, and RankIDs, which checkRanks reads.
+// scrubStruct leaves out times, the sequence number, and RankIDs, which checkRanks reads.
 func scrubStruct(t reflect.Type) func(reflect.Value) {
 	type field struct {
 		at    int
@@ -320,7 +323,7 @@ func scrubStruct(t reflect.Type) func(reflect.Value) {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Type == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[NodeShare]() && f.Name == "RankIDs" {
+		if f.Type == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[NodeShare]() && f.Name == "RankIDs" || t == reflect.TypeFor[NodeReport]() && f.Name == "Sequence" {
 			continue
 		}
 		if scrub := scrubOf(f.Type); scrub != nil {
@@ -337,9 +340,9 @@ func scrubStruct(t reflect.Type) func(reflect.Value) {
 // scrubCounts cleans the names of counts. If two names become the same, their counts add up.
 func scrubCounts(m map[string]int) {
 	for name, n := range m {
-		if clean := CleanText(name, 64); clean != name || n < 0 {
+		if clean := CleanText(name, 64); clean != name || n < 0 || n > mostNumber {
 			delete(m, name)
-			m[clean] = max(m[clean]+max(n, 0), 0)
+			m[clean] = min(m[clean]+min(max(n, 0), mostNumber), mostNumber)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -360,6 +361,9 @@ func wantClean(t *testing.T, name string, v reflect.Value) (texts, numbers int) 
 	return texts, numbers
 }
 
+// negative is a number in JSON that is below zero.
+var negative = regexp.MustCompile(`":-[0-9]`)
+
 func FuzzDecodeReport(f *testing.F) {
 	body, _ := json.Marshal(jobtest.Report(7, "n1", jobtest.Nonce))
 	f.Add(body)
@@ -372,8 +376,14 @@ func FuzzDecodeReport(f *testing.F) {
 		if r.End.Before(r.Start) || !job.IsHex32(r.Nonce) || r.JobID == 0 {
 			t.Errorf("accepted %+v", r)
 		}
-		var m job.JobMerger // what was accepted can be merged and shown
+		var m job.JobMerger // what was accepted can be merged with what another node says, and shown
 		m.Add(r)
+		other, err := job.DecodeReport(body)
+		if err != nil {
+			t.Fatalf("accepted only once: %v", err)
+		}
+		other.Node += "x"
+		m.Add(other)
 		j := m.Job()
 		text, err := json.Marshal(j)
 		if err != nil {
@@ -381,6 +391,9 @@ func FuzzDecodeReport(f *testing.F) {
 		}
 		if strings.ContainsAny(string(text), "\x1b\x00\u202e") {
 			t.Errorf("not inert: %s", text)
+		}
+		if negative.Match(text) {
+			t.Errorf("a number is negative: %s", text)
 		}
 	})
 }

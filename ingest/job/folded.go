@@ -186,7 +186,7 @@ func (g *group) addSums(e *Execution) {
 	}
 	g.calls.add(e.Calls)
 	g.classes.add(e.Classes)
-	g.sum.HistP2P, g.sum.HistCol = addHist(g.sum.HistP2P, e.HistP2P), addHist(g.sum.HistCol, e.HistCol)
+	g.sum.HistP2P, g.sum.HistCol = AddHist(g.sum.HistP2P, e.HistP2P), AddHist(g.sum.HistCol, e.HistCol)
 	if g.sum.Endings == nil {
 		g.sum.Endings = map[string]int{}
 	}

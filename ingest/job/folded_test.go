@@ -306,3 +306,17 @@ func TestFoldedChecks(t *testing.T) {
 		}
 	}
 }
+
+// TestSectionsWithThreadsAlone: a made-up report folds a section whose threads took time and whose ranks took none.
+func TestSectionsWithThreadsAlone(t *testing.T) {
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	x := &r.Executions[0]
+	x.Folded = &job.Folded{Count: 2, Sizes: 4, Ranks: 2, Elapsed: 24 * time.Second, Span: 48, UsefulMax: 32, MeanMax: 28,
+		Sections: []job.SectionSum{{SectionFigures: job.SectionFigures{Label: "a"}, Threaded: true, Threads: job.Hybrid{Span: 1}}}}
+	if err := r.Validate(); err != nil || len(r.Executions) != 1 {
+		t.Fatal(err, r.Warnings)
+	}
+	if s := job.JobSections(r.Executions); len(s) != 1 || s[0].Metrics != nil {
+		t.Errorf("%+v", s)
+	}
+}

@@ -159,7 +159,7 @@ func (w *whole) join() Execution {
 		for i := range p.Sections {
 			sections.At(p.Sections[i].Label).Add(&p.Sections[i])
 		}
-		e.HistP2P, e.HistCol = addHist(e.HistP2P, p.HistP2P), addHist(e.HistCol, p.HistCol)
+		e.HistP2P, e.HistCol = AddHist(e.HistP2P, p.HistP2P), AddHist(e.HistCol, p.HistCol)
 		for _, n := range p.Warnings {
 			warn.Add(n)
 		}
@@ -200,7 +200,17 @@ func (c callsByName) list() []Call {
 	return out
 }
 
-func addHist(a, b []uint64) []uint64 {
+// SumCalls sums up a list of calls over executions, the longest first.
+func SumCalls(executions []Execution, list func(*Execution) []Call) []Call {
+	sums := callsByName{}
+	for i := range executions {
+		sums.add(list(&executions[i]))
+	}
+	return sums.list()
+}
+
+// AddHist adds two histograms, bin by bin.
+func AddHist(a, b []uint64) []uint64 {
 	out := make([]uint64, max(len(a), len(b)))
 	copy(out, a)
 	for i, n := range b {

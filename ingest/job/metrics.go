@@ -204,7 +204,7 @@ func RunTime(executions []Execution) (sum time.Duration) {
 		}
 	}
 	for _, s := range Union(all) {
-		sum += s.To.Sub(s.From)
+		sum = AddTime(sum, s.To.Sub(s.From))
 	}
 	return sum
 }

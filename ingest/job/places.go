@@ -220,7 +220,7 @@ func SampledWithin(sampled time.Duration, samples uint64) time.Duration {
 	if samples == 0 {
 		return 0
 	}
-	return time.Duration(1.96 * float64(sampled) / math.Sqrt(float64(samples)))
+	return time.Duration(min(1.96*float64(sampled)/math.Sqrt(float64(samples)), 1<<62))
 }
 
 // PlacedTime is the time in the calls of which places are noted: all but those of files.

@@ -157,7 +157,7 @@ func (n *NodeShare) checkRanks(size int) error {
 			count += maxListed
 		}
 	})
-	if err != nil || n.Ranks < 0 || n.RankIDs != "" && count != n.Ranks {
+	if err != nil || n.Ranks < 0 || n.Ranks > mostNumber || n.RankIDs != "" && count != n.Ranks {
 		return errRanks
 	}
 	return nil
@@ -170,8 +170,11 @@ func (s *Section) check() error {
 		useful: s.Useful.Seconds(), mpi: s.MPI.Seconds(), io: s.IO.Seconds()}
 	own := spent{ranks: ranks, elapsedMax: s.ElapsedMax.Seconds(), usefulMax: s.ElapsedMax.Seconds(), elapsed: s.Own.Seconds(),
 		useful: s.OwnUseful.Seconds(), mpi: s.OwnMPI.Seconds()}
-	if !fits(own.elapsed, elapsed, ranks) {
+	switch {
+	case !fits(own.elapsed, elapsed, ranks):
 		return errTooMuch
+	case s.Ranks > mostNumber:
+		return errRanks
 	}
 	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks), s.Threads.check(s.Ranks, s.ElapsedMax))
 }

@@ -156,7 +156,7 @@ func (s *SectionSum) figures() SectionFigures {
 		mpi := Efficiencies{Parallel: s.Useful / s.Span, LoadBalance: fraction(s.Useful, s.UsefulMax), Communication: s.UsefulMax / s.Span}
 		out.Metrics = &Metrics{Efficiencies: mpi, MPI: mpi}
 	}
-	if h := s.Threads; s.Threaded && !s.ThreadsUnknown && h.Span > 0 {
+	if h := s.Threads; out.Metrics != nil && s.Threaded && !s.ThreadsUnknown && h.Span > 0 {
 		out.Metrics.Hybrid, out.Metrics.Efficiencies = &h, Efficiencies{Parallel: h.Useful / h.Span}
 		if out.BusiestThread = s.Busiest == h.Span; out.BusiestThread {
 			out.Metrics.Communication = s.ThreadUsefulMax / h.Span

@@ -22,6 +22,15 @@ func AddTime(a, b time.Duration) time.Duration {
 	return a + b
 }
 
+// MulTime is n times a time, neither of which is negative; it stops at the largest one.
+func MulTime(d time.Duration, n int) time.Duration {
+	hi, lo := bits.Mul64(uint64(d), uint64(n))
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(lo)
+}
+
 // possible is a number of seconds that sums up without an overflow.
 func possible(s float64) float64 {
 	if math.IsNaN(s) {
@@ -82,11 +91,7 @@ const mostShift = 1 << 48
 
 // timesRanks is ranks times d, at most the largest time.
 func timesRanks(d int64, ranks int) time.Duration {
-	hi, lo := bits.Mul64(uint64(min(max(d, 0), mostShift)), uint64(ranks))
-	if hi != 0 || lo > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(lo)
+	return MulTime(time.Duration(min(max(d, 0), mostShift)), ranks)
 }
 
 // within is i, told from an earlier T_min and a later T_max.

@@ -17,6 +17,10 @@ const (
 	driftFloor  = 5 * time.Millisecond // a smaller difference is a preemption, not a drift
 	slowestTick = 1000.0               // ns per tick of the slowest clock taken for real: 1 MHz
 	fastestTick = 0.05                 // likewise: 20 GHz
+
+	// latestMono bounds moments of CLOCK_MONOTONIC and times, ns: 36 years. Moments of CLOCK_REALTIME
+	// are before 2117 (package record), so what is computed of both fits 64 bits.
+	latestMono = 1 << 60
 )
 
 // rate is a clock's speed: ns nanoseconds are as long as ticks ticks.
@@ -31,13 +35,16 @@ func rateBetween(a, b record.Pair) (rate, bool) {
 	return r, perTick >= fastestTick && perTick <= slowestTick
 }
 
-// of converts a duration; it saturates.
-func (r rate) of(ticks uint64) uint64 {
-	hi, lo := bits.Mul64(ticks, r.ns)
-	if r.ticks == 0 || hi >= r.ticks {
+// of converts a duration; it ends at latestMono.
+func (r rate) of(ticks uint64) uint64 { return min(scale(ticks, r.ns, r.ticks), latestMono) }
+
+// scale is n * by / of; it ends at 2^62.
+func scale(n, by, of uint64) uint64 {
+	hi, lo := bits.Mul64(n, by)
+	if hi >= of { // it is 0, too
 		return 1 << 62
 	}
-	q, _ := bits.Div64(hi, lo, r.ticks)
+	q, _ := bits.Div64(hi, lo, of)
 	return min(q, 1<<62)
 }
 
@@ -54,15 +61,14 @@ func (t timeline) mono(ticks uint64) uint64 {
 	case ticks == 0:
 		return 0
 	case ticks >= t.at.Ticks:
-		return t.at.Mono + t.of(ticks-t.at.Ticks)
+		return min(t.at.Mono+t.of(ticks-t.at.Ticks), latestMono)
 	}
 	return t.at.Mono - min(t.of(t.at.Ticks-ticks), t.at.Mono-min(t.at.Mono, 1))
 }
 
 // ticksAt is what the clock showed at mono.
 func (t timeline) ticksAt(mono uint64) uint64 {
-	back := timeline{rate: rate{ns: t.ticks, ticks: t.ns}}
-	return t.at.Ticks + back.of(mono-min(t.at.Mono, mono))
+	return t.at.Ticks + scale(mono-min(t.at.Mono, mono), t.ticks, t.ns)
 }
 
 // real converts mono to CLOCK_REALTIME.
@@ -92,12 +98,12 @@ func (c *clocks) read(m Machine) {
 	}
 }
 
-// nowMono is this moment in ns, or the highest number if it is not known.
+// nowMono is this moment in ns, or the last one that can be if it is not known.
 func (c *clocks) nowMono() uint64 {
 	if p, ok := c.now[record.ClockMonotonic]; ok {
 		return p.Mono
 	}
-	return 1 << 62
+	return latestMono
 }
 
 // learn keeps the record's longest baseline, for slots without one.

@@ -454,9 +454,9 @@ func TestRateOf(t *testing.T) {
 		want  uint64
 	}{
 		{rate{1, 3}, 9, 3},
-		{rate{1, 0}, 9, 1 << 62},
-		{rate{math.MaxUint64, 1}, math.MaxUint64, 1 << 62},
-		{rate{1 << 50, 3 << 50}, 3 << 60, 1 << 60},
+		{rate{1, 0}, 9, latestMono},
+		{rate{math.MaxUint64, 1}, math.MaxUint64, latestMono},
+		{rate{1 << 50, 3 << 50}, 3 << 57, 1 << 57},
 	}
 	for _, tt := range tests {
 		if got := tt.rate.of(tt.ticks); got != tt.want {

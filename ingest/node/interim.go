@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -69,6 +70,7 @@ func (f *folder) cut(running []*process) (any bool) {
 	number := job.BucketOf(first.realNs(moment), shift)
 	for _, p := range running {
 		at, mpi, files, noted := p.edge(number, shift)
+		at = min(at, f.now) // the ranks of a record need not agree on the time
 		switch {
 		case at <= p.start:
 			mpi, files = 0, 0
@@ -88,11 +90,20 @@ func (f *folder) cut(running []*process) (any bool) {
 	return any
 }
 
-// RunningJobs are the ids of a node's jobs that have a run directory, in any order: where the time is not enough for all of
-// them, it is not always the same ones that wait.
+// RunningJobs are the ids of a node's jobs that have a run directory: one of each user, in any order, then a second one of
+// each, and so on. Where the time is not enough for all of them, slow records of one user keep no other's waiting, and it is
+// not always the same ones that wait.
 func RunningJobs(runDir string) []string {
 	ids := jobsIn(runDir)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	jobs, before := map[uint32]int{}, map[string]int{}
+	for _, id := range ids {
+		var st unix.Stat_t
+		unix.Lstat(filepath.Join(runDir, id, recordName), &st)
+		before[id] = jobs[st.Uid]
+		jobs[st.Uid]++
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return before[a] - before[b] })
 	return ids
 }
 

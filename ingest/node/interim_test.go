@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -230,6 +232,24 @@ func TestKeepInterim(t *testing.T) {
 	outbox.Most = 12 << 10
 	if _, err := outbox.Write(final); err != nil || strings.Count(names(), " ") != 3 || strings.Contains(names(), "interim") || strings.Contains(names(), BatchExt) {
 		t.Errorf("where there is no room for anybody, it takes all: %v,%s", err, names())
+	}
+}
+
+// TestRunningJobsOfUsers: whoever has many jobs on a node takes turns with the others.
+func TestRunningJobsOfUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a record to a user")
+	}
+	runDir := t.TempDir()
+	for id := range 30 {
+		path := filepath.Join(runDir, strconv.Itoa(id), recordName)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600), os.Chown(path, max(id-27, 0)+1000, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := RunningJobs(runDir)
+	if first := slices.Sorted(slices.Values(ids[:3])); len(ids) != 30 || first[1] != "28" || first[2] != "29" {
+		t.Errorf("%q", ids)
 	}
 }
 

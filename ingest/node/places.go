@@ -41,7 +41,7 @@ func (p *process) places() *job.Places {
 }
 
 func (p *process) placesIn(s *record.Slot) *job.Places {
-	of := func(ticks uint64) time.Duration { return time.Duration(min(p.line.of(ticks), mostPlaceNs)) }
+	of := func(ticks uint64) time.Duration { return time.Duration(p.line.of(ticks)) }
 	out := &job.Places{Dropped: of(s.Places.DroppedTicks)}
 	for _, m := range s.Places.Modules {
 		out.Modules = append(out.Modules, p.module(m))
@@ -69,6 +69,3 @@ func (p *process) module(m record.Module) job.Module {
 	}
 	return job.Module{Path: m.Path, BuildID: m.BuildID}
 }
-
-// mostPlaceNs keeps the sums of a hostile record's times in 64 bits.
-const mostPlaceNs = 1 << 62

@@ -26,14 +26,17 @@ func (p sectionTime) threadShare(o *job.OpenMP) job.ThreadShare {
 	if o == nil {
 		return one
 	}
-	all := time.Duration(o.Threads)
+	all := func(main time.Duration) time.Duration { return job.MulTime(max(main, 0), o.Threads) }
 	serial := max(p.useful()-max(o.InRegions-o.MPIMain-o.IOMain, 0), 0) // nobody else computed then
 	t := job.ThreadShare{Ranks: 1, Threads: o.Threads, ThreadsMax: o.Threads, Why: o.Why,
 		Useful: serial + o.Useful, UsefulMax: min(max(serial+o.UsefulMain, o.UsefulMost), p.all),
-		MPI: o.MPI + all*max(p.mpi-o.MPIMain, 0), IO: o.IO + all*max(p.io-o.IOMain, 0),
+		MPI: job.AddTime(o.MPI, all(p.mpi-o.MPIMain)), IO: job.AddTime(o.IO, all(p.io-o.IOMain)),
 		Imbalance: o.Imbalance, Scheduling: o.Scheduling + o.Locked}
-	whole := all * p.all
-	t.Serial = whole - t.Useful - t.MPI - t.IO - t.Imbalance - t.Scheduling
+	whole, known := all(p.all), time.Duration(0)
+	for _, part := range []time.Duration{t.Useful, t.MPI, t.IO, t.Imbalance, t.Scheduling} {
+		known = job.AddTime(known, part)
+	}
+	t.Serial = whole - known
 	if over := -t.Serial; over > whole/100 {
 		t.Why = beyond
 	} else if over > 0 { // two threads do not read the clock at one moment
@@ -155,12 +158,12 @@ const (
 // regions, and while they were awake after them.
 func (p *process) explained() time.Duration {
 	o := p.openmp
-	others, outside := time.Duration(o.Threads-1), max(p.elapsed-o.InRegions, 0)
+	others, outside := o.Threads-1, max(p.elapsed-o.InRegions, 0)
 	after := outside
 	if o.Regions < uint64(outside/o.awake) {
 		after = time.Duration(o.Regions) * o.awake
 	}
-	return job.AddTime(max(o.Team-o.InRegions, 0), others*after)
+	return job.AddTime(max(o.Team-o.InRegions, 0), job.MulTime(after, others))
 }
 
 // whyOpenMP says why times are missing, "" if they are whole.
@@ -205,7 +208,7 @@ func isThreaded(other, span time.Duration) bool {
 func (p *process) load(cpus int) (job.Load, bool) {
 	k := &p.slot.Kernel
 	span := p.until(k.At)
-	if k.At == 0 || span <= 0 || k.Process > uint64(span)*uint64(max(cpus, 1))+uint64(time.Second) {
+	if k.At == 0 || span <= 0 || k.Process > uint64(job.AddTime(job.MulTime(span, max(cpus, 1)), time.Second)) {
 		return job.Load{}, false
 	}
 	l := job.Load{Ranks: 1, Span: span, CPU: time.Duration(k.Process), Threads: k.Tasks}
@@ -236,8 +239,8 @@ func (p *process) load(cpus int) (job.Load, bool) {
 	if k.TasksKnown {
 		busy := min(k.Busy, k.Tasks)
 		l.Whole, l.Busy = 1, busy
-		l.ThreadSpan = span * time.Duration(max(busy, 1))
-		l.Queue = min(time.Duration(k.Queue), span*time.Duration(max(k.Tasks, 1)))
+		l.ThreadSpan = job.MulTime(span, max(busy, 1))
+		l.Queue = min(time.Duration(k.Queue), job.MulTime(span, max(k.Tasks, 1)))
 		l.Slept = max(span-time.Duration(k.Thread)-l.Queue-p.mpi-p.io, 0)
 	}
 	return l, true

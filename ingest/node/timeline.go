@@ -95,7 +95,7 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 		}
 		if t.Threads != nil {
 			now.threads = usefulAt(points, now.at)
-			t.Threads[i] = time.Duration(share.Threads) * t.Elapsed[i]
+			t.Threads[i] = job.MulTime(t.Elapsed[i], share.Threads)
 			t.ThreadsUseful[i] = min(time.Duration(now.threads-before.threads), t.Threads[i])
 		}
 		for level := range t.Most {
@@ -131,7 +131,7 @@ func (p *process) edge(number int64, shift int) (at, mpi, io uint64, noted bool)
 			return p.line.mono(e.At), p.line.of(e.MPI), p.line.of(e.IO), true
 		}
 	}
-	return uint64(job.BucketBegin(number, shift) - p.realNs(0)), 0, 0, false
+	return uint64(max(job.BucketBegin(number, shift)-p.realNs(0), 0)), 0, 0, false
 }
 
 // sinceLast is what the process had spent in MPI and in files, ns, at a moment after the last edge

@@ -63,3 +63,24 @@ func TestTimelinesOfAnything(t *testing.T) {
 		}
 	}
 }
+
+// TestRanksOfTwoYears: the ranks of a record need not agree on the time, and one may claim to have begun in 2117.
+func TestRanksOfTwoYears(t *testing.T) {
+	now := testMachine(19)
+	for name, real := range map[string]uint64{"decades before": 600_000_000 * sec, "decades later": 1 << 62, "later than can be": 1<<62 + 1} {
+		early, late := runningRank(0, 2, 8, false), runningRank(1, 2, 2, true)
+		early.ClaimedAt.Real = real
+		_, d := liveDir(t, early, late)
+		for _, fold := range []func() (*job.NodeReport, error){func() (*job.NodeReport, error) { return d.FoldLive(now, moment(17.5)) }, func() (*job.NodeReport, error) { return d.Fold(now) }} {
+			r, err := fold()
+			if err != nil || r == nil {
+				t.Fatalf("%s: %v, %v", name, r, err)
+			}
+			for _, e := range r.Executions {
+				if n := &e.Nodes[0]; n.ElapsedMax < 0 || n.ElapsedMax > 20*time.Second || n.Ranks != 2 {
+					t.Errorf("%s: %+v", name, n)
+				}
+			}
+		}
+	}
+}

@@ -406,7 +406,7 @@ func documentCalls(calls []job.Call) []Call {
 	out := []Call{}
 	for _, c := range calls {
 		out = append(out, Call{
-			Name: c.Name, Count: c.Count, Time: c.Time.Seconds(), Bytes: c.Sent + c.Received,
+			Name: c.Name, Count: c.Count, Time: c.Time.Seconds(), Bytes: job.AddCount(c.Sent, c.Received),
 			Sent: c.Sent, Received: c.Received, Largest: c.Largest,
 		})
 	}

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"time"
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 	"jobeff/report/measure"
 )
 
@@ -95,7 +94,7 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 	}
 	calls := uint64(0)
 	for _, c := range e.Calls {
-		calls += c.Count
+		calls = job.AddCount(calls, c.Count)
 	}
 	whole.MPICalls = &calls
 	f := talpFile{Version: "3.6 (jobeff " + etc.Version + ")", Resources: talpResources{CPUs: whole.CPUs, Nodes: m.Nodes, Ranks: whole.Ranks},
@@ -119,7 +118,7 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 
 // talpRegionOf is a region of so many ranks. Without threads of several, OpenMP's efficiencies are 1, as TALP has them.
 func talpRegionOf(m *job.Metrics, ranks int, withMPI bool) talpRegion {
-	ns := func(s float64) int64 { return int64(math.Round(s * float64(time.Second))) }
+	ns := func(s float64) int64 { return int64(figure.Duration(s)) }
 	r := talpRegion{CPUs: ranks, Ranks: ranks, Elapsed: ns(m.Elapsed), Useful: ns(m.Useful), MPI: ns(m.MPITime + m.IOTime), Parallel: m.Parallel,
 		OfMPI: m.MPI.Parallel, Communication: m.MPI.Communication, LoadBalance: m.MPI.LoadBalance, OfOpenMP: 1, OpenMPBalance: 1, Scheduled: 1, Parallelised: 1}
 	if h := m.Hybrid; h != nil {

@@ -17,7 +17,7 @@ func Seconds(s float64) string {
 	case s < 9999.5:
 		return grouped(fixed(s, 0)) + " s"
 	}
-	return Clock(time.Duration(min(s, longest.Seconds()) * float64(time.Second)))
+	return Clock(Duration(s))
 }
 
 // SecondsAlike is how the times of a column are written, given in seconds, all in one unit:
@@ -41,10 +41,14 @@ func SecondsAlike(all ...float64) func(float64) string {
 			return grouped(fixed(s, 0)) + " s"
 		}
 	}
-	return func(s float64) string { return Clock(time.Duration(min(s, longest.Seconds()) * float64(time.Second))) }
+	return func(s float64) string { return Clock(Duration(s)) }
 }
 
-// longest keeps a time in what a Duration holds.
+// Duration is a time given in seconds, at most what a Duration holds.
+func Duration(s float64) time.Duration {
+	return time.Duration(math.Round(min(s, longest.Seconds()) * float64(time.Second)))
+}
+
 const longest = 290 * 365 * 24 * time.Hour
 
 // Clock writes how long something took as Slurm does: [D-]HH:MM:SS, rounded to seconds.

@@ -184,37 +184,12 @@ func UsefulPerRank(n job.NodeShare) float64 {
 
 // Calls sums the calls of all executions, the longest first.
 func Calls(executions []job.Execution) []job.Call {
-	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
+	return job.SumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
 }
 
 // Classes sums the classes of calls likewise.
 func Classes(executions []job.Execution) []job.Call {
-	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
-}
-
-func sumCalls(executions []job.Execution, list func(*job.Execution) []job.Call) []job.Call {
-	var all []job.Call
-	at := map[string]int{}
-	for x := range executions {
-		for _, c := range list(&executions[x]) {
-			i, ok := at[c.Name]
-			if !ok {
-				i = len(all)
-				at[c.Name] = i
-				all = append(all, job.Call{Name: c.Name})
-			}
-			a := &all[i]
-			a.Count += c.Count
-			a.Time += c.Time
-			a.Sent += c.Sent
-			a.Received += c.Received
-			a.Largest = max(a.Largest, c.Largest)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b job.Call) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
-	})
-	return all
+	return job.SumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
 }
 
 // RankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
@@ -251,18 +226,6 @@ func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
 	}
 	slices.SortFunc(all, func(a, b RankShare) int { return cmp.Compare(a.rank, b.rank) })
 	return all
-}
-
-// AddBins adds a histogram to another, bin by bin.
-func AddBins(sum, more []uint64) []uint64 {
-	sum = slices.Grow(slices.Clone(sum), len(more))
-	for len(sum) < len(more) {
-		sum = append(sum, 0)
-	}
-	for i, n := range more {
-		sum[i] += n
-	}
-	return sum
 }
 
 // Clamp holds a share between 0 and 1.

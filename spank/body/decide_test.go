@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 func TestShipsOnlyWhatWasAsked(t *testing.T) {
 	const nonce = "0123456789abcdef0123456789abcdef"
 	name := func(id uint32) string { return fmt.Sprintf(".done-%d-%s", id, nonce) }
-	r := &request{runDir: t.TempDir(), fold: []string{name(7)}}
+	r := &request{runDir: t.TempDir(), dir: name(7)}
 	outbox := node.Outbox{Spool: t.TempDir()}
 	for _, id := range []uint32{7, 8} {
 		if err := os.Mkdir(filepath.Join(r.runDir, name(id)), 0o700); err != nil {
@@ -55,12 +55,12 @@ func TestShipsOnlyWhatWasAsked(t *testing.T) {
 		}
 	}
 	for what, m := range map[string]message{
-		"another job's directory": {Dir: name(8), Report: &job.NodeReport{JobID: 8, Nonce: nonce}},
-		"another job's report":    {Dir: name(7), Report: &job.NodeReport{JobID: 8, Nonce: nonce}},
-		"a directory elsewhere":   {Dir: "../" + name(7), Report: &job.NodeReport{JobID: 7, Nonce: nonce}},
-		"no report":               {Dir: name(7)},
+		"another job's report":     {Report: &job.NodeReport{JobID: 8, Nonce: nonce}},
+		"another attempt's report": {Report: &job.NodeReport{JobID: 7, Nonce: strings.Repeat("0", 32)}},
+		"a directory elsewhere":    {Report: &job.NodeReport{JobID: 7, Nonce: "/../" + nonce}},
+		"no report":                {},
 	} {
-		if err := shipOne(r, outbox, &m); err == nil {
+		if err := keep(r, outbox, &m); err == nil {
 			t.Errorf("%s: nothing was said", what)
 		}
 	}

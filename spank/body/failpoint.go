@@ -13,8 +13,9 @@ import (
 )
 
 // failpointFile makes the body fail on purpose. Tests build it so: what is shipped has no
-// failpoints. The file's lines are `POINT KIND`: POINT is prolog, epilog (the fold) or ship (the
-// outbox), KIND a key of failures. The body obeys it only if only root can write it.
+// failpoints. The file's lines are `POINT KIND [JOB]`: POINT is prolog, epilog (the fold) or ship (the
+// outbox), KIND a key of failures, JOB the only one whose directory makes it fail. The body obeys it only if only root
+// can write it.
 const failpointFile = "/etc/jobeff/failpoints"
 
 func init() { begin = hitFailpoint }
@@ -53,7 +54,7 @@ func sleepForEver() {
 	}
 }
 
-func hitFailpoint(point string) {
+func hitFailpoint(point string, r *request) {
 	f, err := os.OpenFile(failpointFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
@@ -63,16 +64,17 @@ func hitFailpoint(point string) {
 	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o022 != 0 || st.Sys().(*syscall.Stat_t).Uid != 0 {
 		return
 	}
-	if fail := failures[failureAt(io.LimitReader(f, 4096), point)]; fail != nil {
+	if fail := failures[failureAt(io.LimitReader(f, 4096), point, r.dir)]; fail != nil {
 		fail()
 	}
 }
 
 // failureAt is the kind of failure that the file asks for at point, "" for none.
-func failureAt(r io.Reader, point string) string {
+func failureAt(r io.Reader, point, dir string) string {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) == 2 && f[0] == point {
+		f := strings.Fields(lines.Text())
+		if (len(f) == 2 || len(f) == 3 && strings.HasPrefix(dir, ".done-"+f[2]+"-")) && f[0] == point {
 			return f[1]
 		}
 	}

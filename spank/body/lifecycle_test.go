@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -351,6 +352,65 @@ func TestGivesUp(t *testing.T) {
 	}
 	if !strings.Contains(said, "given_up") || len(reports[0].Steps) != 1 {
 		t.Errorf("the report says %q", said)
+	}
+}
+
+// tried is what epilogs noted of their tries to fold a job that waits.
+func (n *testNode) tried(id int) string {
+	files, _ := filepath.Glob(n.path("run", fmt.Sprintf(".done-%d-*", id), "tries"))
+	if len(files) != 1 {
+		n.t.Fatalf("job %d: tries in %q", id, files)
+	}
+	b, _ := os.ReadFile(files[0])
+	return string(b)
+}
+
+// Of records that wait, one that makes the fold fail, or is too slow, costs itself alone: it is given up, the
+// others are reported whole.
+func TestFailingRecordsCostThemselvesAlone(t *testing.T) {
+	kinds := []string{"panic", "fatal", "oom", "hang"}
+	if testing.Short() {
+		kinds = kinds[:1]
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			end := func(id int) {
+				n.prolog(id)
+				n.step(id, 0)
+				n.claim(id)
+				n.epilog(id)
+			}
+			n.write("epilog panic 50\n", 0o644, "etc", "failpoints") // the node was busy
+			end(50)
+			n.write("epilog "+kind+" 51\nepilog "+kind+" 52\n", 0o644, "etc", "failpoints")
+			end(51)
+			if kind != "hang" { // each takes seconds
+				end(52)
+			}
+			n.epilog(60)
+			if ids := n.ids(); !slices.Equal(ids, []uint32{50}) {
+				t.Errorf("reports of %v, left %q", ids, n.entries())
+			}
+			if kind != "panic" {
+				return
+			}
+			for next := 61; len(n.tried(51)) < 5 || len(n.tried(52)) < 5; next++ {
+				n.epilog(next)
+			}
+			os.Remove(n.path("etc", "failpoints"))
+			n.epilog(80)
+			for _, r := range n.outbox() {
+				given := slices.ContainsFunc(r.Warnings, func(w job.Warning) bool { return w.Args.Kind == job.KindGivenUp })
+				if given != (r.JobID != 50) {
+					t.Errorf("job %d: given up is %v", r.JobID, given)
+				}
+			}
+			if ids := n.ids(); !slices.Equal(ids, []uint32{50, 51, 52}) || len(n.entries()) > 0 {
+				t.Errorf("then reports of %v, left %q", ids, n.entries())
+			}
+		})
 	}
 }
 

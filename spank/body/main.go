@@ -22,16 +22,16 @@ import (
 const memoryLimit = 256 << 20
 
 // begin does nothing without the build tag failpoint.
-var begin = func(point string) {}
+var begin = func(point string, r *request) {}
 
 // run does one entry point's work. It returns the child's exit status; its output goes to
 // slurmd's log.
 func run(text *C.char, point string, work func(*request) error) C.int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetTraceback("single")
-	begin(point)
 	r, err := parseRequest(C.GoString(text))
 	if err == nil {
+		begin(point, r)
 		err = work(r)
 	}
 	if err != nil {

@@ -14,10 +14,10 @@ type request struct {
 	sender string // path of jobeff-ingest; "": not installed
 	jobID  uint32
 	uid    uint32
-	asked  string   // "off": --jobeff=off
-	pipe   int      // descriptor between fold and ship
-	fold   []string // names in runDir to be folded
-	giveUp []string // likewise; their fold failed too often
+	asked  string // "off": --jobeff=off
+	pipe   int    // descriptor between fold and ship
+	dir    string // name in runDir to be folded
+	giveUp bool   // … without its record: its fold failed too often
 }
 
 func parseRequest(text string) (*request, error) {
@@ -51,10 +51,8 @@ func (r *request) set(key, value string) (err error) {
 		r.asked = value
 	case "pipe":
 		r.pipe, err = strconv.Atoi(value)
-	case "fold":
-		r.fold = append(r.fold, value)
-	case "give_up":
-		r.giveUp = append(r.giveUp, value)
+	case "fold", "give_up":
+		r.dir, r.giveUp = value, key == "give_up"
 	}
 	return err
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"slices"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -19,83 +18,61 @@ import (
 	"jobeff/ingest/node"
 )
 
-// ship runs as root. It takes the reports of fold, which runs as nobody, and delivers them.
+// ship runs as root. It takes the report of fold, which runs as nobody, and delivers it.
 func ship(r *request) error {
-	return deliver(r, func(yield func(message, error) bool) {
-		messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
-		for {
-			var m message
-			err := messages.Decode(&m)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
+	return deliver(r, func() (m message, err error) {
+		from := io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessage)
+		return m, json.NewDecoder(from).Decode(&m)
 	})
 }
 
-// light runs as root. It is fold and ship in one, for directories with empty records, which it
+// light runs as root. It is fold and ship in one, for a directory with an empty record, which it
 // does not read. Starting a second process would be most of what such a job costs.
 func light(r *request) error {
-	return deliver(r, func(yield func(message, error) bool) {
-		machine := node.ThisMachine()
-		for _, name := range r.fold {
-			o := open(r.runDir, name, false)
-			if o.err == nil {
-				o.dir.LeaveRecord()
-			}
-			if !yield(o.message(machine), nil) {
-				return
-			}
+	return deliver(r, func() (message, error) {
+		dir, err := node.OpenDir(filepath.Join(r.runDir, r.dir))
+		if err == nil {
+			dir.LeaveRecord()
 		}
+		return messageOf(dir, err), nil
 	})
 }
 
-// deliver writes reports durably into the outbox and removes their directories. It starts the
+// deliver writes the report durably into the outbox and removes its directory. It starts the
 // sender, unless one waits for its turn.
-func deliver(r *request, messages iter.Seq2[message, error]) error {
-	cfg, err := etc.LoadNode(r.config)
-	if err != nil {
+func deliver(r *request, take func() (message, error)) error {
+	cfg, notRead := etc.LoadNode(r.config)
+	if notRead != nil {
 		// a mistake in the configuration must not lose reports
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, notRead)
 		cfg = etc.DefaultNode()
 	}
 	node.RemoveGone(r.runDir)
+	m, err := take()
+	if errors.Is(err, io.EOF) { // fold has said why
+		return notRead
+	}
+	if err != nil {
+		return errors.Join(notRead, fmt.Errorf("spank: from the fold: %w", err))
+	}
 	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
-	written, nodes, measured, errs := 0, 1, false, []error{err}
-	for m, err := range messages {
-		if err != nil {
-			errs = append(errs, fmt.Errorf("spank: from the fold: %w", err))
-			continue
-		}
-		if err := shipOne(r, outbox, &m); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		written++
-		nodes = max(nodes, m.Report.NNodes)
-		measured = measured || m.Report.Measured()
+	err = keep(r, outbox, &m)
+	if err == nil && !node.SenderWaits(outbox.Spool) {
+		err = startSender(r.sender, r.config, jitter(max(m.Report.NNodes, 1), m.Report.Measured()))
 	}
-	if written > 0 && !node.SenderWaits(outbox.Spool) {
-		errs = append(errs, startSender(r.sender, r.config, jitter(nodes, measured)))
-	}
-	return errors.Join(errs...)
+	return errors.Join(notRead, err)
 }
 
-// maxMessages bounds what ship reads from fold, bytes.
-const maxMessages = 8 * job.MaxReportBytes
+// maxMessage bounds what ship reads from fold, bytes.
+const maxMessage = 8 * job.MaxReportBytes
 
-func shipOne(r *request, outbox node.Outbox, m *message) error {
+// keep writes a report into the outbox, and removes its directory.
+func keep(r *request, outbox node.Outbox, m *message) error {
 	if m.Error != "" || m.Report == nil {
-		return fmt.Errorf("spank: %s: %s", clean(m.Dir), clean(m.Error))
+		return fmt.Errorf("spank: %s: %s", clean(r.dir), clean(m.Error))
 	}
-	if !slices.Contains(r.fold, m.Dir) && !slices.Contains(r.giveUp, m.Dir) {
-		return fmt.Errorf("spank: %s was not asked for", clean(m.Dir))
-	}
-	if want := fmt.Sprintf(".done-%d-%s", m.Report.JobID, m.Report.Nonce); m.Dir != want {
-		return fmt.Errorf("spank: %s holds a report for %s", clean(m.Dir), clean(want))
+	if want := fmt.Sprintf(".done-%d-%s", m.Report.JobID, m.Report.Nonce); r.dir != want {
+		return fmt.Errorf("spank: %s holds a report for %s", clean(r.dir), clean(want))
 	}
 	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))
 	m.Report.Node = cmp.Or(m.Report.Node, os.Getenv("SLURMD_NODENAME"))
@@ -106,7 +83,7 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	if dropped == nil {
 		dropped = outbox.WriteLogs(m.Report, m.Logs)
 	}
-	return errors.Join(dropped, node.RemoveRunDir(r.runDir, m.Dir))
+	return errors.Join(dropped, node.RemoveRunDir(r.runDir, r.dir))
 }
 
 // gather is the longest that a report in which nothing was measured waits for others of its

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -49,6 +50,49 @@ func fill(rng *rand.Rand, v reflect.Value) {
 		}
 	default:
 		panic("jobtest: " + v.Type().String() + " cannot be filled: add its kind")
+	}
+}
+
+// Extreme sets n numbers below a pointer, picked at random, to ones at an edge of what they can hold.
+func Extreme(rng *rand.Rand, of any, n int) {
+	var all []reflect.Value
+	numbers(reflect.ValueOf(of).Elem(), &all)
+	for range n {
+		switch v := all[rng.IntN(len(all))]; {
+		case v.CanInt():
+			v.SetInt(edges[rng.IntN(len(edges))])
+		case v.CanUint() && v.Type().Size() == 8:
+			v.SetUint(uint64(edges[rng.IntN(len(edges))])<<1 | 1)
+		case v.CanUint():
+			v.SetUint(1<<(8*v.Type().Size()) - 1)
+		case v.CanFloat():
+			v.SetFloat([]float64{0, -1, 1, 1e-308, 1e18, math.MaxFloat64}[rng.IntN(6)])
+		default:
+			v.Set(reflect.ValueOf(time.Unix(0, edges[rng.IntN(len(edges))])))
+		}
+	}
+}
+
+// edges are numbers at which something changes. The largest ones are the most.
+var edges = []int64{math.MinInt64, -1, 0, 1, 1 << 31, 1 << 42, 1 << 53, 1 << 58, 1 << 58, 1 << 61, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
+
+// numbers lists all numbers and moments below a value.
+func numbers(v reflect.Value, all *[]reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[time.Time](), v.CanInt(), v.CanUint(), v.CanFloat():
+		*all = append(*all, v)
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		numbers(v.Elem(), all)
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			numbers(v.Index(i), all)
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				numbers(v.Field(i), all)
+			}
+		}
 	}
 }
 
