@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -21,8 +22,8 @@ var alarmWords = map[string]string{
 	job.AlarmSlower:   "took longer than the same work before",
 }
 
-// Alarms writes the alarms that are up, and that they were ended.
-func Alarms(w io.Writer, up []job.Alarm, ended bool, opts text.Options) error {
+// Alarms writes the alarms that are up, and that they were ended; c is what could be seen without one.
+func Alarms(w io.Writer, up []job.Alarm, c *job.Comparison, ended bool, opts text.Options) error {
 	p := text.NewPage(opts)
 	for i := range up {
 		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
@@ -30,6 +31,7 @@ func Alarms(w io.Writer, up []job.Alarm, ended bool, opts text.Options) error {
 	switch {
 	case len(up) == 0:
 		p.Line("no alarm is up")
+		p.Paragraph("", "", cmp.Or(CannotTell(c), comparisonText(c)), nil)
 	case !ended:
 		p.Paragraph("", "", AlarmHelp, nil)
 	}
@@ -39,13 +41,38 @@ func Alarms(w io.Writer, up []job.Alarm, ended bool, opts text.Options) error {
 	return p.To(w)
 }
 
+// cannotWords say why nothing can be seen of a harm, and what to do.
+var cannotWords = map[string]string{
+	job.NoneMeasured: "no job is measured. [measure] enabled and share in jobeff.toml decide that",
+	job.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
+	job.FewUsers:     fmt.Sprintf("jobs of fewer than %d users have ended since the comparison began", job.AlarmUsers),
+	job.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
+}
+
+// CannotTell says why it cannot be told whether jobeff harms; "": it can, or nothing is known yet.
+func CannotTell(c *job.Comparison) string {
+	if c == nil || cannotWords[c.Cannot] == "" {
+		return ""
+	}
+	return "Whether jobeff harms jobs: cannot tell, because " + cannotWords[c.Cannot] + "."
+}
+
+// comparisonText says what would be seen by now.
+func comparisonText(c *job.Comparison) string {
+	if c == nil {
+		return "jobeffd has compared nothing yet: it does a minute after its start."
+	}
+	return fmt.Sprintf("Compared were %s and %s that jobeff left alone, of %s. If jobeff crashed 1 in %s of the measured ones and nothing else crashed, an alarm would be likely up by now.",
+		figure.Counted(c.Measured, "measured job"), figure.Count(c.Others), figure.Counted(c.Users, "user"), figure.Count(c.OneIn))
+}
+
 // AlarmText says what was counted, and that this proves no cause.
 func AlarmText(a *job.Alarm, zone *time.Location) string {
-	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone makes such a difference less than once in three years."
+	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone raises an alarm in at most one of twenty years."
 	if a.Before {
 		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 %% at most to raise this alarm; what else has changed since is not known."
 	}
-	said := fmt.Sprintf("From %s to %s, %s of %s measured jobs %s; "+others+" That jobeff is the cause is not proven. No user makes up more than a tenth of the jobs that were counted, and without any one user it would be the same.",
+	said := fmt.Sprintf("From %s to %s, %s of %s measured jobs %s; "+others+" That jobeff is the cause is not proven. Without any one user it would be the same.",
 		a.From.In(zone).Format("2 January 2006 15:04"), a.At.In(zone).Format("2 January 15:04"), figure.Count(a.MeasuredBad), figure.Count(a.Measured), alarmWords[a.Kind],
 		figure.Count(a.Others), figure.Count(a.OthersBad))
 	var ids []string

@@ -9,7 +9,34 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy/notice"
 	"jobeff/report/document"
+	"jobeff/report/text"
 )
+
+// TestCannotTell: each reason has words, and a reason that a stranger makes up has none.
+func TestCannotTell(t *testing.T) {
+	for code, want := range map[string]string{
+		"": "", "<b>": "", job.NoneMeasured: "because no job is measured", job.AllMeasured: "because all jobs are measured", job.FewUsers: "because jobs of fewer than 5 users",
+		job.FewJobs: "because too few jobs",
+	} {
+		c := &job.Comparison{Cannot: code}
+		got := CannotTell(c)
+		if want == "" && got != "" || want != "" && !strings.HasPrefix(got, "Whether jobeff harms jobs: cannot tell, "+want) {
+			t.Errorf("%q: %q", code, got)
+		}
+		var page bytes.Buffer
+		if err := Alarms(&page, nil, c, false, text.Options{}); err != nil || !strings.Contains(strings.Join(strings.Fields(page.String()), " "), got) {
+			t.Errorf("%q: %v, %q", code, err, &page)
+		}
+	}
+	if got := CannotTell(nil); got != "" {
+		t.Error(got)
+	}
+	var page bytes.Buffer
+	is := &job.Comparison{Users: 14, Measured: 780, Others: 770, OneIn: 20}
+	if err := Alarms(&page, nil, is, false, text.Options{}); err != nil || !strings.Contains(strings.Join(strings.Fields(page.String()), " "), "Compared were 780 measured jobs and 770 that jobeff left alone, of 14 users. If jobeff crashed 1 in 20 ") {
+		t.Errorf("%v, %q", err, &page)
+	}
+}
 
 // TestAlarmText: each alarm names what was counted, in whole words.
 func TestAlarmText(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
 	"jobeff/policy"
@@ -140,7 +142,7 @@ func (d *doctor) munge() {
 
 // server asks jobeffd for its health at each configured address.
 func (d *doctor) server(ctx context.Context) {
-	told := "" // the writer and the reader have one database
+	var told client.Health // the writer and the reader have one database
 	for _, addr := range distinctAddresses(d.cfg) {
 		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), mungeOf(d.cfg))
 		said, err := c.Healthy(ctx)
@@ -156,10 +158,13 @@ func (d *doctor) server(ctx context.Context) {
 			continue
 		}
 		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
-		if said.Doubt != "" && said.Doubt != told {
-			told = said.Doubt
+		if said.Doubt != "" && said.Doubt != told.Doubt {
 			d.say(report.Warn, "database", said.Doubt, said.Hint)
 		}
+		if cannot := report.CannotTell(&job.Comparison{Cannot: said.CannotTell}); cannot != "" && said.CannotTell != told.CannotTell {
+			d.say(report.OK, "harm", cannot, "")
+		}
+		told = client.Health{Doubt: cmp.Or(said.Doubt, told.Doubt), CannotTell: cmp.Or(said.CannotTell, told.CannotTell)}
 	}
 }
 

@@ -371,7 +371,7 @@ func TestDoctorOnStandbys(t *testing.T) {
 // TestDoctorOnOneDoubt: what one of two daemons doubts is said once, and nothing of the one that doubts nothing.
 func TestDoctorOnOneDoubt(t *testing.T) {
 	d := install(t)
-	for i, answer := range []string{`{"status":"ok","doubt":"PostgreSQL has standbys","hint":"x"}`, `{"status":"ok"}`} {
+	for i, answer := range []string{`{"status":"ok","doubt":"PostgreSQL has standbys","hint":"x","cannot_tell":"all_measured"}`, `{"status":"ok"}`} {
 		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "sock"))
 		if err != nil {
 			t.Fatal(err)
@@ -388,7 +388,7 @@ func TestDoctorOnOneDoubt(t *testing.T) {
 			said = append(said, c.Found)
 		}
 	}
-	if len(d.checks) != 3 || len(said) != 1 || said[0] != "PostgreSQL has standbys" {
+	if len(d.checks) != 4 || len(said) != 1 || said[0] != "PostgreSQL has standbys" || !strings.Contains(d.line("harm"), "cannot tell, because all jobs are measured") {
 		t.Errorf("%+v", d.checks)
 	}
 }

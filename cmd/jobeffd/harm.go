@@ -27,6 +27,7 @@ type watcher struct {
 	watch *harm.Watch
 	since time.Time // of watch
 	read  time.Time // the end of the last job that was read
+	kept  *job.Comparison
 }
 
 const (
@@ -72,7 +73,11 @@ func (w *watcher) look(ctx context.Context) error {
 		return err
 	}
 	w.read = last
-	up, err := w.db.AlarmsUp(ctx)
+	err = w.keep(ctx, w.watch.Comparison())
+	var up []job.Alarm
+	if err == nil {
+		up, err = w.db.AlarmsUp(ctx)
+	}
 	for _, a := range w.watch.Alarms() {
 		if err == nil && !slices.ContainsFunc(up, func(u job.Alarm) bool { return u.Kind == a.Kind }) {
 			err = w.raise(ctx, &a)
@@ -90,6 +95,18 @@ func (w *watcher) tell(ctx context.Context) error {
 	up, err := w.db.AlarmsUp(ctx)
 	if err == nil {
 		w.srv.SetAlarm(len(up) > 0)
+	}
+	return err
+}
+
+// keep tells everybody what could be seen by now, where that changed.
+func (w *watcher) keep(ctx context.Context, is job.Comparison) error {
+	if w.kept != nil && *w.kept == is {
+		return nil
+	}
+	err := w.db.KeepComparison(ctx, &is)
+	if err == nil {
+		w.kept = &is
 	}
 	return err
 }

@@ -99,12 +99,33 @@ func TestAlarm(t *testing.T) {
 	}
 	restart()
 	up(0, "no jobs")
+	cannot := func(want string) {
+		t.Helper()
+		is, err := client.NewClient("unix:"+socket, time.Minute, nil).Healthy(ctx)
+		if err != nil || is.CannotTell != want {
+			t.Errorf("%+v, %v", is, err)
+		}
+		from := situationsNow.Truncate(24 * time.Hour)
+		both, err := c.db.TwoWeeks(ctx, store.Viewer{All: true}, from, from.AddDate(0, 0, 7), nil)
+		must(t, err)
+		templates, err := mail.Load("")
+		must(t, err)
+		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		must(t, err)
+		for _, text := range []string{letter.Text, letter.HTML} {
+			if strings.Contains(flat(text), "cannot tell, because") != (want != "") {
+				t.Errorf("%q: the digest says %q", want, text)
+			}
+		}
+	}
+	cannot(job.FewUsers)
 	if heard() {
 		t.Error("the node goes on as if there were an alarm")
 	}
 	alike := func(bool, string) bool { return id%199 == 0 }
 	end(2000, alike)
 	up(0, "measured or not, they crash alike")
+	cannot("")
 	end(500, func(measured bool, partition string) bool { return measured && partition == "gpu" })
 	up(0, "no job of that partition is measured")
 	end(2000, func(measured bool, _ string) bool { return measured && id%17 == 0 })
@@ -177,6 +198,13 @@ func TestAlarm(t *testing.T) {
 	must(t, c.db.ClearAlarms(ctx, now))
 	restart()
 	up(0, "the share is another")
+	c.cfg.Measure.Share = 1
+	restart()
+	up(0, "there is nothing to compare with")
+	cannot(job.AllMeasured)
+	c.cfg.Measure.Share = .25
+	restart()
+	up(0, "the share is again another")
 	must(t, c.db.SetMark(ctx, store.MarkCompared, now.AddDate(10, 0, 0)))
 	up(0, "the clock was wrong when the comparison began")
 	begun := w.since

@@ -231,10 +231,13 @@ func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*job.PendingList,
 	return list, nil
 }
 
-// Health is the answer to GET /healthz.
+// Health is what jobeffd says of itself, at GET /healthz.
 type Health struct {
-	UID         *uint32 // as which jobeffd signs; nil: an older one did not say
-	Doubt, Hint string  // what is wrong with the database though it answers, and what to do
+	UID   *uint32 `json:"uid"`   // as which it signs; nil: an older one did not say
+	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
+	Hint  string  `json:"hint"`  // what to do
+	// CannotTell is why it cannot be told whether jobeff harms, as in job.Comparison.
+	CannotTell string `json:"cannot_tell"`
 }
 
 // Healthy asks GET /healthz.

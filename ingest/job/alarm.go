@@ -19,6 +19,28 @@ type Alarm struct {
 	Jobs []uint32 `json:"jobs"`
 }
 
+// AlarmUsers is how many users an alarm needs: fewer raise none, whatever they do.
+const AlarmUsers = 5
+
+// Comparison is what could be seen by now of a harm, without an alarm.
+type Comparison struct {
+	// Users, Measured and Others are the users and jobs that were counted: of this year, or since the share was changed.
+	Users    int `json:"users"`
+	Measured int `json:"measured"`
+	Others   int `json:"others"`
+	// OneIn says that one in so many measured jobs would be seen to crash; 0: Cannot says why not.
+	OneIn  int    `json:"one_in"`
+	Cannot string `json:"cannot"` // AllMeasured, …
+}
+
+// Reasons of Comparison.Cannot.
+const (
+	NoneMeasured = "none_measured"
+	AllMeasured  = "all_measured"
+	FewUsers     = "few_users"
+	FewJobs      = "few_jobs"
+)
+
 // Kinds of alarms: what happened to more jobs, as Slurm says.
 const (
 	AlarmCrashed  = "crashed"       // FAILED by a signal that a crash raises, or with the exit code of one

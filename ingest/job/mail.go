@@ -103,12 +103,13 @@ type Facts struct {
 	Health   Health       `json:"health"`
 
 	// The rest is of the later of TwoWeeks only.
-	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
-	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
-	Series   [][]Run         `json:"series,omitempty"`   // the newest SeriesRuns of a workload on one core count that ran in the span, oldest first
-	Alarms   []Alarm         `json:"alarms,omitempty"`   // that were up, in a digest of all accounts
-	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
-	Wrong    []Told          `json:"wrong,omitempty"`    // of which somebody said so in the span, in a digest of all accounts
+	Heavy      []HeavyWorkload `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
+	Lineages   [][]Run         `json:"lineages,omitempty"`   // runs of one Lineage with several executables, oldest first
+	Series     [][]Run         `json:"series,omitempty"`     // the newest SeriesRuns of a workload on one core count that ran in the span, oldest first
+	Alarms     []Alarm         `json:"alarms,omitempty"`     // that were up, in a digest of all accounts
+	Comparison *Comparison     `json:"comparison,omitempty"` // in a digest of all accounts: what could be seen of a harm by now
+	Told       []Told          `json:"told,omitempty"`       // of advised workloads, with their runs since
+	Wrong      []Told          `json:"wrong,omitempty"`      // of which somebody said so in the span, in a digest of all accounts
 }
 
 // Hours are sums over jobs.

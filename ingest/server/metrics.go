@@ -255,6 +255,10 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 	if doubt, hint := s.store.Doubt(r.Context()); doubt != "" {
 		said["doubt"], said["hint"] = doubt, hint
 	}
+	// The reason holds no number: anybody may ask.
+	if c, err := s.store.Comparison(r.Context()); err == nil && c != nil && c.Cannot != "" {
+		said["cannot_tell"] = c.Cannot
+	}
 	s.door.Answers(w, r)
 	answer(w, r, said)
 }

@@ -39,6 +39,37 @@ func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*j
 	return nil
 }
 
+// KeepComparison keeps what could be seen by now of a harm.
+func (s *Store) KeepComparison(ctx context.Context, c *job.Comparison) error {
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = s.do(ctx, func(w *writer) error {
+			return w.exec("INSERT INTO comparison (id, comparison_json) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET comparison_json = excluded.comparison_json", string(text))
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store: comparison: %w", err)
+	}
+	return nil
+}
+
+// Comparison is what KeepComparison kept last; nil: nothing yet.
+func (s *Store) Comparison(ctx context.Context) (*job.Comparison, error) {
+	var text string
+	err := s.read.QueryRowContext(ctx, "SELECT comparison_json FROM comparison").Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	c := new(job.Comparison)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: comparison: %w", unavailable(err))
+	}
+	return c, nil
+}
+
 // KeepAlarm raises an alarm. If one of its kind is up, nothing changes.
 func (s *Store) KeepAlarm(ctx context.Context, a *job.Alarm) error {
 	text, err := json.Marshal(a)

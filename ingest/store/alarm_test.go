@@ -9,6 +9,30 @@ import (
 	"jobeff/ingest/job"
 )
 
+// TestComparison: the last one is kept, and the digest of all accounts has it.
+func TestComparison(t *testing.T) {
+	s := openAt(t, newDatabase(t))
+	for _, want := range []*job.Comparison{nil, {Cannot: job.FewUsers, Users: 3}, {Users: 14, Measured: 780, Others: 770, OneIn: 20}} {
+		if want != nil {
+			if err := s.KeepComparison(ctx, want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Comparison(ctx); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%v, %v", got, err)
+		}
+		for _, accounts := range [][]string{nil, {"chem"}} {
+			both, err := s.TwoWeeks(ctx, Viewer{All: true}, day, day.Add(oneDay), accounts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := both.This.Comparison; accounts == nil && cmp.Diff(want, got) != "" || accounts != nil && got != nil {
+				t.Errorf("%v: %v", accounts, got)
+			}
+		}
+	}
+}
+
 // TestAlarms: one alarm of a kind is up, until all are cleared; it stays known for the digest of its time.
 func TestAlarms(t *testing.T) {
 	s := openAt(t, newDatabase(t))

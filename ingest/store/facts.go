@@ -114,6 +114,9 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	}
 	if err == nil && len(accounts) == 0 {
 		this.Alarms, err = s.Alarms(ctx, from, to)
+		if err == nil {
+			this.Comparison, err = s.Comparison(ctx)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -6,13 +6,12 @@
 // a coin that knows nothing of the job. If jobeff does nothing to jobs, the coin of a job that
 // ended badly is like that of every other one, however many jobs end badly in a week, a partition or an
 // array. Each job multiplies a bet on the coin (Robbins 1970; Grünwald, de Heide and Koolen,
-// "Safe testing", 2024), and the bet is fair: it may be looked at after every job, and exceeds
-// threshold rarely (Ville 1939). A new bet begins every week, since the harm may begin late; their
-// sum is judged (Shin, Ramdas and Rinaldo, "E-detectors", 2024).
+// "Safe testing", 2024), and the bet is fair: it may be looked at after every job, and reaches
+// a limit L with a chance of 1 / L at most (Ville 1939). A new bet begins every week, since the harm may
+// begin late, and one every year, since few jobs may show it only in months.
 package harm
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -22,39 +21,46 @@ import (
 )
 
 const (
-	// threshold is what the sum of bets must exceed. Without harm a year of one kind of ending has a
-	// chance of 52 / threshold to do so (Doob: the sum grows by 1 a week in the mean).
-	threshold = 1000
-	// pastThreshold is that of the one bet against the past.
-	pastThreshold = 100
-	// betEvery is how long it takes until another bet begins. The newest ones count.
-	betEvery = 7 * 24 * time.Hour
-	bets     = 4
-	// most is one user's part of the counted jobs: 1/most.
-	most = 10
+	// users is how many users an alarm needs.
+	users = job.AlarmUsers
+	week  = 7 * 24 * time.Hour
+	// pastLimit is what the one bet against the past must reach.
+	pastLimit = 100
 	// After a job that ended badly, rest jobs of the user in a row must end otherwise until the next one
 	// counts, or mostRest must pass. So a failing array counts about once.
 	rest     = 20
 	mostRest = 24 * time.Hour
 	// Before is how long before the first measured job jobs are compared with. The rate of each week
 	// with leastJobs is looked at, if there are leastWeeks. drift is how much worse than the worst of
-	// them a week may be without jobeff.
-	Before     = 8 * betEvery
+	// them a week may be without jobeff. After pastFor the past is too long ago.
+	Before     = 8 * week
 	leastWeeks = 4
 	leastJobs  = 1000
 	drift      = 1.25
+	pastFor    = 4
 )
+
+// terms are the bets of one kind: how many weeks after the last one the next begins, how many weeks it
+// counts, and the limit that it must reach. A harm that begins late or that few jobs meet is seen by one or the
+// other. Without harm, a bet has a chance of 1 / limit to reach it (Ville): terms_test adds them up to a year.
+var terms = []term{{52, 52, 500}, {1, 4, 13_000}}
+
+type term struct {
+	every, weeks int
+	limit        float64
+}
 
 // Watch compares jobs as they end. New makes one.
 type Watch struct {
-	share float64
-	since time.Time
-	last  time.Time
-	kinds []*comparison
+	share   float64
+	factors []factor // of share; none: there are no two sides to compare
+	since   time.Time
+	last    time.Time
+	kinds   []*comparison
 	// seen are the jobs of this week and of the one before: the next attempt of a job has the same
 	// coin, and does not count.
 	seen  [2]map[attempted]bool
-	week  float64
+	week  float64                  // of since
 	times map[work][]time.Duration // of the newest runs
 }
 
@@ -79,8 +85,11 @@ type work struct {
 // New watches the jobs that end from since on, of which a share was measured.
 func New(share float64, since time.Time) *Watch {
 	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[work][]time.Duration{}}
+	if share > 0 && share < 1 {
+		w.factors = coinFactors(share)
+	}
 	for _, kind := range job.AlarmKinds {
-		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[uint32]rests{}, coins: sum{limit: threshold}, past: sum{limit: pastThreshold}})
+		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[uint32]rests{}})
 	}
 	return w
 }
@@ -88,8 +97,8 @@ func New(share float64, since time.Time) *Watch {
 // Add counts a job that ended, once; measured is what its id decided. Jobs that ended before since are
 // the past to compare with. The order may differ from that of their ends.
 func (w *Watch) Add(j *job.Job, measured bool) {
-	if week := math.Floor(float64(j.End.Sub(w.since)) / float64(betEvery)); week > w.week {
-		w.seen, w.week = [2]map[attempted]bool{{}, w.seen[0]}, week
+	if at := math.Floor(float64(j.End.Sub(w.since)) / float64(week)); at > w.week {
+		w.seen, w.week = [2]map[attempted]bool{{}, w.seen[0]}, at
 	}
 	key := attempted{j.Cluster, j.JobID}
 	if w.seen[0][key] || w.seen[1][key] {
@@ -167,12 +176,16 @@ func (w *Watch) longer(j *job.Job) (longer, known bool) {
 // Alarms are what is surely worse.
 func (w *Watch) Alarms() (all []job.Alarm) {
 	for _, c := range w.kinds {
-		switch {
-		case c.coins.exceeds():
-			all = append(all, c.coins.alarm(w, c.kind))
-		case c.past.exceeds():
-			a := c.past.alarm(w, c.kind)
-			worst, _ := c.worst()
+		if i := slices.IndexFunc(c.bets, func(b *bet) bool { return b.value() >= b.term.limit }); i >= 0 {
+			b := c.bets[i]
+			all = append(all, w.alarm(c.kind, b.from, b.all, b.newest))
+			continue
+		}
+		if c.past == nil {
+			continue
+		}
+		if worst, _ := c.worst(); c.past.exceeds(pastFactors(worst.bound())) {
+			a := w.alarm(c.kind, c.past.from, c.past.all, c.past.newest)
 			a.Before, a.Others, a.OthersBad = true, worst.sum(false), worst.all[0][1]
 			all = append(all, a)
 		}
@@ -180,14 +193,55 @@ func (w *Watch) Alarms() (all []job.Alarm) {
 	return all
 }
 
+// rises are parts of the measured jobs that might crash.
+var rises = []int{1000, 500, 200, 100, 50, 20, 10}
+
+// Comparison says what could be seen by now: by the bet that is on longest, of the jobs that crashed.
+func (w *Watch) Comparison() job.Comparison {
+	c := w.kinds[0]
+	var is job.Comparison
+	sees := func(float64) bool { return false }
+	switch {
+	case len(c.bets) > 0:
+		b := c.bets[slices.IndexFunc(c.bets, func(b *bet) bool { return b.term == terms[0] })]
+		is = job.Comparison{Users: len(b.users), Measured: b.all.sum(true), Others: b.all.sum(false)}
+		sees = func(part float64) bool { return b.sees(w.factors, part) }
+	case c.past != nil:
+		worst, _ := c.worst()
+		is = job.Comparison{Users: len(c.past.users), Measured: c.past.sum(true)}
+		sees = func(part float64) bool {
+			n := float64(is.Measured) * math.Pow(1-part, rest)
+			return pastBet(pastFactors(worst.bound()), n*(1-part), n*part) >= pastLimit
+		}
+	case w.share == 0:
+		is.Cannot = job.NoneMeasured
+		return is
+	case w.share == 1:
+		is.Cannot = job.AllMeasured
+		return is
+	}
+	// Crashes come unevenly, to users, too: half of them must be enough in the mean.
+	if i := slices.IndexFunc(rises, func(n int) bool { return sees(.5 / float64(n)) }); i >= 0 && is.Users >= users {
+		is.OneIn = rises[i]
+	} else if is.Cannot = job.FewJobs; is.Users < users {
+		is.Cannot = job.FewUsers
+	}
+	return is
+}
+
+func (w *Watch) alarm(kind string, from time.Time, n counts, newest []uint32) job.Alarm {
+	return job.Alarm{Kind: kind, From: from, At: w.last, Measured: n.sum(true), MeasuredBad: n[1][1],
+		Others: n.sum(false), OthersBad: n[0][1], Jobs: slices.Clone(newest)}
+}
+
 // comparison is one kind of ending.
 type comparison struct {
 	kind    string
 	resting map[uint32]rests // by uid
 	weeks   []*tally         // of the past, the newest last
-	begun   int              // the week of the newest bet
-	coins   sum              // bets that the coin of a bad ending is like any other
-	past    sum              // a bet that no more jobs end badly than in the worst week of the past
+	begun   int              // how many weeks have begun
+	bets    []*bet           // that the coin of a bad ending is like any other
+	past    *tally           // of a bet that no more jobs end badly than in the worst week of the past; nil: none
 }
 
 // rests says which jobs of a user do not count: so many in a row, but none later than until.
@@ -196,58 +250,61 @@ type rests struct {
 	until time.Time
 }
 
-func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
-	if c.kind != job.AlarmSlower {
-		left := c.resting[j.UID]
-		resting := left.clean > 0 && j.End.Before(left.until)
-		switch {
-		case bad && !resting:
-			c.resting[j.UID] = rests{rest, j.End.Add(mostRest)}
-		case bad:
-			c.resting[j.UID] = rests{rest, left.until}
-		case left.clean > 1:
-			c.resting[j.UID] = rests{left.clean - 1, left.until}
-		default:
-			delete(c.resting, j.UID)
-		}
-		if resting {
-			return
-		}
+// rested tells whether a user's job counts, and notes how it ended.
+func (c *comparison) rested(j *job.Job, bad bool) bool {
+	left := c.resting[j.UID]
+	resting := left.clean > 0 && j.End.Before(left.until)
+	switch {
+	case bad && !resting:
+		c.resting[j.UID] = rests{rest, j.End.Add(mostRest)}
+	case bad:
+		c.resting[j.UID] = rests{rest, left.until}
+	case left.clean > 1:
+		c.resting[j.UID] = rests{left.clean - 1, left.until}
+	default:
+		delete(c.resting, j.UID)
 	}
-	if j.End.Before(w.since) {
-		week := int(w.since.Sub(j.End) / betEvery) // 0: the last one
-		for len(c.weeks) <= week {
-			c.weeks = append(c.weeks, newTally(time.Time{}))
-		}
-		c.weeks[week].add(j, false, bad)
+	return !resting
+}
+
+func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
+	if c.kind != job.AlarmSlower && !c.rested(j, bad) {
 		return
 	}
-	c.begin(w, int(j.End.Sub(w.since)/betEvery))
-	for _, t := range slices.Concat(c.coins.tallies, c.past.tallies) {
-		t.add(j, measured, bad)
+	if j.End.Before(w.since) {
+		ago := int(w.since.Sub(j.End) / week) // 0: the last one
+		for len(c.weeks) <= ago {
+			c.weeks = append(c.weeks, newTally(time.Time{}))
+		}
+		c.weeks[ago].add(j, false, bad)
+		return
+	}
+	c.begin(w, int(j.End.Sub(w.since)/week))
+	for _, b := range c.bets {
+		b.add(w.factors, j, measured, bad)
+	}
+	if c.past != nil {
+		c.past.add(j, measured, bad)
 	}
 }
 
-// begin begins the bets of a week.
-func (c *comparison) begin(w *Watch, week int) {
-	if week < c.begun {
-		return
-	}
-	if c.begun == 0 {
-		if w.share > 0 && w.share < 1 {
-			c.coins.factors = coinFactors(w.share)
-		}
-		if worst, ok := c.worst(); ok && c.kind == job.AlarmCrashed && w.share > 0 {
-			c.past.factors = pastFactors(worst.bound())
-			c.past.tallies = []*tally{newTally(w.since)}
+// begin begins the bets of a week, and of those before.
+func (c *comparison) begin(w *Watch, now int) {
+	if c.begun == 0 && now >= 0 && w.share > 0 && c.kind == job.AlarmCrashed {
+		if _, ok := c.worst(); ok {
+			c.past = newTally(w.since)
 		}
 	}
-	for ; c.begun <= week; c.begun++ {
-		c.coins.tallies = append(c.coins.tallies, newTally(w.since.Add(time.Duration(c.begun)*betEvery)))
-	}
-	c.coins.tallies = c.coins.tallies[max(0, len(c.coins.tallies)-bets):]
-	if week >= bets { // the past is too long ago
-		c.past.tallies = nil
+	for ; c.begun <= now; c.begun++ {
+		for _, t := range terms {
+			if c.begun%t.every == 0 && len(w.factors) > 0 {
+				c.bets = append(c.bets, newBet(t, c.begun, w.since))
+			}
+		}
+		c.bets = slices.DeleteFunc(c.bets, func(b *bet) bool { return c.begun >= b.week+b.term.weeks })
+		if c.begun >= pastFor {
+			c.past = nil
+		}
 	}
 }
 
@@ -303,7 +360,7 @@ func (t *tally) add(j *job.Job, measured, bad bool) {
 		u = new(counts)
 		t.users[j.UID] = u
 	}
-	if u.sum(true)+u.sum(false)+1 > max(1, (t.sum(true)+t.sum(false)+1)/most) {
+	if u.sum(true)+u.sum(false) > (t.sum(true)+t.sum(false))/users {
 		return
 	}
 	u[index(measured)][index(bad)]++
@@ -313,68 +370,39 @@ func (t *tally) add(j *job.Job, measured, bad bool) {
 	}
 }
 
-// sum adds up bets: each is the mean over factors, which are what may be the case instead.
-type sum struct {
-	limit   float64
-	factors []factor
-	tallies []*tally
-}
-
-// factor is the logarithm by which a job multiplies a bet.
-type factor [2][2]float64
-
-// exceeds tells whether the bets exceed their limit, also without any one user's jobs: nobody raises
-// an alarm alone.
-func (s *sum) exceeds() bool {
-	if s.without(nobody) < s.limit {
-		return false
-	}
-	for _, t := range s.tallies {
-		for uid := range t.users {
-			if s.without(uid) < s.limit {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (s *sum) without(uid uint32) (sum float64) {
-	for _, t := range s.tallies {
-		sum += s.value(t, uid)
-	}
-	return sum
-}
-
-// largest keeps a bet a number.
-const largest = 300
-
-func (s *sum) value(t *tally, but uint32) (mean float64) {
+// without is the bet against the past without the jobs of a user.
+func (t *tally) without(uid uint32, factors []factor) float64 {
 	left := t.all
-	if u := t.users[but]; u != nil {
+	if u := t.users[uid]; u != nil {
 		for m := range left {
 			for b := range left[m] {
 				left[m][b] -= u[m][b]
 			}
 		}
 	}
-	for _, f := range s.factors {
-		log := 0.0
-		for m := range left {
-			for b := range left[m] {
-				log += float64(left[m][b]) * f[m][b]
-			}
-		}
-		mean += math.Exp(min(log, largest)) / float64(len(s.factors))
-	}
-	return mean
+	return pastBet(factors, float64(left[1][0]), float64(left[1][1]))
 }
 
-// alarm tells the counts of the largest bet.
-func (s *sum) alarm(w *Watch, kind string) job.Alarm {
-	t := slices.MaxFunc(s.tallies, func(a, b *tally) int { return cmp.Compare(s.value(a, nobody), s.value(b, nobody)) })
-	return job.Alarm{Kind: kind, From: t.from, At: w.last, Measured: t.sum(true), MeasuredBad: t.all[1][1],
-		Others: t.sum(false), OthersBad: t.all[0][1], Jobs: slices.Clone(t.newest)}
+// pastBet is the bet after so many measured jobs.
+func pastBet(factors []factor, good, bad float64) float64 {
+	var logs []float64
+	for _, f := range factors {
+		logs = append(logs, good*f[1][0]+bad*f[1][1])
+	}
+	return mean(logs)
+}
+
+// exceeds tells whether the bet reaches its limit, also without any one user's jobs.
+func (t *tally) exceeds(factors []factor) bool {
+	if t.without(nobody, factors) < pastLimit {
+		return false
+	}
+	for uid := range t.users {
+		if t.without(uid, factors) < pastLimit {
+			return false
+		}
+	}
+	return true
 }
 
 // worse are the rates without and with jobeff that are bet on, from rare endings to common ones, and

@@ -41,8 +41,9 @@ type Digest struct {
 	MoreFollowed                 int
 	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
 	Health                       job.Health
-	Alarms                       []job.Alarm // that were up
-	Wrong                        []job.Told  // notices of which somebody said so
+	Alarms                       []job.Alarm     // that were up
+	Comparison                   *job.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
+	Wrong                        []job.Told      // notices of which somebody said so
 }
 
 // Share is the part of one account, user or program.
@@ -67,7 +68,7 @@ type Saving struct {
 // NewDigest makes a digest of the facts of a week and of the one before.
 func NewDigest(both *job.TwoWeeks) *Digest {
 	this, before := both.This, both.Before
-	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Wrong: this.Wrong}
+	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
 	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)

@@ -278,6 +278,9 @@ func health(d *notice.Digest) (all []Remark) {
 	if d.Total.Jobs > 0 {
 		add(false, "%s of the jobs were measured.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)))
 	}
+	if cannot := report.CannotTell(d.Comparison); cannot != "" {
+		add(false, "%s", cannot)
+	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
 			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,8 @@ func (f *databaseFlags) alarmCommand() *cobra.Command {
 		Long: `alarm shows whether jobs that jobeff measures end surely worse than others: how many of how
 many crashed, failed, ran out of memory, reached their time limit, lost a node or took
 longer. It compares only with a share of jobs unmeasured (measure.share below 1), or with
-the weeks before. --go-on ends the alarm: jobs are compared anew from now on, and nodes
+the weeks before. Without an alarm it says what would have been seen by now, or why it
+cannot tell. --go-on ends the alarm: jobs are compared anew from now on, and nodes
 that stopped (measure.stop_on_harm) measure again within 30 s.`,
 		Example: "  jobeff admin alarm\n  jobeff admin alarm --go-on",
 		Args:    cli.NoArgs,
@@ -27,10 +29,11 @@ that stopped (measure.stop_on_harm) measure again within 30 s.`,
 				if err == nil && goOn {
 					err = s.ClearAlarms(cmd.Context(), time.Now())
 				}
-				if err != nil {
+				compared, err2 := s.Comparison(cmd.Context())
+				if err := errors.Join(err, err2); err != nil {
 					return err
 				}
-				return report.Alarms(cmd.OutOrStdout(), up, goOn, reader(cmd))
+				return report.Alarms(cmd.OutOrStdout(), up, compared, goOn, reader(cmd))
 			})
 		},
 	}

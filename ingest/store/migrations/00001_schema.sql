@@ -446,6 +446,12 @@ CREATE TABLE alarms (
 );
 CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
 
+-- What could be seen by now of a harm, in its one row.
+CREATE TABLE comparison (
+	id              BIGINT NOT NULL PRIMARY KEY, -- 1
+	comparison_json TEXT   NOT NULL -- job.Comparison
+);
+
 -- Facts about the database: when it began, how far sacct was read, which schema this is, which rules
 -- judge.
 CREATE TABLE marks (
