@@ -23,7 +23,7 @@ look_go() {
 	fi
 }
 
-has_header() { echo "#include <$1>" | ${CC:-gcc} ${SLURM_PREFIX:+-I"$SLURM_PREFIX/include"} -E -x c - >/dev/null 2>&1; }
+has_header() { ${CC:-gcc} ${SLURM_PREFIX:+-I"$SLURM_PREFIX/include"} -E -x c - <<<"#include <$1>" >/dev/null 2>&1; }
 
 look_compiler() {
 	if ! command -v "${CC:-gcc}" >/dev/null; then
