@@ -176,3 +176,15 @@ func TestFileMadeByRoot(t *testing.T) {
 		t.Errorf("%d slots", len(slots))
 	}
 }
+
+// Any process of the user may write to a record, and what stands there is no reason for a rank to end
+// otherwise, or to hang.
+func TestRewrittenRecordIsHarmless(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		file := filepath.Join(t.TempDir(), "record")
+		program := compile(t, f.cc, "rewritten.c", "-fopenmp")
+		if r := run(t, byHand(file), program, file); r != (ran{stdout: "done\n"}) {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -8,27 +8,29 @@
 #include "detail.h"
 
 /* Takes away the detail with the highest number. */
-static JE_COLD void give_up_last(struct je_sections *slot)
+static JE_COLD void give_up_last(struct je_sections *slot, uint32_t last)
 {
 	for (uint32_t i = 0; i < JE_SECTIONS_PER_SLOT && i < slot->used; i++)
-		if (slot->entries[i].detail == slot->details)
+		if (slot->entries[i].detail == last)
 			slot->entries[i].detail = 0;
-	slot->details--;
-	memset(&slot->entries[je_detail_at(slot->details)], 0, JE_DETAIL_BYTES);
+	memset(&slot->entries[je_detail_at(last - 1)], 0, JE_DETAIL_BYTES);
 }
 
 JE_COLD void je_detail_give(struct je_sections *slot, uint32_t at)
 {
-	if (slot->details > JE_DETAILS) /* another process wrote here */
-		slot->details = 0;
-	while (slot->details > 0 && je_detail_at(slot->details - 1) <= at)
-		give_up_last(slot);
-	if (slot->details < JE_DETAILS && je_detail_at(slot->details) > at)
-		slot->entries[at].detail = ++slot->details;
+	uint32_t details = __atomic_load_n(&slot->details, __ATOMIC_RELAXED);
+
+	if (details > JE_DETAILS) /* another process wrote here */
+		details = 0;
+	while (details > 0 && je_detail_at(details - 1) <= at)
+		give_up_last(slot, details--);
+	if (details < JE_DETAILS && je_detail_at(details) > at)
+		slot->entries[at].detail = ++details;
+	slot->details = details;
 }
 
-/* Makes room: k grows until one instance or more falls out. */
-static JE_COLD void thin_out(struct je_section_detail *detail)
+/* Makes room: k grows until one instance or more falls out. Returns how many are left. */
+static JE_COLD uint32_t thin_out(struct je_section_detail *detail)
 {
 	uint32_t kept;
 
@@ -40,19 +42,23 @@ static JE_COLD void thin_out(struct je_section_detail *detail)
 				detail->kept[kept++] = detail->kept[i];
 	} while (kept == JE_INSTANCES && detail->k < 63);
 	detail->used = kept;
+	return kept;
 }
 
 void je_detail_keep(struct je_section_detail *detail, struct je_instance instance)
 {
+	uint32_t used = __atomic_load_n(&detail->used, __ATOMIC_RELAXED);
+
 	if (JE_LIKELY(!je_is_kept(instance.number, detail->k)))
 		return;
-	if (JE_UNLIKELY(detail->used >= JE_INSTANCES)) {
-		thin_out(detail);
+	if (JE_UNLIKELY(used >= JE_INSTANCES)) {
+		used = thin_out(detail);
 		if (!je_is_kept(instance.number, detail->k))
 			return;
 	}
-	if (detail->used < JE_INSTANCES)
-		detail->kept[detail->used++] = instance;
+	if (used < JE_INSTANCES)
+		detail->kept[used++] = instance;
+	detail->used = used;
 }
 
 void je_detail_begin(struct je_each *each, const struct je_threads *in)

@@ -243,7 +243,7 @@ struct dl_phdr_info;
 const uint8_t *je_build_id(const struct dl_phdr_info *info, uint32_t *bytes);
 bool je_mpi_initialized(void);
 void je_who_at_enter(struct je_slot *slot);
-void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
+uint32_t je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
 
 /* workload.c */
 void je_workload_note(struct je_slot *slot);

@@ -42,8 +42,7 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 		me->mode = JE_MODE_OFF;
 		return;
 	}
-	je_who_at_leave(slot, session, fortran);
-	je_bytes_init(slot->family);
+	je_bytes_init(je_who_at_leave(slot, session, fortran));
 	if (slot->init_leave_ticks == 0) {
 		je_workload_note(slot);
 		je_counters_start(me, slot);

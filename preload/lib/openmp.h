@@ -86,13 +86,14 @@ JE_HOT void je_openmp_pause(struct je_thread *me, uint32_t state, uint64_t now)
 	entry->ticks[JE_OPENMP_USEFUL] += ticks;
 }
 
-/* Ends an interval that was not useful, and begins `state`. */
+/* Ends an interval that was not useful, and begins `state`. Any process of the user may have
+ * written to the old state meanwhile. */
 JE_HOT void je_openmp_resume(struct je_openmp_thread *entry, uint32_t state, uint64_t now)
 {
 	uint64_t since = entry->since_ticks;
 
 	entry->since_ticks = now;
-	entry->ticks[entry->state] += now - since;
+	entry->ticks[entry->state % JE_OPENMP_STATES] += now - since;
 	entry->state = state;
 }
 

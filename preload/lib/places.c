@@ -24,6 +24,7 @@ enum {
 	JE_BESIDE = 8,		/* so many entries are looked at for a place */
 	JE_FAILURES = 32,	/* so often an address that is no code is asked for */
 	JE_STACK_GAP = 1 << 27, /* the kernel keeps so much free below the top of the stack */
+	JE_DRAWS = 1 << 16,	/* moments that are drawn at once */
 };
 
 /* Where the first thread's stack begins. ld.so has it since glibc 2.2; weak, since musl lacks it.
@@ -32,18 +33,29 @@ enum {
 extern void *__libc_stack_end __attribute__((weak));
 #pragma GCC visibility pop
 
+static uint64_t every; /* atomic: as in the record, je_place_table.every_ticks; 0: not known yet */
+
 /* Which moment of piece i is drawn, ticks after its begin. */
 static uint64_t drawn(const struct je_slot *slot, uint64_t i)
 {
 	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->rank << 32) + i) >> 32;
 
-	return (mixed * slot->places.every_ticks) >> 32;
+	return (mixed * every) >> 32;
 }
 
-static void draw_next(struct je_thread *me, const struct je_slot *slot)
+/* Draws the moments up to `sum`, the time in all calls, and returns how many. There are more than
+ * JE_DRAWS only if another process wrote to the record. */
+static uint64_t draw(struct je_thread *me, const struct je_slot *slot, uint64_t sum)
 {
-	me->sample += slot->places.every_ticks - drawn(slot, me->samples);
-	me->sample += drawn(slot, ++me->samples);
+	uint64_t n = 0;
+
+	for (; sum > me->sample && n < JE_DRAWS; n++) {
+		me->sample += every - drawn(slot, me->samples);
+		me->sample += drawn(slot, ++me->samples);
+	}
+	if (sum > me->sample)
+		me->sample = sum;
+	return n;
 }
 
 static bool is_on_stack(const struct je_thread *me, const void *frame)
@@ -55,11 +67,13 @@ static bool is_on_stack(const struct je_thread *me, const void *frame)
 static JE_COLD bool start(struct je_thread *me, struct je_slot *slot, uint64_t ticks)
 {
 	double rate = je_ticks_per_ns(&je_process.slot->claimed_at);
-	uint64_t every = (uint64_t)(JE_EVERY_NS * rate);
+	uint64_t none = 0, first = (uint64_t)(JE_EVERY_NS * rate);
 
 	me->mark = UINT64_MAX;
-	if (every == 0 || every > UINT32_MAX)
+	if (first == 0 || first > UINT32_MAX)
 		return false;
+	__atomic_compare_exchange_n(&every, &none, first, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 	slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
 	slot->places.every_ticks = every;
 	me->samples = 0;
@@ -69,10 +83,18 @@ static JE_COLD bool start(struct je_thread *me, struct je_slot *slot, uint64_t t
 	return true;
 }
 
+/* How many modules there are. Any process of the user may write to the record. */
+static uint16_t modules_of(const struct je_place_table *to)
+{
+	uint16_t n = __atomic_load_n(&to->modules, __ATOMIC_RELAXED);
+
+	return n < JE_PLACE_MODULES ? n : JE_PLACE_MODULES;
+}
+
 /* The module whose code is at an address: index + 1; 0: it is not known yet. */
 static uint8_t known_module(const struct je_place_table *to, uint64_t address)
 {
-	for (uint16_t i = 0; i < to->modules; i++)
+	for (uint16_t i = 0, n = modules_of(to); i < n; i++)
 		if (address >= to->module[i].from && address < to->module[i].to)
 			return (uint8_t)(i + 1);
 	return 0;
@@ -86,15 +108,17 @@ struct search {
 
 static uint16_t keep_path(struct je_place_table *to, const char *path)
 {
-	size_t room = sizeof(to->paths) - to->paths_bytes, n = strnlen(path, room);
+	uint16_t used = __atomic_load_n(&to->paths_bytes, __ATOMIC_RELAXED);
+	size_t room = used < sizeof(to->paths) ? sizeof(to->paths) - used : 0;
+	size_t n = strnlen(path, room);
 
 	if (*path == '\0')
 		return JE_PLACE_PROGRAM;
 	if (n == room)
 		return 0;
-	memcpy(to->paths + to->paths_bytes, path, n + 1);
-	to->paths_bytes += (uint16_t)(n + 1);
-	return (uint16_t)(to->paths_bytes - n);
+	memcpy(to->paths + used, path, n + 1);
+	to->paths_bytes = (uint16_t)(used + n + 1);
+	return (uint16_t)(used + 1);
 }
 
 /* The entry of an object with code at [from, to): the one that it had before it was unloaded, or a
@@ -103,13 +127,14 @@ static struct je_place_module *entry_of(struct je_place_table *to, const struct 
 {
 	struct je_place_module new = { .bias = info->dlpi_addr };
 	uint32_t bytes = 0;
+	uint16_t n = modules_of(to);
 	const uint8_t *id = je_build_id(info, &bytes);
 
 	if (id != NULL && bytes <= sizeof(new.build_id)) {
 		memcpy(new.build_id, id, bytes);
 		new.build_id_bytes = (uint8_t)bytes;
 	}
-	for (uint16_t i = 0; i < to->modules; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		struct je_place_module *old = &to->module[i];
 
 		if (old->to == 0 && old->bias == new.bias &&new.build_id_bytes != 0 &&
@@ -117,11 +142,12 @@ static struct je_place_module *entry_of(struct je_place_table *to, const struct 
 		    memcmp(old->build_id, new.build_id, sizeof(new.build_id)) == 0)
 			return old;
 	}
-	if (to->modules == JE_PLACE_MODULES)
+	if (n == JE_PLACE_MODULES)
 		return NULL;
 	new.path = keep_path(to, info->dlpi_name);
-	to->module[to->modules] = new;
-	return &to->module[to->modules++];
+	to->module[n] = new;
+	to->modules = (uint16_t)(n + 1);
+	return &to->module[n];
 }
 
 static bool has(const ElfW(Phdr) * part, uint64_t at)
@@ -183,7 +209,7 @@ static void check_modules(struct je_thread *me, struct je_place_table *to, uint3
 	if (me->unloaded == unloaded)
 		return;
 	me->unloaded = unloaded;
-	for (uint16_t i = 0; i < to->modules; i++)
+	for (uint16_t i = 0, n = modules_of(to); i < n; i++)
 		to->module[i].from = to->module[i].to = 0;
 }
 
@@ -330,16 +356,15 @@ void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, 
 	struct je_place place = { .function = (uint16_t)(number + 1) };
 	struct je_place *entry;
 	bool is_long;
-	uint64_t samples = 0;
+	uint64_t sum = slot->mpi_ticks, samples;
 
 	if (JE_UNLIKELY(me->mark == 0) && !start(me, slot, ticks))
 		return;
 	is_long = ticks >= slot->places.long_ticks;
 	if (is_long)
 		me->sample += ticks;
-	for (; slot->mpi_ticks > me->sample; samples++) /* a call of no time has no moment */
-		draw_next(me, slot);
-	me->mark = slot->mpi_ticks + slot->places.long_ticks;
+	samples = draw(me, slot, sum); /* a call of no time has no moment */
+	me->mark = sum + slot->places.long_ticks;
 	if (me->sample < me->mark)
 		me->mark = me->sample;
 	if (!is_long && samples == 0)
@@ -353,8 +378,7 @@ void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, 
 		entry->ticks += ticks;
 	} else {
 		entry->samples += samples;
-		entry->short_calls +=
-			samples * (slot->places.every_ticks << 8) / (ticks | (ticks == 0));
+		entry->short_calls += samples * (every << 8) / (ticks | (ticks == 0));
 	}
 	if (ticks > entry->longest_ticks)
 		entry->longest_ticks = ticks;

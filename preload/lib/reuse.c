@@ -75,19 +75,21 @@ static uint32_t pack(const word *words, word *to, uint32_t most)
 	return length * sizeof(*words);
 }
 
-/* How many bytes a summary has left. */
+/* How many bytes a summary has left. None if another process wrote what no packer writes. */
 static uint32_t room_of(uint32_t used)
 {
-	return used < JE_SUMMARY_BYTES ? JE_SUMMARY_BYTES - used : 0;
+	return used < JE_SUMMARY_BYTES && used % sizeof(word) == 0 ? JE_SUMMARY_BYTES - used : 0;
 }
 
 /* Packs a slot behind those of a summary; false: there is no room for it. */
 static bool append(struct je_summary *to, const struct je_slot *slot)
 {
 	uint32_t used = __atomic_load_n(&to->used, __ATOMIC_RELAXED);
-	uint32_t room = room_of(used), most = room < JE_PACK_MOST ? room : JE_PACK_MOST;
-	uint32_t bytes = pack((const word *)slot, (word *)(to->data + used), most / sizeof(word));
+	uint32_t room = room_of(used), most = room < JE_PACK_MOST ? room : JE_PACK_MOST, bytes;
 
+	if (room == 0)
+		return false;
+	bytes = pack((const word *)slot, (word *)(to->data + used), most / sizeof(word));
 	JE_IN_ORDER();
 	to->used = used + bytes;
 	return bytes > 0;

@@ -14,57 +14,71 @@
 
 enum { JE_NS_PER_S = 1000000000 };
 
-static double ticks_per_ns; /* as it is known so far */
+/* What the record says of the edges. It is never read from there: any process of the user may write
+ * to the record, and these numbers index, shift and end loops. */
+static struct {
+	double ticks_per_ns; /* as it is known so far */
+	struct je_pair claimed_at;
+	uint32_t used;
+	int32_t shift;
+	int64_t first;
+} own;
 
 /* How long a bucket is, ns. Powers of two are exact. */
-static double bucket_ns(const struct je_timeline *line)
+static double bucket_ns(void)
 {
 	double ns = JE_NS_PER_S;
 
-	for (int32_t i = line->shift; i < 0; i++)
+	for (int32_t i = own.shift; i < 0; i++)
 		ns /= 2;
-	for (int32_t i = line->shift; i > 0; i--)
+	for (int32_t i = own.shift; i > 0; i--)
 		ns *= 2;
 	return ns;
 }
 
 /* When the clock shows the edge that comes next. CLOCK_REALTIME has more digits than a double. */
-static uint64_t next_edge(const struct je_slot *slot)
+static uint64_t next_edge(void)
 {
-	const struct je_timeline *line = &slot->timeline;
-	const struct je_pair *at = &slot->claimed_at;
+	const struct je_pair *at = &own.claimed_at;
 	uint64_t seconds = at->real_ns / JE_NS_PER_S;
 	double from = (double)(at->real_ns % JE_NS_PER_S);
-	int64_t number = line->first + line->used; /* of the edge, from the claim's second */
+	int64_t number = own.first + own.used; /* of the edge, from the claim's second */
 
-	if (line->shift < 0) {
-		number -= (int64_t)(seconds << -line->shift);
+	if (own.shift < 0) {
+		number -= (int64_t)(seconds << -own.shift);
 	} else {
-		uint64_t bucket = seconds >> line->shift;
+		uint64_t bucket = seconds >> own.shift;
 
 		number -= (int64_t)bucket;
-		from += (double)(seconds - (bucket << line->shift)) * JE_NS_PER_S;
+		from += (double)(seconds - (bucket << own.shift)) * JE_NS_PER_S;
 	}
-	return at->ticks + (uint64_t)(((double)number * bucket_ns(line) - from) * ticks_per_ns);
+	return at->ticks + (uint64_t)(((double)number * bucket_ns() - from) * own.ticks_per_ns);
 }
 
 /* Drops every other edge, so that those stay which are multiples of twice the bucket. */
 static void halve(struct je_timeline *line)
 {
-	uint32_t odd = (uint32_t)(line->first & 1), kept = 0;
+	uint32_t odd = (uint32_t)(own.first & 1), kept = 0;
 
-	for (uint32_t i = odd; i < line->used; i += 2)
+	for (uint32_t i = odd; i < own.used; i += 2)
 		line->edges[kept++] = line->edges[i];
-	memset(line->edges + kept, 0, (line->used - kept) * sizeof(*line->edges));
-	line->first = (line->first + odd) / 2;
-	line->used = kept;
-	line->shift++;
+	memset(line->edges + kept, 0, (own.used - kept) * sizeof(*line->edges));
+	own.first = (own.first + odd) / 2;
+	own.used = kept;
+	own.shift++;
+}
+
+static void tell(struct je_timeline *line)
+{
+	line->used = own.used;
+	line->shift = own.shift;
+	line->first = own.first;
 }
 
 /* Edges ascend, also if the clock's rate is known better by now. */
 static uint64_t after_last(const struct je_timeline *line, uint64_t edge)
 {
-	uint64_t last = line->used == 0 ? 0 : line->edges[line->used - 1].ticks;
+	uint64_t last = own.used == 0 ? 0 : line->edges[own.used - 1].ticks;
 
 	return edge > last ? edge : last + 1;
 }
@@ -103,35 +117,37 @@ static void note_openmp(const struct je_thread *me, const struct je_slot *slot,
 		edge->late_ticks = now - edge->ticks;
 }
 
-static void measure_rate(const struct je_slot *slot)
+static void measure_rate(void)
 {
-	double rate = je_ticks_per_ns(&slot->claimed_at);
+	double rate = je_ticks_per_ns(&own.claimed_at);
 
 	if (rate > 0)
-		ticks_per_ns = rate;
+		own.ticks_per_ns = rate;
 }
 
-static void plan(struct je_thread *me, const struct je_slot *slot)
+static void plan(struct je_thread *me)
 {
-	me->edge = next_edge(slot);
+	me->edge = next_edge();
 	je_thread_plan(me);
 }
 
 JE_COLD void je_timeline_start(struct je_thread *me, struct je_slot *slot)
 {
-	struct je_timeline *line = &slot->timeline;
 	uint64_t begin = je_ticks();
 
 	me->edge = 0;
-	ticks_per_ns = 0;
-	measure_rate(slot);
-	if (ticks_per_ns <= 0)
+	own.claimed_at = slot->claimed_at;
+	own.ticks_per_ns = 0;
+	measure_rate();
+	if (own.ticks_per_ns <= 0)
 		return;
-	line->shift = JE_EDGE_SHIFT;
-	line->first = (int64_t)(slot->claimed_at.real_ns / JE_NS_PER_S) << -JE_EDGE_SHIFT;
-	while (next_edge(slot) <= begin)
-		line->first++;
-	plan(me, slot);
+	own.used = 0;
+	own.shift = JE_EDGE_SHIFT;
+	own.first = (int64_t)(own.claimed_at.real_ns / JE_NS_PER_S) << -JE_EDGE_SHIFT;
+	while (next_edge() <= begin)
+		own.first++;
+	tell(&slot->timeline);
+	plan(me);
 }
 
 JE_COLD void je_timeline_cut(struct je_thread *me, struct je_slot *slot, uint64_t now, bool io)
@@ -140,19 +156,20 @@ JE_COLD void je_timeline_cut(struct je_thread *me, struct je_slot *slot, uint64_
 
 	if (me->edge == 0 || now < me->edge)
 		return;
-	measure_rate(slot);
+	measure_rate();
 	line->changes++;
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* a running job's record is read, too */
-	for (uint64_t edge; (edge = next_edge(slot)) <= now;) {
-		if (line->used == JE_EDGES) {
+	for (uint64_t edge; (edge = next_edge()) <= now;) {
+		if (own.used == JE_EDGES) {
 			halve(line);
 			continue;
 		}
-		note(slot, &line->edges[line->used], after_last(line, edge), io);
-		note_openmp(me, slot, &line->edges[line->used], now);
-		line->used++;
+		note(slot, &line->edges[own.used], after_last(line, edge), io);
+		note_openmp(me, slot, &line->edges[own.used], now);
+		own.used++;
 	}
+	tell(line);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	line->changes++;
-	plan(me, slot);
+	plan(me);
 }

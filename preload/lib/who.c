@@ -82,6 +82,7 @@ static int parent_of(int pid)
  * MPI_Comm_spawn starts has the proxy of its parent. */
 static bool hydra_world(struct je_slot *slot)
 {
+	char text[sizeof(slot->world_text)];
 	char path[40], line[4096];
 	int pid = getppid();
 
@@ -96,11 +97,12 @@ static bool hydra_world(struct je_slot *slot)
 
 		if (port == NULL)
 			continue;
-		copy(slot->world_text, sizeof(slot->world_text) - 18, port);
-		strcat(slot->world_text, " ");
-		strncat(slot->world_text, group != NULL ? group : "0", 12);
+		copy(text, sizeof(text) - 18, port);
+		strcat(text, " ");
+		strncat(text, group != NULL ? group : "0", 12);
 		if (getenv("PMI_SPAWNED") != NULL)
-			strcat(slot->world_text, " s");
+			strcat(text, " s");
+		copy(slot->world_text, sizeof(slot->world_text), text);
 		slot->world_from = JE_WORLD_HYDRA;
 		return true;
 	}
@@ -112,18 +114,20 @@ static void pmi_world(struct je_slot *slot)
 {
 	const char *id = getenv("PMI_JOBID");
 	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	char text[sizeof(slot->world_text)];
 
 	if (getenv("PMI_FD") == NULL && getenv("PMI_RANK") == NULL)
 		return;
 	if (id != NULL) {
-		copy(slot->world_text, sizeof(slot->world_text), id);
+		copy(text, sizeof(text), id);
 	} else if (job != NULL && step != NULL) {
-		copy(slot->world_text, sizeof(slot->world_text) / 2, job);
-		strcat(slot->world_text, ".");
-		strncat(slot->world_text, step, sizeof(slot->world_text) / 2 - 2);
+		copy(text, sizeof(text) / 2, job);
+		strcat(text, ".");
+		strncat(text, step, sizeof(text) / 2 - 2);
 	} else {
 		return;
 	}
+	copy(slot->world_text, sizeof(slot->world_text), text);
 	slot->world_from = JE_WORLD_PMI;
 }
 
@@ -236,17 +240,19 @@ bool je_mpi_initialized(void)
 	return initialized != NULL && initialized(&yes) == 0 && yes != 0;
 }
 
-static void note_version(struct je_slot *slot)
+/* The first line of the library's version; "": it has none. */
+static const char *note_version(struct je_slot *slot)
 {
 	static char text[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
 	int (*get)(char *, int *) = (int (*)(char *, int *))je_symbol("PMPI_Get_library_version");
 	int n = 0;
 
 	if (get == NULL || get(text, &n) != 0)
-		return;
+		return "";
 	text[sizeof(text) - 1] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	copy(slot->mpi_version, sizeof(slot->mpi_version), text);
+	return text;
 }
 
 static bool contains(const char *text, const char *part)
@@ -256,11 +262,10 @@ static bool contains(const char *text, const char *part)
 
 /* Names a family only if the MPI shows a mark that no other has: a wrong handle would end the
  * job. An MPI's library for the ABI of MPI 5 shows its own MPI's marks, too. */
-static uint32_t family_of(const struct je_slot *slot, uintptr_t *world)
+static uint32_t family_of(const char *version, uintptr_t *world)
 {
 	void *openmpi = je_symbol("ompi_mpi_comm_world");
 	void *f = je_symbol("PMPI_Comm_rank");
-	const char *version = slot->mpi_version;
 	Dl_info info;
 
 	if (f != NULL && dladdr(f, &info) != 0 && contains(info.dli_fname, "libmpi_abi")) {
@@ -333,29 +338,32 @@ static uint32_t thread_level(uint32_t family, int level)
 	return level == 4096 ? 3 : (uint32_t)level / 1024;
 }
 
-/* Writes rank and size. MPI knows them when MPI_Init (session: MPI_Session_init) returns. */
-void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
+/* Writes rank and size. MPI knows them when MPI_Init (session: MPI_Session_init) returns. Returns
+ * the enum je_family: whoever takes another one for it gives MPI a wrong handle, which ends the
+ * job, and any process of the user may write to the record. */
+uint32_t je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
 {
 	ask_fn rank = (ask_fn)je_symbol("PMPI_Comm_rank"),
 	       size = (ask_fn)je_symbol("PMPI_Comm_size");
 	int (*level)(int *) = (int (*)(int *))je_symbol("PMPI_Query_thread");
 	uintptr_t world = 0;
+	uint32_t family = family_of(note_version(slot), &world);
 	int n = 0;
 
-	note_version(slot);
-	slot->family = family_of(slot, &world);
+	slot->family = family;
 	if (session != NULL) {
-		if (slot->family != JE_MPI_UNKNOWN)
-			note_session_world(slot, session_of(slot->family, session, fortran));
-		return;
+		if (family != JE_MPI_UNKNOWN)
+			note_session_world(slot, session_of(family, session, fortran));
+		return family;
 	}
 	if (level != NULL && level(&n) == 0)
-		slot->thread_level = thread_level(slot->family, n);
-	if (slot->family == JE_MPI_UNKNOWN || rank == NULL || size == NULL)
-		return;
+		slot->thread_level = thread_level(family, n);
+	if (family == JE_MPI_UNKNOWN || rank == NULL || size == NULL)
+		return family;
 	if (rank(world, &n) == 0)
 		slot->rank = n;
 	if (size(world, &n) == 0)
 		slot->size = n;
-	slot->spawned = has_parent(slot->family);
+	slot->spawned = has_parent(family);
+	return family;
 }

@@ -476,12 +476,12 @@ JE_COLD void je_windows_start(struct je_thread *me, struct je_slot *slot, bool s
 	if (je_process.windows != NULL || !je_windows_open(slot, claim))
 		return;
 	je_windows_forget(me);
-	je_window_args_start(slot->family);
+	je_window_args_start(je_mpi.family);
 	if (session)
 		je_process.windows->why = JE_WINDOWS_SESSIONS;
 	else if (slot->spawned != 0)
 		je_process.windows->why = JE_WINDOWS_SPAWN;
-	else if (je_mpi.family == JE_MPI_UNKNOWN || !je_window_comms_start(me, slot->family))
+	else if (je_mpi.family == JE_MPI_UNKNOWN || !je_window_comms_start(me, je_mpi.family))
 		je_process.windows->why = JE_WINDOWS_NO_GROUPS;
 	else
 		me->windows = JE_WINDOWS_COUNTING;

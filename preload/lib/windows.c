@@ -35,6 +35,7 @@ static struct {
 	uint32_t window;	/* where the open window begins */
 	uint64_t index;		/* of the open window, when `skips` borders were left to skip */
 	uint64_t next;		/* of the next one that is kept */
+	uint32_t k;		/* as in the record */
 	uint32_t skips;
 	uint64_t began_ticks; /* when it began */
 	uint64_t from_ticks;  /* when the log did */
@@ -49,10 +50,9 @@ static struct {
 /* The first window from `index` on that is kept. */
 static uint64_t next_kept(uint64_t index)
 {
-	uint32_t k = stream.slots[0]->k;
-	uint64_t block = index >> k, found = je_window_of(block, k);
+	uint64_t block = index >> stream.k, found = je_window_of(block, stream.k);
 
-	return found < index ? je_window_of(block + 1, k) : found;
+	return found < index ? je_window_of(block + 1, stream.k) : found;
 }
 
 static bool is_kept(uint64_t index)
@@ -177,7 +177,7 @@ static void set_used(uint32_t used)
 /* Makes room for other sites, where no entry has these. */
 static void free_sites(void)
 {
-	bool named[JE_SITES + 1] = { false };
+	bool named[UINT8_MAX + 1] = { false };
 
 	named[stream.site] = true;
 	for (uint32_t i = 0; i < stream.used; i++)
@@ -220,7 +220,7 @@ static JE_COLD void compact(void)
 /* Removes every second window. */
 static JE_COLD void thin_out(void)
 {
-	stream.slots[0]->k++;
+	stream.slots[0]->k = ++stream.k;
 	stream.calls /= 2;
 	stream.kept_ticks /= 2;
 	stream.next = 0;
@@ -232,7 +232,7 @@ static JE_COLD void make_room(void)
 {
 	uint32_t before = stream.used;
 
-	while (stream.used == before && stream.slots[0]->k < JE_K_MOST)
+	while (stream.used == before && stream.k < JE_K_MOST)
 		thin_out();
 }
 
@@ -436,7 +436,7 @@ void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm
 			me->windows = JE_WINDOWS_LOGGING;
 			return;
 		}
-		if (stream.slots[0]->k >= JE_K_MOST)
+		if (stream.k >= JE_K_MOST)
 			break;
 		thin_out();
 		stream.next = next_kept(stream.index);
