@@ -68,12 +68,15 @@ func sizesTable(executions []job.Execution) (t block.Table) {
 
 // sizesPart says how large the messages were.
 func sizesPart(j *job.Job) block.Part {
-	t := sizesTable(j.Executions)
-	if len(t.Rows) == 0 {
+	part := block.Part{Heading: "Sizes of messages", Notes: block.Notes(measure.SizesNote(j.Executions))}
+	if t := sizesTable(j.Executions); len(t.Rows) > 0 {
+		part.Tables = []block.Table{t}
+		part.Notes = append([]string{"point to point: messages by the bytes sent; collective: calls of each rank, by its own bytes"}, part.Notes...)
+	}
+	if len(part.Notes) == 0 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Sizes of messages", Tables: []block.Table{t},
-		Notes: []string{"point to point: messages by the bytes sent; collective: calls of each rank, by its own bytes"}}
+	return part
 }
 
 // sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,4 +84,33 @@ func TestOverheadViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "overhead.svg", out.Bytes())
+}
+
+// Persistent requests are in no size, and wherever sizes are shown that is said, from a tenth of the
+// point-to-point messages on.
+func TestSizesNote(t *testing.T) {
+	const note = "the bytes of persistent requests are not in it"
+	for _, c := range []struct {
+		starts, messages uint64
+		told             bool
+	}{{0, 0, false}, {0, 90, false}, {9, 90, false}, {10, 90, true}, {1, 0, true}} {
+		e := execution(2, work{90, 10}, work{90, 10})
+		e.HistP2P, e.HistCol = []uint64{0, 0, c.messages}, nil
+		e.Calls = []job.Call{{Name: "MPI_Startall", Count: c.starts}, {Name: "MPI_Send_init", Count: 50}}
+		for name, write := range map[string]func(io.Writer, *job.Job) error{
+			"text": func(w io.Writer, j *job.Job) error { return Job(w, j, nil, nil, text.Options{Width: 120}) },
+			"page": func(w io.Writer, j *job.Job) error {
+				return JobHTML(w, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{})
+			},
+			"JSON": func(w io.Writer, j *job.Job) error { return document.WriteJob(w, j, nil, nil) },
+		} {
+			var out bytes.Buffer
+			if err := write(&out, aJob(e)); err != nil {
+				t.Fatal(err)
+			}
+			if told := strings.Contains(strings.Join(strings.Fields(out.String()), " "), note); told != c.told {
+				t.Errorf("%s of %d starts and %d messages: told %v", name, c.starts, c.messages, told)
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // overlapPart says how much of the time in point-to-point calls computing could have hidden. It is
@@ -16,7 +17,7 @@ func overlapPart(j *job.Job) block.Part {
 		return block.Part{}
 	}
 	return block.Part{Heading: "Point-to-point calls: what computing could hide", Items: []string{overlapText(h)},
-		Notes: []string{"from the sizes of its messages and what messages cost on this partition; jobeff explain names the curve"}}
+		Notes: block.Notes("from the sizes of its messages and what messages cost on this partition; jobeff explain names the curve", measure.SizesNote(j.Executions))}
 }
 
 func overlapText(h *job.Hidable) string {

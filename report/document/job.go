@@ -175,6 +175,7 @@ type Execution struct {
 	RankIDs     string         `json:"rank_ids"`
 	HistP2P     []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
 	HistCol     []uint64       `json:"hist_coll,omitempty"`
+	SizesNote   string         `json:"sizes_note,omitempty"` // what is in no size, in words
 	Endings     map[string]int `json:"endings"`
 	Warnings    []doubt.Doubt  `json:"warnings"`
 }
@@ -353,7 +354,7 @@ func documentExecution(e *job.Execution) Execution {
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
 		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
-		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
+		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol, SizesNote: measure.SizesNote([]job.Execution{*e}),
 		Endings: e.Endings, Warnings: doubt.All(e.Warnings),
 	}
 	if e.Endings[job.EndingRunning] > 0 && len(e.Classes) == 0 {

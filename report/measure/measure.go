@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // Alone reports whether no rank of the job had another rank to wait for.
@@ -226,6 +227,29 @@ func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
 	}
 	slices.SortFunc(all, func(a, b RankShare) int { return cmp.Compare(a.rank, b.rank) })
 	return all
+}
+
+// sizelessShare is from which part of the point-to-point messages on SizesNote speaks.
+const sizelessShare = 0.1
+
+// SizesNote says that persistent requests are in no size, where their starts are a large part of the
+// point-to-point messages; "" elsewhere. A start of several requests counts as one.
+func SizesNote(executions []job.Execution) string {
+	var starts, sized uint64
+	for i := range executions {
+		for _, n := range executions[i].HistP2P {
+			sized = job.AddCount(sized, n)
+		}
+		for _, c := range executions[i].Calls {
+			if c.Name == "MPI_Start" || c.Name == "MPI_Startall" {
+				starts = job.AddCount(starts, c.Count)
+			}
+		}
+	}
+	if starts == 0 || float64(starts) < sizelessShare*(float64(starts)+float64(sized)) {
+		return ""
+	}
+	return "the bytes of persistent requests are not in it, as MPI_Start and MPI_Startall name no size (calls: " + figure.Count(starts) + ")"
 }
 
 // Clamp holds a share between 0 and 1.
