@@ -259,7 +259,7 @@ func (c *Case) idle(executions []job.Execution) {
 // doubtful are the warnings that cast doubt on a job's efficiency.
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
 	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
-	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
+	job.WarnStatic, job.WarnPreload, job.WarnUnseen, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
 	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
 
 // doubts collects what lowers the confidence in every verdict of the job.

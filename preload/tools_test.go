@@ -2,11 +2,15 @@ package preload
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
 )
 
 // tools are PMPI tools of a user's own, and what each says of a rank of region.c.
@@ -90,4 +94,96 @@ func TestLauncherLeavesUsOut(t *testing.T) {
 			})
 		}
 	})
+}
+
+// mpiOf is the path of the MPI library that a program is linked to.
+func mpiOf(t *testing.T, program string) string {
+	t.Helper()
+	found := regexp.MustCompile(`libmpi(?:ch)?\.so\S* => (\S+)`).FindStringSubmatch(mustRun(t, run(t, nil, "ldd", program)).stdout)
+	if found == nil {
+		t.Fatalf("%s has no MPI", program)
+	}
+	return found[1]
+}
+
+// A program whose calls reach its MPI past the library cannot be measured, and that is said: it asks the
+// MPI's own library for them, calls the PMPI names, or has an MPI_Init of its own. Launchers,
+// and programs that begin no MPI, are nobody to speak of.
+func TestMPIPastUsIsNoticed(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		opens := compile(t, "gcc", "ownhandle.c", "-ldl")
+		mpi := mpiOf(t, compile(t, f.cc, "region.c"))
+		pmpi := compile(t, f.cc, "ending.c", "-DMPI_Init=PMPI_Init", "-DMPI_Finalize=PMPI_Finalize")
+		wraps := compile(t, f.cc, "region.c", filepath.Join(apps, "tool.c"), "-DWRAPS")
+		for _, c := range []struct {
+			name    string
+			command []string
+			lost    uint32 // of two ranks; 0: no record is made
+		}{
+			{"RTLD_LOCAL", []string{opens, mpi, "local"}, 2},
+			{"RTLD_GLOBAL", []string{opens, mpi, "global"}, 2},
+			{"PMPI", []string{pmpi, "finalize"}, 2},
+			{"its own MPI_Init", []string{wraps}, 2},
+			{"a shell between", []string{"sh", "-c", opens + " " + mpi + " local; true"}, 2},
+			{"opened only", []string{opens, mpi, "open"}, 0},
+			{"no MPI", []string{"sh", "-c", "true"}, 0},
+		} {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "record")
+				command := append(append(f.launcher(t), "-n", "2"), c.command...)
+				mustRun(t, run(t, byHand(file), command[0], command[1:]...))
+				wantLost(t, file, record.Head{LostUnseen: c.lost})
+			})
+		}
+		t.Run("alone", func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			if r := mustRun(t, run(t, byHand(file), opens, mpi, "local")); r != (ran{stdout: "begun\n"}) {
+				t.Errorf("the program said %+v", r)
+			}
+			wantLost(t, file, record.Head{LostUnseen: 1})
+		})
+	})
+}
+
+// wantLost holds what a record says of processes that could not be measured; nothing: there is none.
+func wantLost(t *testing.T, file string, want record.Head) {
+	t.Helper()
+	if want == (record.Head{}) {
+		if _, err := os.Lstat(file); !os.IsNotExist(err) {
+			t.Errorf("a record was made: %v", err)
+		}
+		return
+	}
+	head := readHead(t, file)
+	got := record.Head{Used: head.Used, LostStatic: head.LostStatic, LostPreload: head.LostPreload, LostUnseen: head.LostUnseen, LostStub: head.LostStub}
+	if got != want {
+		t.Errorf("the record says %+v, want %+v", got, want)
+	}
+}
+
+// A stand-in for MPI, which begins no MPI, is no MPI to measure: that is said. A program of OpenMP with
+// one is measured as one without MPI.
+func TestStubIsNoMPI(t *testing.T) {
+	stub := compile(t, "gcc", "fakempi.c", "-shared", "-fPIC", "-DSTUB")
+	linkedIn := compile(t, "gcc", "fakeapp.c", filepath.Join(apps, "fakempi.c"), "-DSTUB")
+	for _, c := range []struct {
+		name, program string
+		want          record.Head
+	}{
+		{"shared", compile(t, "gcc", "fakeapp.c", stub), record.Head{LostStub: 1}},
+		{"OpenMP", compile(t, "gcc", "fakeapp.c", stub, "-fopenmp"), record.Head{LostStub: 1, Used: 2}},
+		{"linked in", linkedIn, record.Head{}},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			without := mustRun(t, run(t, nil, c.program))
+			if with := run(t, append(byHand(file), "PMI_RANK=0"), c.program); with != without {
+				t.Errorf("without the library %+v, with it %+v", without, with)
+			}
+			wantLost(t, file, c.want)
+			if c.want.Used > 0 && !readSlots(t, file)[0].WithoutMPI {
+				t.Error("its OpenMP is not measured")
+			}
+		})
+	}
 }

@@ -120,5 +120,5 @@ bool je_ranks_empty(int dir)
 	close(fd);
 	return n == (ssize_t)sizeof(h) && memcmp(h.magic, JE_MAGIC, sizeof(h.magic)) == 0 &&
 	       h.next == 0 && h.lost_full == 0 && h.lost_memory == 0 && h.lost_sections == 0 &&
-	       h.lost_static == 0 && h.lost_preload == 0;
+	       h.lost_static == 0 && h.lost_preload == 0 && h.lost_unseen == 0 && h.lost_stub == 0;
 }

@@ -242,6 +242,14 @@ func TestNoData(t *testing.T) {
 			"the record of this job was replaced by another one"},
 		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
 			doubt.Text(job.NewWarning(job.WarnPreload, 0))},
+		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnUnseen, 2)} }),
+			doubt.Text(job.NewWarning(job.WarnUnseen, 0))},
+		{change(func(r *job.NodeReport) {
+			r.Warnings = []job.Warning{job.NewWarning(job.WarnStub, 1), job.NewWarning(job.WarnStatic, 1)}
+		}),
+			doubt.Text(job.NewWarning(job.WarnStatic, 0))},
+		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnStub, 1)} }),
+			doubt.Text(job.NewWarning(job.WarnStub, 0))},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),

@@ -242,11 +242,14 @@ func (m *JobMerger) every() (most time.Duration) {
 	return most
 }
 
+// pastUs are the warnings of processes whose MPI the library did not see, or cannot measure.
+var pastUs = []string{WarnPreload, WarnUnseen, WarnStatic, WarnStub}
+
 // noData says why a job has no metrics.
 func (m *JobMerger) noData(j *Job) Warning {
 	off := stepsOff(j.Steps)
 	_, foreign := m.warn.count[NewWarning(WarnForeign, 0)]
-	_, preload := m.warn.count[NewWarning(WarnPreload, 0)]
+	past := slices.IndexFunc(pastUs, func(code string) bool { return m.warn.count[NewWarning(code, 0)] > 0 })
 	why := func(code string) Warning { return Warning{Code: code} }
 	switch {
 	case j.Reports == 0:
@@ -269,8 +272,8 @@ func (m *JobMerger) noData(j *Job) Warning {
 		return why(WhyNoMemory)
 	case m.lostFull > 0:
 		return why(WhyNoRoom)
-	case preload:
-		return why(WarnPreload)
+	case past >= 0:
+		return why(pastUs[past])
 	case off != "":
 		return Warning{Code: WhyOff, Args: Args{Name: off}}
 	case len(j.Steps) == 0 && j.JobID != 0:

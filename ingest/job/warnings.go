@@ -28,6 +28,8 @@ const (
 	WarnLostMemory   = "lost_memory"
 	WarnStatic       = "static_mpi"
 	WarnPreload      = "preload_changed"
+	WarnUnseen       = "unseen_mpi"
+	WarnStub         = "stub_mpi"
 	WarnCallsCut     = "calls_cut"
 	WarnStepsCut     = "steps_cut"
 	WarnForeign      = "foreign_record"

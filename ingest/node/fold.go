@@ -126,11 +126,11 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 	if n := rec.Head.LostSections; n > 0 {
 		f.warn.Add(job.Warning{Code: job.WarnSectionsLost, Count: int(n)})
 	}
-	if n := rec.Head.LostStatic; n > 0 {
-		f.warn.Add(job.Warning{Code: job.WarnStatic, Count: int(n)})
-	}
-	if n := rec.Head.LostPreload; n > 0 {
-		f.warn.Add(job.NewWarning(job.WarnPreload, int(n)))
+	for code, n := range map[string]uint32{job.WarnStatic: rec.Head.LostStatic, job.WarnPreload: rec.Head.LostPreload,
+		job.WarnUnseen: rec.Head.LostUnseen, job.WarnStub: rec.Head.LostStub} {
+		if n > 0 {
+			f.warn.Add(job.NewWarning(code, int(n)))
+		}
 	}
 	f.torn = errors.Is(err, record.ErrTorn)
 	if err != nil {

@@ -41,7 +41,7 @@ func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*worl
 	at := cmp.Or(p.at, read)
 	p.At, p.AtMS = time.Unix(0, int64(at.Real)).UTC(), int64(at.Mono/1e6)
 	p.Read, p.ReadMS = time.Unix(0, int64(read.Real)).UTC(), int64(read.Mono/1e6)
-	p.doubt(rec.Head.LostFull+rec.Head.LostMemory+rec.Head.LostStatic+rec.Head.LostPreload > 0, job.DoubtLost)
+	p.doubt(rec.Head.LostFull+rec.Head.LostMemory+rec.Head.LostStatic+rec.Head.LostPreload+rec.Head.LostUnseen > 0, job.DoubtLost)
 	byIndex := map[int]*record.Slot{}
 	for _, s := range slots {
 		byIndex[s.Index] = s

@@ -79,6 +79,8 @@ var texts = map[string]string{
 	job.WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or the record was filled): it is not counted",
 	job.WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
 	job.WarnPreload:         "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)",
+	job.WarnUnseen:          "calls reach an MPI past libjobeff.so: a program looks them up in the MPI's own library (MPI.jl, Python's ctypes), or names them in an unusual way (Fortran without an underscore); such a program cannot be measured",
+	job.WarnStub:            "a program's MPI is a stand-in for one process, as sequential MUMPS has one: its calls are not measured (link a real MPI to run it on several)",
 	job.WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	job.WarnStepsCut:        "too many steps to list: the later ones are left out",
 	job.WarnForeign:         "the record is not the one that was made for this job: it was refused",

@@ -242,6 +242,7 @@ JE_HOT struct je_slot *je_ready(const struct je_thread *me)
 struct dl_phdr_info;
 const uint8_t *je_build_id(const struct dl_phdr_info *info, uint32_t *bytes);
 bool je_mpi_initialized(void);
+bool je_mpi_is_stub(const void *init);
 void je_who_at_enter(struct je_slot *slot);
 uint32_t je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
 

@@ -104,9 +104,23 @@ static mpi_fn first_of(uint32_t index, void *caller)
 	return next;
 }
 
+/* Whether a function is that of a stand-in for MPI. Its calls are not measured, and the record says
+ * so once. */
+static JE_COLD bool is_stub(const void *init)
+{
+	static bool noted;
+
+	if (!je_mpi_is_stub(init))
+		return false;
+	if (!noted && je_record_find())
+		je_record_count(offsetof(struct je_head, lost_stub));
+	noted = true;
+	return true;
+}
+
 /* Whether a call that begins MPI also begins the measurement. A program without MPI may call what
  * it takes for one: it found our function by a weak name or dlsym(). */
-static bool begins(struct je_thread *me, uint32_t index)
+static bool begins(struct je_thread *me, uint32_t index, const void *next)
 {
 	uint32_t number = index % JE_STRIDE;
 	int saved = errno;
@@ -114,7 +128,7 @@ static bool begins(struct je_thread *me, uint32_t index)
 
 	if (je_next_of(index) == NULL)
 		return false;
-	on = me->mode == JE_MODE_COLD && start(me, number);
+	on = me->mode == JE_MODE_COLD && !is_stub(next) && start(me, number);
 	on = on || (me->mode == JE_MODE_OFF && go_on(number));
 	errno = saved;
 	if (on)
@@ -131,7 +145,7 @@ static int init(uint32_t index, mpi_fn next, const void *caller, const intptr_t 
 		me->index = index;
 		return je_body4(a[0], a[1], a[2], a[3]);
 	}
-	if (!begins(me, index))
+	if (!begins(me, index, (const void *)next))
 		return next(a[0], a[1], a[2], a[3]);
 	je_process.by_init = true;
 	je_place_begin(je_process.slot, caller);
@@ -174,7 +188,7 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	}
 	if (fortran && a3 == 0) /* mpi_f08's ierror is absent */
 		a3 = (intptr_t)&me->ierror;
-	if (!begins(me, index))
+	if (!begins(me, index, (const void *)next))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
 	je_place_begin(je_process.slot, __builtin_return_address(0));

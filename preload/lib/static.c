@@ -1,10 +1,10 @@
-/* static.c: notices a rank whose MPI this library did not see. Its program may have an MPI linked
- * in, or another tool may stand before us in LD_PRELOAD. The coverage must say so.
+/* static.c: notices a process whose MPI this library did not see. Its program may have an MPI
+ * linked in, another tool may stand before us in LD_PRELOAD, or the program looks its functions up
+ * in the MPI's own library. The coverage must say so.
  *
- * It is noted when a process exits that a launcher calls a rank, but that never called the MPI_Init
- * of this library. Is its MPI initialized nevertheless? Then a tool called PMPI_Init. Does its
- * program define MPI_Init itself? A stripped program does not tell. A program without a dynamic
- * linker never loads this library.
+ * It is noted when a process exits that never called the MPI_Init of this library. Was an MPI begun
+ * nevertheless, in any library of the process? Does the program of a rank define PMPI_Init itself?
+ * A stripped program does not tell. A program without a dynamic linker never loads this library.
  *
  * The program is read when it starts. Later it may have forbidden itself to open files (seccomp),
  * and the kernel would kill it here.
@@ -14,19 +14,21 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "jobeff.h"
 #include "libc.h"
 
-static bool linked_in; /* the program of this rank defines MPI_Init */
+static bool linked_in; /* the program of this rank defines PMPI_Init */
 
-enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
+enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256, JE_MPIS = 8 };
 #define JE_MOST_BYTES (256u << 20)
 
-/* where the names that end in MPI_Init are in a string table */
+/* where the names that end in PMPI_Init are in a string table */
 struct found {
 	uint64_t at[JE_FOUND];
 	int n;
@@ -45,7 +47,7 @@ static bool is_rank(void)
 
 static void find_names(int fd, uint64_t from, uint64_t bytes, struct found *found)
 {
-	static const char name[] = "MPI_Init"; /* with its zero */
+	static const char name[] = "PMPI_Init"; /* with its zero */
 	char chunk[JE_CHUNK];
 	ssize_t got = 0;
 
@@ -63,11 +65,11 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct found *foun
 	}
 }
 
-/* MPI_Init may be a weak name for PMPI_Init. Either of the two is enough. */
+/* Each MPI has that name, and no stand-in for one process has it. */
 static bool is_found(const struct found *found, uint64_t name)
 {
 	for (int i = 0; i < found->n; i++)
-		if (name == found->at[i] || name + 1 == found->at[i])
+		if (name == found->at[i])
 			return true;
 	return false;
 }
@@ -131,12 +133,76 @@ void je_static_at_load(void)
 	errno = saved;
 }
 
+/* Parts of memory that objects take whose names hold "mpi", as those of all MPIs do. */
+struct mapped {
+	const void *at[JE_MPIS];
+	int n;
+};
+
+static int note_mapped(struct dl_phdr_info *info, size_t size, void *to)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	struct mapped *mapped = to;
+
+	(void)size;
+	if (strstr(slash != NULL ? slash : info->dlpi_name, "mpi") == NULL)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum && mapped->n < JE_MPIS; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD) {
+			mapped->at[mapped->n++] =
+				(const void *)(uintptr_t)(info->dlpi_addr +
+							  info->dlpi_phdr[i].p_vaddr);
+			break;
+		}
+	return 0;
+}
+
+/* Whether an MPI of this process was begun, wherever it was opened. The loader is asked after the
+ * walk, which holds a lock of it. */
+static bool has_begun(void)
+{
+	struct mapped mapped = { .n = 0 };
+	int yes = 0;
+
+	dl_iterate_phdr(note_mapped, &mapped);
+	for (int i = 0; i < mapped.n && yes == 0; i++) {
+		void *library = je_handle_of(mapped.at[i]);
+		void *symbol = library != NULL ? dlsym(library, "PMPI_Initialized") : NULL;
+
+		if (symbol == NULL || ((int (*)(int *))symbol)(&yes) != 0)
+			yes = 0;
+	}
+	return yes != 0;
+}
+
+/* Whether LD_PRELOAD names an object whose MPI_Init comes before ours. The program itself may have
+ * one, too. */
+static bool is_behind(void)
+{
+	static const char names[][16] = { "MPI_Init", "MPI_Init_thread", "mpi_init_" };
+	Dl_info program, info;
+
+	if (dladdr((const void *)getauxval(AT_ENTRY), &program) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const void *first = dlsym(RTLD_DEFAULT, names[i]);
+
+		if (first != NULL && !je_is_ours(first) && dladdr(first, &info) != 0 &&
+		    info.dli_fbase != program.dli_fbase)
+			return true;
+	}
+	return false;
+}
+
+/* Runs when a process exits that never called MPI_Init of this library. */
 void je_static_at_exit(void)
 {
-	bool by_tool = is_rank() && je_mpi_initialized();
+	int saved = errno;
+	bool begun = !linked_in && has_begun();
 
-	if ((!by_tool && !linked_in) || !je_record_find())
-		return;
-	je_record_count(by_tool ? offsetof(struct je_head, lost_preload)
-				: offsetof(struct je_head, lost_static));
+	if ((begun || linked_in) && je_record_find())
+		je_record_count(linked_in     ? offsetof(struct je_head, lost_static)
+				: is_behind() ? offsetof(struct je_head, lost_preload)
+					      : offsetof(struct je_head, lost_unseen));
+	errno = saved;
 }

@@ -31,13 +31,16 @@ void je_thread_ready(struct je_thread *me, struct je_slot *slot)
 }
 
 /* Claims a slot at a further thread's first call; false: do not measure it. A thread that calls
- * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. */
+ * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. Where OpenMP is
+ * measured without MPI, what is called is a stand-in for MPI. */
 JE_COLD bool je_thread_claim(struct je_thread *me)
 {
+	const struct je_slot *process = je_process.slot; /* NULL while the process exits */
 	int saved = errno;
 	uint32_t index;
 
-	if (!__atomic_load_n(&je_process.running, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&je_process.running, __ATOMIC_ACQUIRE) || process == NULL ||
+	    process->without_mpi != 0)
 		return false;
 
 	struct je_slot *slot = je_claim(&index);
@@ -51,9 +54,9 @@ JE_COLD bool je_thread_claim(struct je_thread *me)
 	slot->kind = JE_KIND_THREAD;
 	slot->parent = je_process.index;
 	slot->init_enter_ticks = slot->init_leave_ticks = slot->last_ticks = je_ticks();
-	slot->rank = je_process.slot->rank;
-	slot->size = je_process.slot->size;
-	slot->family = je_process.slot->family;
+	slot->rank = process->rank;
+	slot->size = process->size;
+	slot->family = process->family;
 	JE_IN_ORDER();
 	slot->state = JE_STATE_RUNNING;
 	slot->magic = JE_SLOT_MAGIC;

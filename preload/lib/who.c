@@ -255,6 +255,24 @@ static const char *note_version(struct je_slot *slot)
 	return text;
 }
 
+/* Whether an MPI_Init is that of a stand-in for one process, as sequential MUMPS has it. Such a
+ * library lacks the PMPI names, which each MPI has, so nobody can ask it who the process is. A tool
+ * need not name the MPI that it was loaded for. */
+bool je_mpi_is_stub(const void *init)
+{
+	void *library;
+	bool stub;
+
+	if (je_symbol("PMPI_Initialized") != NULL)
+		return false;
+	library = je_handle_of(init);
+	stub = library == NULL || dlsym(library, "PMPI_Initialized") == NULL;
+	if (library != NULL)
+		dlclose(library);
+	dlerror(); /* the program did not ask */
+	return stub;
+}
+
 static bool contains(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;

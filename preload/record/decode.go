@@ -164,6 +164,7 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 		MadeMono: uint64(c.made_mono_ns), MadeReal: uint64(c.made_real_ns),
 		LostFull: uint32(c.lost_full), LostMemory: uint32(c.lost_memory), LostSections: uint32(c.lost_sections),
 		LostStatic: uint32(c.lost_static), LostPreload: uint32(c.lost_preload),
+		LostUnseen: uint32(c.lost_unseen), LostStub: uint32(c.lost_stub),
 	}
 	for i := range h.Nonce {
 		h.Nonce[i], h.BootID[i] = byte(c.nonce[i]), byte(c.boot_id[i])

@@ -58,7 +58,7 @@ func readAll(t *testing.T, file []byte, opt record.Options) (record.Head, []reco
 }
 
 func TestReadGivesWhatWasWritten(t *testing.T) {
-	head := record.Head{UID: 1000, ByHand: true, MadeMono: 1, MadeReal: 2, LostFull: 3, LostMemory: 4, LostStatic: 6, LostPreload: 7}
+	head := record.Head{UID: 1000, ByHand: true, MadeMono: 1, MadeReal: 2, LostFull: 3, LostMemory: 4, LostStatic: 6, LostPreload: 7, LostUnseen: 8, LostStub: 9}
 	head.Nonce[0], head.BootID[15] = 1, 2
 	got, slots := readAll(t, recordtest.File(head, full(), full()), record.Options{})
 	head.Version, head.Slots, head.Used = 1, 2, 2

@@ -61,6 +61,8 @@ type Head struct {
 	LostSections uint32 // how often a process got no slot for its sections
 	LostStatic   uint32 // ranks whose program has an MPI linked in
 	LostPreload  uint32 // ranks whose MPI calls a tool kept from the library, and launchers told to leave it out
+	LostUnseen   uint32 // processes whose calls reach their MPI past the library
+	LostStub     uint32 // processes whose MPI is a stand-in for one process
 }
 
 // Func sums up one thread's outermost calls of one function, or of one class of functions,

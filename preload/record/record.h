@@ -142,6 +142,8 @@ struct je_head {
 	uint32_t lost_preload;	/* atomic: LD_PRELOAD hid MPI: ranks of a tool, and launchers */
 	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
 	uint32_t windows;		  /* atomic: how often a slot for windows was asked for */
+	uint32_t lost_unseen; /* atomic: processes whose calls reach their MPI past the library */
+	uint32_t lost_stub;   /* atomic: processes whose MPI is a stand-in for one process */
 	uint32_t reserved1;
 };
 

@@ -1,5 +1,6 @@
 /* fakeapp.c: calls of known number, size and time on fakempi.c: 5 barriers of 20 ms and
- * 50 ms of sleep, which is useful time here. With an argument it calls nothing. */
+ * 50 ms of sleep, which is useful time here. With an argument it calls nothing. With -fopenmp it
+ * begins a parallel region, too. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return 0;
 	MPI_Init(&argc, &argv);
+#pragma omp parallel num_threads(2)
+	in[1] = 1;
 	for (int i = 0; i < 5; i++)
 		MPI_Barrier(COMM); /* HERE barrier */
 	usleep(50000);

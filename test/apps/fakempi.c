@@ -1,20 +1,22 @@
 /* fakempi.c: the few MPI functions that libjobeff.so asks and that fakeapp.c calls, for
  * machines whose MPI cannot run here. It has MPICH's constants, one rank and no messages;
- * MPI_Barrier takes 20 ms. */
+ * MPI_Barrier takes 20 ms. With -DSTUB it has no PMPI names, as a stand-in for one process. */
 #include <string.h>
 #include <unistd.h>
 
-#define BOTH(name, params, ...)       \
-	int PMPI_##name params;       \
-	int MPI_##name params;        \
-	int PMPI_##name params        \
-	{                             \
-		__VA_ARGS__ return 0; \
-	}                             \
-	int MPI_##name params         \
+#define ONE(symbol, params, ...)      \
+	int symbol params;            \
+	int symbol params             \
 	{                             \
 		__VA_ARGS__ return 0; \
 	}
+#ifdef STUB
+#define BOTH(name, params, ...) ONE(MPI_##name, params, __VA_ARGS__)
+#else
+#define BOTH(name, params, ...)               \
+	ONE(PMPI_##name, params, __VA_ARGS__) \
+	ONE(MPI_##name, params, __VA_ARGS__)
+#endif
 
 static int begun;
 

@@ -34,6 +34,7 @@ func head(h record.Head, slots int) []byte {
 		made_mono_ns: C.uint64_t(h.MadeMono), made_real_ns: C.uint64_t(h.MadeReal),
 		lost_full: C.uint32_t(h.LostFull), lost_memory: C.uint32_t(h.LostMemory), lost_sections: C.uint32_t(h.LostSections),
 		lost_static: C.uint32_t(h.LostStatic), lost_preload: C.uint32_t(h.LostPreload),
+		lost_unseen: C.uint32_t(h.LostUnseen), lost_stub: C.uint32_t(h.LostStub),
 	}
 	if h.Version != 0 {
 		c.version = C.uint32_t(h.Version)
