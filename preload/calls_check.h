@@ -96,11 +96,11 @@ template <class F, how h, int count, int type, int peer, class N> constexpr bool
 	static_assert((needs_comm(sh) || needs_comm(rh)) <= ((comm) >= 0),                     \
 		      "no communicator of MPI_" #name);
 
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+#define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
 	CHECK(name, int, args, sent, received, comm)
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
 	CHECK(name, MPI_Count, args, sent, received, comm)
-#define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
+#define JE_SPECIAL(number, name, lower, args, fargs, class) \
 	static_assert(function<decltype(MPI_##name)>::count == (args), "arity of MPI_" #name);
 #if MPI_VERSION < 4
 #define JE_CALL4(...)

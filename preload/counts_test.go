@@ -118,7 +118,7 @@ func TestFurtherCountsAreExact(t *testing.T) {
 	}
 }
 
-// All names that Fortran compilers give a function are wrapped and counted once.
+// The names that Fortran compilers give a function by default are wrapped and counted once.
 func TestManglings(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		fortran := map[string]string{"Open MPI": "-lmpi_mpifh", "MPICH": "-lmpichfort"}[f.name]

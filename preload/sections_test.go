@@ -18,15 +18,6 @@ import (
 	"jobeff/ingest/node"
 )
 
-// spellingsOfSections are the functions that name sections; they stand in no table.
-var spellingsOfSections = []string{
-	"MPIX_Section_enter", "mpix_section_enter_", "mpix_section_enter__", "mpix_section_enter", "MPIX_SECTION_ENTER",
-	"MPIX_Section_exit", "mpix_section_exit_", "mpix_section_exit__", "mpix_section_exit", "MPIX_SECTION_EXIT",
-	"MPI_Pcontrol", "mpi_pcontrol_", "mpi_pcontrol__", "mpi_pcontrol", "MPI_PCONTROL",
-	"kokkosp_push_profile_region", "kokkosp_pop_profile_region", "kokkosp_request_tool_settings",
-	"jobeff_region_now", "jobeff_region_enter", "jobeff_region_exit",
-}
-
 // compileSections builds a program that is linked with the stub library.
 func compileSections(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()

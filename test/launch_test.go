@@ -3,6 +3,7 @@ package test
 import (
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -229,6 +230,20 @@ func TestOwnPreload(t *testing.T) {
 	if list != "/usr/lib/jobeff/$PLATFORM/libjobeff.so:"+own {
 		t.Errorf("LD_PRELOAD in the task is %q, want ours and %q", list, own)
 	}
+}
+
+// TestRmpi runs R, whose module Rmpi has C functions that are named as MPI's of Fortran.
+func TestRmpi(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/usr/lib/R/site-library/Rmpi"); err != nil {
+		t.Skipf("no Rmpi to run: %v", err)
+	}
+	const script = `Rscript -e 'library(Rmpi); for (i in 1:9) mpi.barrier(0); cat("rank", mpi.comm.rank(0), "\n"); mpi.finalize()'`
+	id := site.run(t, "alice", srun(t, openmpi)+script, "-N2", "-n2")
+	if out := site.output(t, "alice", id); !strings.Contains(out, "rank 0") || !strings.Contains(out, "rank 1") {
+		t.Errorf("the job printed %q", out)
+	}
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 2)
 }
 
 // TestNarrow runs a 32-bit program. Neither srun nor a launcher that forwards LD_PRELOAD prints

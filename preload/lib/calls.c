@@ -31,7 +31,7 @@
 /* Which rows have the usual way, and which read arrays of counts in it. These are constants of the
  * language, so gcc drops the ways of the others before it works on them. */
 enum {
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+#define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
 	JE_ROW(number, class, sent, received)
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
 	plain_##number = false, arrays_##number = false,
@@ -44,7 +44,7 @@ enum {
 };
 
 static const struct je_row rows[] = {
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+#define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
 	[number] = JE_ROW(number, args, false, class, sent, received, comm),
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
 	[number] = JE_ROW(number, args, true, class, sent, received, comm),
@@ -269,53 +269,56 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 /* The common body; and what a call of the usual way has moved if its counts do not hold. That gets
  * copies: an address would keep what is known of a call in memory, in each call, and no jump could
  * end it. */
-#define JE_BODY(n)                                                                      \
-	__attribute__((noinline)) int je_body##n(JE_P##n);                              \
-	__attribute__((noinline)) int je_body##n(JE_P##n)                               \
-	{                                                                               \
-		struct je_thread *me = &je_me;                                          \
-		uint32_t index = me->index;                                             \
-		int (*next)(JE_P##n) = je_next_of(index);                               \
-                                                                                        \
-		if (JE_UNLIKELY(next == NULL))                                          \
-			next = je_find_next(index, __builtin_return_address(0));        \
-                                                                                        \
-		if (rows[index % JE_STRIDE].class == JE_CLASS_COMM)                     \
-			forget(index % JE_STRIDE);                                      \
-                                                                                        \
-		struct je_slot *slot = slot_of(me);                                     \
-                                                                                        \
-		if (slot == NULL)                                                       \
-			return next(JE_A##n);                                           \
-                                                                                        \
-		const intptr_t slots[] = { JE_A##n };                                   \
-		uint64_t entered = je_ticks();                                          \
-		bool due = JE_UNLIKELY(entered >= me->due);                             \
-                                                                                        \
-		if (due)                                                                \
-			je_timeline_cut(me, slot, entered, false);                      \
-		enter_call(me, slot, index, entered);                                   \
-		me->ready_slow = NULL;                                                  \
-		if (JE_UNLIKELY(me->counters != NULL))                                  \
-			je_counters_enter(me, slot);                                    \
-		if (due && entered >= me->read)                                         \
-			je_cpu_read(me, slot);                                          \
-		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))                     \
-			log_before(me, index, slots);                                   \
-                                                                                        \
-		int result = next(JE_A##n);                                             \
-                                                                                        \
-		leave_any_call(me, slot, index, entered, slots, result,                 \
-			       __builtin_frame_address(0));                             \
-		return result;                                                          \
-	}                                                                               \
-	static JE_COLD __attribute__((unused)) struct je_moved moved_anew##n(JE_P##n)   \
-	{                                                                               \
-		const intptr_t slots[] = { JE_A##n };                                   \
-		uint32_t index = je_me.index;                                           \
-		struct je_args args = args_of(&je_me, index, index % JE_STRIDE, slots); \
-                                                                                        \
-		return je_moved(&args);                                                 \
+#define JE_BODY(n)                                                                            \
+	__attribute__((noinline)) int je_body##n(JE_P##n);                                    \
+	__attribute__((noinline)) int je_body##n(JE_P##n)                                     \
+	{                                                                                     \
+		struct je_thread *me = &je_me;                                                \
+		uint32_t index = me->index;                                                   \
+		int (*next)(JE_P##n) = je_next_of(index);                                     \
+                                                                                              \
+		if (JE_UNLIKELY(next == NULL)) {                                              \
+			next = je_find_next(index, __builtin_return_address(0), &me->passes); \
+			if (me->passes)                                                       \
+				return next(JE_A##n);                                         \
+		}                                                                             \
+                                                                                              \
+		if (rows[index % JE_STRIDE].class == JE_CLASS_COMM)                           \
+			forget(index % JE_STRIDE);                                            \
+                                                                                              \
+		struct je_slot *slot = slot_of(me);                                           \
+                                                                                              \
+		if (slot == NULL)                                                             \
+			return next(JE_A##n);                                                 \
+                                                                                              \
+		const intptr_t slots[] = { JE_A##n };                                         \
+		uint64_t entered = je_ticks();                                                \
+		bool due = JE_UNLIKELY(entered >= me->due);                                   \
+                                                                                              \
+		if (due)                                                                      \
+			je_timeline_cut(me, slot, entered, false);                            \
+		enter_call(me, slot, index, entered);                                         \
+		me->ready_slow = NULL;                                                        \
+		if (JE_UNLIKELY(me->counters != NULL))                                        \
+			je_counters_enter(me, slot);                                          \
+		if (due && entered >= me->read)                                               \
+			je_cpu_read(me, slot);                                                \
+		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))                           \
+			log_before(me, index, slots);                                         \
+                                                                                              \
+		int result = next(JE_A##n);                                                   \
+                                                                                              \
+		leave_any_call(me, slot, index, entered, slots, result,                       \
+			       __builtin_frame_address(0));                                   \
+		return result;                                                                \
+	}                                                                                     \
+	static JE_COLD __attribute__((unused)) struct je_moved moved_anew##n(JE_P##n)         \
+	{                                                                                     \
+		const intptr_t slots[] = { JE_A##n };                                         \
+		uint32_t index = je_me.index;                                                 \
+		struct je_args args = args_of(&je_me, index, index % JE_STRIDE, slots);       \
+                                                                                              \
+		return je_moved(&args);                                                       \
 	}
 
 JE_BODY(0)
@@ -468,15 +471,15 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));    \
 	}
 
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
-	JE_STUBS(, number, name, lower, upper, args, JE_SUM(args, strings))
-#define JE_CALL4(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
-	JE_STUBS(je_, number, name, lower, upper, args, JE_SUM(args, strings))                \
-	JE_NEWER(MPI_##name) JE_NEWER(mpi_##lower##_f08ts_) JE_NEWER_MANGLINGS(lower, upper)
-#define JE_STUBS(prefix, number, name, lower, upper, args, n)                    \
+#define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
+	JE_STUBS(, number, name, lower, args, JE_SUM(args, strings))
+#define JE_CALL4(number, name, lower, args, strings, class, sent, received, comm, log) \
+	JE_STUBS(je_, number, name, lower, args, JE_SUM(args, strings))                \
+	JE_NEWER(MPI_##name) JE_NEWER(mpi_##lower##_f08ts_) JE_NEWER_MANGLED(lower)
+#define JE_STUBS(prefix, number, name, lower, args, n)                           \
 	JE_STUB_C(prefix##MPI_##name, c_##name, number, args)                    \
 	JE_BINDINGS_OF(prefix##mpi_##lower, lower, number, JE_PASTE(a, args), n) \
-	JE_MANGLINGS(prefix, lower, upper)
+	JE_MANGLED(prefix, lower)
 #define JE_BINDINGS_OF(symbol, lower, number, error, n)                   \
 	JE_FORTRAN_WAY(way_##lower, number, n)                            \
 	JE_STUB_FORTRAN(symbol##_, way_##lower, JE_FORTRAN, number, n)    \

@@ -70,7 +70,7 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 						  struct je_runtime *runtime, intptr_t body,
 						  intptr_t data)
 {
-	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN))
+	if (JE_UNLIKELY(je_gomp_why(runtime) != JE_OPENMP_KNOWN))
 		return false;
 	if (JE_UNLIKELY(!je_openmp_measures(me, JE_OPENMP_LIBGOMP, &runtime->noted)))
 		return false;
@@ -107,8 +107,8 @@ static __attribute__((noinline)) void close_region(struct je_thread *me,
 		if (!open_region(me, &region, runtime, a0, a1)) {                      \
 			intptr_t passed = next(JE_NAMES(n));                           \
                                                                                        \
-			if (runtime->why != JE_OPENMP_KNOWN)                           \
-				stand_back(me, runtime->why);                          \
+			if (je_gomp_why(runtime) != JE_OPENMP_KNOWN)                   \
+				stand_back(me, je_gomp_why(runtime));                  \
 			return passed;                                                 \
 		}                                                                      \
 		if (number == JE_GOMP_parallel_reductions)                             \
@@ -127,8 +127,19 @@ JE_REGION(5)
 JE_REGION(7)
 JE_REGION(8)
 
+/* A wait for another iteration of a nest of loops is variadic, and says nowhere how many arguments
+ * it has: one for each loop. So many have registers. What lies on the stack may as well be the
+ * caller's own. The nest's begin tells how many loops there are. A thread that once began a deeper
+ * one is not measured in such waits any more. */
+#if defined(__aarch64__)
+#define JE_WAIT_ARGS 8
+#else
+#define JE_WAIT_ARGS 6
+#endif
+
 static const uint8_t state_of[JE_GOMP_FUNCS] = {
 #define JE_GOMP_CALL(name, version, state, args) [JE_##name] = JE_OPENMP_##state,
+#define JE_GOMP_WAIT(name, version) [JE_##name] = JE_OPENMP_LOCKED,
 #include "../gomp_calls.def"
 };
 
@@ -151,15 +162,17 @@ static __attribute__((noinline)) void leave_call(const struct je_thread *me)
 		je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
 }
 
-#define JE_INSIDE(n)                                                                              \
-	static __attribute__((noinline)) intptr_t inside##n(JE_PARAMS(n))                         \
+/* `whole`: whether these are all arguments. A call that is not measured is a jump, which leaves
+ * those on the stack where they are. */
+#define JE_INSIDE(name, n, whole)                                                                 \
+	static __attribute__((noinline)) intptr_t name(JE_PARAMS(n))                              \
 	{                                                                                         \
 		struct je_thread *me = &je_me;                                                    \
 		uint32_t number = me->gomp;                                                       \
 		struct je_runtime *runtime = je_gomp_of(me, __builtin_return_address(0), number); \
 		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, number, n);                     \
                                                                                                   \
-		if (!je_openmp_useful(me) || runtime->why != JE_OPENMP_KNOWN)                     \
+		if (!je_openmp_useful(me) || je_gomp_why(runtime) != JE_OPENMP_KNOWN || !(whole)) \
 			return next(JE_NAMES(n));                                                 \
 		enter_call(me, state_of[number]);                                                 \
                                                                                                   \
@@ -169,18 +182,18 @@ static __attribute__((noinline)) void leave_call(const struct je_thread *me)
 		return result;                                                                    \
 	}
 
-JE_INSIDE(0)
-JE_INSIDE(1)
-JE_INSIDE(2)
-JE_INSIDE(3)
-JE_INSIDE(4)
-JE_INSIDE(5)
-JE_INSIDE(6)
-JE_INSIDE(7)
-JE_INSIDE(8)
-JE_INSIDE(9)
-JE_INSIDE(10)
-JE_INSIDE(14)
+JE_INSIDE(inside0, 0, true)
+JE_INSIDE(inside1, 1, true)
+JE_INSIDE(inside2, 2, true)
+JE_INSIDE(inside3, 3, true)
+JE_INSIDE(inside4, 4, true)
+JE_INSIDE(inside5, 5, true)
+JE_INSIDE(inside6, 6, true)
+JE_INSIDE(inside7, 7, true)
+JE_INSIDE(inside8, 8, true)
+JE_INSIDE(inside9, 9, true)
+JE_INSIDE(inside10, 10, true)
+JE_INSIDE(wait_in_nest, JE_WAIT_ARGS, !me->deep)
 
 /* Regions as compilers before gcc 4.9 begin them. */
 #define JE_OLD(n)                                                                      \
@@ -215,6 +228,22 @@ JE_OLD(7)
 #define JE_GOMP_REGION(name, version, n) JE_STUB(name, version, region, n)
 #define JE_GOMP_CALL(name, version, state, n) JE_STUB(name, version, inside, n)
 #define JE_GOMP_OLD(name, version, n) JE_STUB(name, version, old, n)
+#define JE_GOMP_WAIT(name, version)                           \
+	JE_NAMED(name, version);                              \
+	JE_EXPORT intptr_t je_##name(JE_PARAMS(JE_WAIT_ARGS)) \
+	{                                                     \
+		je_me.gomp = JE_##name;                       \
+		return wait_in_nest(JE_NAMES(JE_WAIT_ARGS));  \
+	}
+#define JE_GOMP_NEST(name, version, n)             \
+	JE_NAMED(name, version);                   \
+	JE_EXPORT intptr_t je_##name(JE_PARAMS(n)) \
+	{                                          \
+		if ((uint32_t)a0 > JE_WAIT_ARGS)   \
+			je_me.deep = true;         \
+		je_me.gomp = JE_##name;            \
+		return inside##n(JE_NAMES(n));     \
+	}
 #define JE_GOMP_TASK(name, version) JE_NAMED(name, version);
 #include "../gomp_calls.def"
 
@@ -303,7 +332,7 @@ static __attribute__((noinline)) bool is_wrapped(const struct je_thread *me,
 						 const struct je_runtime *runtime,
 						 const intptr_t *a, bool deferred)
 {
-	if (!je_openmp_useful(me) || runtime->why != JE_OPENMP_KNOWN)
+	if (!je_openmp_useful(me) || je_gomp_why(runtime) != JE_OPENMP_KNOWN)
 		return false;
 	me->openmp->tasks_made++;
 	if (!deferred)

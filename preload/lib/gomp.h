@@ -3,6 +3,7 @@
 #define JOBEFF_GOMP_H
 
 #include "jobeff.h"
+#include "objects.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -20,10 +21,8 @@ enum je_gomp {
 /* One runtime of the process. Most processes have one, and programs with plugins may have
  * several copies: each of Python's wheels may bring its own. */
 struct je_runtime {
-	struct je_runtime *older;
-	void *handle;		   /* RTLD_NEXT: the one that every object sees */
-	uint32_t why;		   /* enum je_openmp_why; not 0: its calls only pass through */
-	bool noted;		   /* atomic: the record says that it was used */
+	struct je_behind behind; /* its tag is enum je_openmp_why; not 0: calls only pass through */
+	bool noted;		 /* atomic: the record says that it was used */
 	void *next[JE_GOMP_FUNCS]; /* its functions; NULL: nobody has looked for it yet */
 };
 
@@ -39,9 +38,11 @@ void *je_gomp_find(struct je_runtime *runtime, uint32_t number);
 /* Atomic: whether a runtime asked for a tool of OMPT (ompt.c). */
 extern bool je_ompt_asked;
 
-/* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
- * false: none was. */
-bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to);
+/* enum je_openmp_why */
+JE_HOT uint32_t je_gomp_why(const struct je_runtime *runtime)
+{
+	return (uint32_t)runtime->behind.tag;
+}
 
 JE_HOT struct je_runtime *je_gomp_of(const struct je_thread *me, const void *code, uint32_t number)
 {

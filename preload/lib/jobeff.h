@@ -12,6 +12,7 @@
  *   ticks.c, ticks.h         the clock of the hot path
  *   hash.c, hash.h           BLAKE2b
  *   files.c, files.h         small readers of files and of the kernel
+ *   objects.c, objects.h     the loaded objects, and what those that call us reach
  *   next.c, libc.h           finds the real functions behind the wrappers
  *   recordfile.c             finds, makes and opens the record file
  *   slot.c                   takes a slot of the record, and maps it
@@ -84,17 +85,20 @@ _Static_assert(JE_STRIDE >= JE_FUNCS, "JE_STRIDE");
 
 /* next.c */
 extern void *je_next[JE_BINDINGS * JE_STRIDE];
-void *je_find_next(uint32_t index, void *caller);
-void je_find_all(uint32_t binding);
+
+/* The function behind a wrapper for this caller; *passes: its call is not measured. */
+void *je_find_next(uint32_t index, const void *caller, bool *passes);
+
+/* Finds all functions of the binding of this index. */
+void je_find_all(uint32_t index, const void *caller);
+
+/* From now on the MPI that this caller reaches is the one that is measured. */
+void je_measure_mpi(uint32_t index, const void *caller);
+
+/* A function of the MPI that is measured; NULL: it has none. */
 void *je_symbol(const char *name);
 
-/* Whether this library has that address. */
-bool je_is_ours(const void *address);
-
-/* Opens the object that has that address once more; NULL: there is none. */
-void *je_handle_of(const void *address);
-
-/* The function behind a wrapper. NULL: nobody has looked for it yet. */
+/* The function behind a wrapper. NULL: nobody has looked for it yet, or it depends on who calls. */
 JE_HOT void *je_next_of(uint32_t index)
 {
 	return __atomic_load_n(&je_next[index], __ATOMIC_RELAXED);
@@ -179,6 +183,7 @@ struct je_thread {
 	struct je_openmp_thread *openmp;
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
+	bool deep;		    /* it began a nest of more loops than are measured (gomp.c) */
 	uint32_t ompt_open;	    /* regions that it began and OMPT told of (ompt.c) */
 
 	/* communicators as calls name them: of other borders, and of fewer ranks */
@@ -192,6 +197,7 @@ struct je_thread {
 	uint64_t samples;    /* moments that were drawn */
 	uint32_t failures;   /* addresses on the stack that were no code */
 	uint32_t unloaded;   /* objects that had been unloaded when its modules were checked */
+	bool passes;	     /* the function that je_find_next() found is not measured */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "counters.h"
 #include "cpu.h"
+#include "objects.h"
 #include "places.h"
 #include "spell.h"
 #include "ticks.h"
@@ -84,23 +85,16 @@ static bool go_on(uint32_t number)
 	return true;
 }
 
-/* The real function behind one of this file's wrappers. */
-static mpi_fn next_of(uint32_t index, void *caller)
+/* The real function behind one of this file's wrappers. Where je_me.passes, its call is not
+ * measured: it is another MPI's. A program without MPI may also call what it takes for one: it
+ * found our function by a weak name or dlsym(). */
+static mpi_fn next_of(uint32_t index, const void *caller)
 {
 	mpi_fn next = je_next_of(index);
 
-	return next != NULL ? next : je_find_next(index, caller);
-}
-
-/* The same for a function that begins MPI. The program needs the others soon. */
-static mpi_fn first_of(uint32_t index, void *caller)
-{
-	mpi_fn next = je_next_of(index);
-
-	if (next == NULL) {
-		next = next_of(index, caller);
-		je_find_all(index / JE_STRIDE);
-	}
+	if (next == NULL)
+		return je_find_next(index, caller, &je_me.passes);
+	je_me.passes = false;
 	return next;
 }
 
@@ -118,17 +112,26 @@ static JE_COLD bool is_stub(const void *init)
 	return true;
 }
 
-/* Whether a call that begins MPI also begins the measurement. A program without MPI may call what
- * it takes for one: it found our function by a weak name or dlsym(). */
-static bool begins(struct je_thread *me, uint32_t index, const void *next)
+/* The same for a function that begins MPI. The program needs the others soon. */
+static mpi_fn first_of(uint32_t index, const void *caller)
+{
+	bool known = je_next_of(index) != NULL;
+	mpi_fn next = next_of(index, caller);
+
+	if (!known)
+		je_find_all(index, caller);
+	return next;
+}
+
+/* Whether a call that begins MPI also begins the measurement. */
+static bool begins(struct je_thread *me, uint32_t index, const void *next, const void *caller)
 {
 	uint32_t number = index % JE_STRIDE;
 	int saved = errno;
-	bool on;
+	bool on = me->mode == JE_MODE_COLD && !is_stub(next) && start(me, number);
 
-	if (je_next_of(index) == NULL)
-		return false;
-	on = me->mode == JE_MODE_COLD && !is_stub(next) && start(me, number);
+	if (on)
+		je_measure_mpi(index, caller);
 	on = on || (me->mode == JE_MODE_OFF && go_on(number));
 	errno = saved;
 	if (on)
@@ -140,12 +143,20 @@ static int init(uint32_t index, mpi_fn next, const void *caller, const intptr_t 
 {
 	struct je_thread *me = &je_me;
 
+	if (me->passes) {
+		int saved = errno;
+
+		if (!je_is_ours((const void *)next))
+			is_stub((const void *)next); /* says so */
+		errno = saved;
+		return next(a[0], a[1], a[2], a[3]);
+	}
 	if (je_ready(me) != NULL) { /* inside a session: a call like any other */
 		je_process.by_init = true;
 		me->index = index;
 		return je_body4(a[0], a[1], a[2], a[3]);
 	}
-	if (!begins(me, index, (const void *)next))
+	if (!begins(me, index, (const void *)next, caller))
 		return next(a[0], a[1], a[2], a[3]);
 	je_process.by_init = true;
 	je_place_begin(je_process.slot, caller);
@@ -161,7 +172,7 @@ static int init(uint32_t index, mpi_fn next, const void *caller, const intptr_t 
 static __attribute__((noinline)) int life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	uint32_t index = je_me.index;
-	void *caller = __builtin_return_address(0);
+	const void *caller = __builtin_return_address(0);
 	mpi_fn next = first_of(index, caller);
 
 	return init(index, next, caller, (const intptr_t[]){ a0, a1, a2, a3 });
@@ -180,18 +191,21 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	struct je_thread *me = &je_me;
 	uint32_t index = me->index;
 	bool fortran = index >= JE_STRIDE;
-	mpi_fn next = first_of(index, __builtin_return_address(0));
+	const void *caller = __builtin_return_address(0);
+	mpi_fn next = first_of(index, caller);
 
+	if (me->passes)
+		return next(a0, a1, a2, a3);
 	if (je_ready(me) != NULL) {
 		__atomic_add_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED);
 		return je_body4(a0, a1, a2, a3);
 	}
 	if (fortran && a3 == 0) /* mpi_f08's ierror is absent */
 		a3 = (intptr_t)&me->ierror;
-	if (!begins(me, index, (const void *)next))
+	if (!begins(me, index, (const void *)next, caller))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
-	je_place_begin(je_process.slot, __builtin_return_address(0));
+	je_place_begin(je_process.slot, caller);
 
 	int result = next(a0, a1, a2, a3);
 	int saved = errno;
@@ -242,7 +256,7 @@ static __attribute__((noinline)) int life_Finalize(intptr_t a0, intptr_t a1, int
 	struct je_thread *me = &je_me;
 	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
-	if (je_process.slot == NULL || !je_process.running ||
+	if (me->passes || je_process.slot == NULL || !je_process.running ||
 	    (je_ready(me) == NULL && !has_left_a_call(me)))
 		return next(a0, a1, a2, a3);
 	return finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
@@ -254,6 +268,8 @@ static __attribute__((noinline)) int life_Session_finalize(intptr_t a0, intptr_t
 	struct je_thread *me = &je_me;
 	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
+	if (me->passes)
+		return next(a0, a1, a2, a3);
 	je_comms_forget(true);
 	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
 		return next(a0, a1, a2, a3);
@@ -273,7 +289,7 @@ static __attribute__((noinline)) int life_Abort(intptr_t a0, intptr_t a1, intptr
 	uint32_t index = me->index;
 	mpi_fn next = next_of(index, __builtin_return_address(0));
 
-	if (je_process.slot != NULL) {
+	if (!je_me.passes && je_process.slot != NULL) {
 		int32_t code = index >= JE_STRIDE ? *(const int32_t *)a1 : (int32_t)a1;
 
 		je_process_note_ending(je_process.slot, JE_ENDING_ABORT, code);
@@ -299,16 +315,16 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 		return life_##name(JE_PASTE(JE_FOUR, n)); \
 	}
 
-#define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
-	JE_LIVES(, number, name, lower, upper, args, JE_SUM(fargs, 0))
-#define JE_SPECIAL4(number, name, lower, upper, args, fargs, class)       \
-	JE_LIVES(je_, number, name, lower, upper, args, JE_SUM(fargs, 0)) \
-	JE_NEWER(MPI_##name) JE_NEWER_MANGLINGS(lower, upper)
-#define JE_LIVES(prefix, number, name, lower, upper, args, n)                    \
+#define JE_SPECIAL(number, name, lower, args, fargs, class) \
+	JE_LIVES(, number, name, lower, args, JE_SUM(fargs, 0))
+#define JE_SPECIAL4(number, name, lower, args, fargs, class)       \
+	JE_LIVES(je_, number, name, lower, args, JE_SUM(fargs, 0)) \
+	JE_NEWER(MPI_##name) JE_NEWER_MANGLED(lower)
+#define JE_LIVES(prefix, number, name, lower, args, n)                           \
 	JE_LIFE(prefix##MPI_##name, name, number, args)                          \
 	JE_LIFE(prefix##mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, n) \
 	JE_LIFE(prefix##mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, n) \
-	JE_MANGLINGS(prefix, lower, upper)
+	JE_MANGLED(prefix, lower)
 
 #define JE_CALL(...)
 #define JE_LARGE(...)

@@ -1,39 +1,59 @@
-/* next.c: finds the function that a wrapper stands in front of. */
+/* next.c: finds the function that a wrapper stands in front of.
+ *
+ * If the global scope has it behind us, every caller means that one, and it is found once. Else it
+ * belongs to who calls (objects.c): one plugin may be linked to an MPI, and another to a stub for
+ * one process. The record is of one MPI, so the calls of another only pass through.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 
 #include "jobeff.h"
 #include "libc.h"
+#include "objects.h"
 
 /* All names stand one after the other. A table of pointers would be relocated at each exec. */
 struct names {
-#define JE_CALL(number, name, lower, upper, ...) \
-	char name[sizeof(#name)], f_##lower[sizeof(#lower)];
+#define JE_CALL(number, name, lower, ...) char name[sizeof(#name)], f_##lower[sizeof(#lower)];
 #include "../mpi_calls.def"
 };
 static const struct names names = {
-#define JE_CALL(number, name, lower, upper, ...) #name, #lower,
+#define JE_CALL(number, name, lower, ...) #name, #lower,
 #include "../mpi_calls.def"
 };
 static const struct {
 	uint16_t c, fortran;
 } name_at[] = {
-#define JE_CALL(number, name, lower, upper, ...) \
+#define JE_CALL(number, name, lower, ...) \
 	[number] = { offsetof(struct names, name), offsetof(struct names, f_##lower) },
 #include "../mpi_calls.def"
 };
 
 void *je_next[JE_BINDINGS * JE_STRIDE];
 
-static void *local_mpi; /* a handle that finds an MPI opened with RTLD_LOCAL */
+/* An MPI that objects reach by their own scope, as seen from one of its libraries. The head's tag
+ * is the address of its PMPI_Init. A stub for one process has none, and is not measured. */
+enum { JE_STUB = 0, JE_SEVERAL = 1 }; /* tags that are no address: none, and nobody knows which */
+struct mpi {
+	struct je_behind behind;
+	void *next[JE_BINDINGS * JE_STRIDE]; /* atomic */
+};
+static struct je_behind *mpis; /* atomic */
+
+/* One library of an MPI may have its C, and another its Fortran. */
+static struct je_callers of_c, of_fortran;
+
+/* The MPI that is measured. Where it is in the global scope, `local` is NULL. */
+static struct {
+	uintptr_t tag; /* atomic; 0: none is yet */
+	struct mpi *local;
+} measured;
 
 void *je_symbol(const char *name)
 {
-	void *symbol = dlsym(RTLD_DEFAULT, name);
+	void *scope = measured.local != NULL ? measured.local->behind.handle : RTLD_DEFAULT;
+	void *symbol = dlsym(scope, name);
 
-	if (symbol == NULL && local_mpi != NULL)
-		symbol = dlsym(local_mpi, name);
 	if (symbol == NULL)
 		dlerror(); /* the program did not ask */
 	return symbol;
@@ -51,17 +71,9 @@ static void join(char *to, const char *a, const char *b, const char *c)
 	*to = '\0';
 }
 
-static void upper(char *text)
-{
-	for (; *text != '\0'; text++)
-		if (*text >= 'a' && *text <= 'z')
-			*text = (char)(*text - 'a' + 'A');
-}
-
 /* Writes spelling number `attempt` of a wrapped function; false: there are no more. */
 static bool spelling(char *to, uint32_t index, int attempt)
 {
-	static const char after_name[][8] = { "_", "", "__", "" };
 	const char *text = (const char *)&names;
 	const char *c = text + name_at[index % JE_STRIDE].c;
 	const char *fortran = text + name_at[index % JE_STRIDE].fortran;
@@ -77,50 +89,9 @@ static bool spelling(char *to, uint32_t index, int attempt)
 		join(to, "mpi_", fortran, "_f08ts_");
 		return attempt == 0;
 	default:
-		if (attempt > 3)
-			return false;
-		join(to, "mpi_", fortran, after_name[attempt]);
-		if (attempt == 3)
-			upper(to);
-		return true;
+		join(to, "mpi_", fortran, attempt == 0 ? "_" : "__");
+		return attempt <= 1;
 	}
-}
-
-bool je_is_ours(const void *address)
-{
-	Dl_info ours, theirs;
-
-	return dladdr((void *)&je_next, &ours) != 0 && dladdr(address, &theirs) != 0 &&
-	       ours.dli_fbase == theirs.dli_fbase;
-}
-
-void *je_handle_of(const void *address)
-{
-	Dl_info info;
-
-	return dladdr(address, &info) != 0 ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-}
-
-/* A plugin that was opened with RTLD_LOCAL has its MPI in its own scope only. The MPI stays loaded
- * from now on, since its functions are remembered here. The plugin does not. Once the MPI is known
- * it is asked first: a plugin that ends in a call (a jump) leaves its own caller's address. */
-static void *of_caller(const char *name, void *caller)
-{
-	void *known = local_mpi != NULL ? dlsym(local_mpi, name) : NULL;
-
-	if (known != NULL)
-		return known;
-
-	void *plugin = je_handle_of(caller);
-	void *symbol = plugin != NULL ? dlsym(plugin, name) : NULL;
-
-	if (symbol != NULL && je_is_ours(symbol))
-		symbol = NULL;
-	if (symbol != NULL && local_mpi == NULL)
-		local_mpi = je_handle_of(symbol);
-	if (plugin != NULL)
-		dlclose(plugin);
-	return symbol;
 }
 
 /* Takes the place of a function that no MPI has. Without this library the program would have
@@ -131,40 +102,169 @@ static int missing(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 	return 16; /* MPI_ERR_OTHER or a similar error in every MPI */
 }
 
-JE_COLD void *je_find_next(uint32_t index, void *caller)
+/* A function in the scope of a handle, by the first spelling that it has; NULL: none. */
+static void *find_in(void *handle, uint32_t index)
 {
 	char name[64];
 	void *symbol = NULL;
-	int saved = errno;
 
 	for (int i = 0; symbol == NULL && spelling(name, index, i); i++)
-		symbol = dlsym(RTLD_NEXT, name);
-	for (int i = 0; symbol == NULL && spelling(name, index, i); i++)
-		symbol = of_caller(name, caller);
-	errno = saved;
+		symbol = dlsym(handle, name);
 	if (symbol == NULL)
-		return (void *)missing;
-	__atomic_store_n(&je_next[index], symbol, __ATOMIC_RELEASE);
+		dlerror(); /* the program did not ask */
 	return symbol;
+}
+
+static struct je_meant find_meant(uint32_t index, const void *caller)
+{
+	struct je_meant meant = { NULL, false, false };
+	char name[64];
+
+	for (int i = 0; meant.symbol == NULL && spelling(name, index, i); i++)
+		meant = je_symbol_meant(caller, name);
+	return meant;
+}
+
+/* Which MPI the scope of a handle has. */
+static uintptr_t tag_of(void *handle)
+{
+	uintptr_t tag = (uintptr_t)dlsym(handle, "PMPI_Init");
+
+	if (tag == JE_STUB)
+		dlerror();
+	return tag;
+}
+
+/* The MPI of a function that an object means; NULL: there is none. Its library is never closed,
+ * since its functions are remembered. */
+static struct mpi *mpi_of(const struct je_meant *meant)
+{
+	void *handle = meant->symbol == NULL ? NULL : je_handle_of(meant->symbol);
+
+	if (handle == NULL)
+		return NULL;
+	return je_behind_of(&mpis, handle, meant->several ? JE_SEVERAL : tag_of(handle),
+			    sizeof(struct mpi));
+}
+
+/* The MPI that an unknown caller reaches; NULL: there is none, or all objects see it. */
+static JE_COLD struct mpi *find_mpi(uint32_t index, const void *caller, struct je_callers *callers)
+{
+	void *global = find_in(RTLD_NEXT, index);
+	struct je_meant meant = { NULL, false, false };
+	struct mpi *mpi;
+
+	if (measured.local != NULL && je_is_ours(caller)) { /* life.c hands a measured call on */
+		mpi = measured.local;
+	} else if (global == NULL) {
+		meant = find_meant(index, caller);
+		mpi = mpi_of(&meant);
+	} else if (measured.local == NULL && je_callers_empty(callers)) {
+		__atomic_store_n(&je_next[index], global, __ATOMIC_RELEASE);
+		return NULL;
+	} else {
+		mpi = je_behind_of(&mpis, RTLD_NEXT, tag_of(RTLD_NEXT), sizeof(*mpi));
+	}
+	if (mpi != NULL)
+		je_caller_remember(callers, caller, mpi, meant.guessed);
+	return mpi;
+}
+
+/* The MPI that a caller reaches with such a function. */
+static struct mpi *reached(uint32_t index, const void *caller)
+{
+	struct je_callers *callers = index < JE_STRIDE ? &of_c : &of_fortran;
+	void *mpi = NULL;
+
+	je_objects_count();
+	return je_caller_known(callers, caller, &mpi) ? mpi : find_mpi(index, caller, callers);
+}
+
+/* A function of the MPI that a caller reaches. It may have this one from another library of the
+ * same MPI, or from another MPI: then *mpi is that one. */
+static void *function_of(struct mpi **mpi, uint32_t index, const void *caller)
+{
+	void *next = __atomic_load_n(&(*mpi)->next[index], __ATOMIC_ACQUIRE);
+	struct mpi *its = *mpi;
+
+	if (next != NULL)
+		return next;
+	next = find_in(its->behind.handle, index);
+	if (next == NULL) {
+		struct je_meant meant = find_meant(index, caller);
+
+		next = meant.symbol;
+		its = mpi_of(&meant);
+	}
+	if (its != NULL && its->behind.tag != (*mpi)->behind.tag)
+		*mpi = its;
+	if (next != NULL)
+		__atomic_store_n(&(*mpi)->next[index], next, __ATOMIC_RELEASE);
+	return next;
+}
+
+/* Whether an MPI that objects reach by their own scope is another one than is measured. */
+static bool is_another(const struct mpi *mpi)
+{
+	uintptr_t tag = __atomic_load_n(&measured.tag, __ATOMIC_RELAXED);
+
+	return mpi->behind.tag == JE_STUB || (tag != 0 && mpi->behind.tag != tag);
+}
+
+/* Where several may be meant, the one that the thread called last is the likeliest. */
+JE_COLD void *je_find_next(uint32_t index, const void *caller, bool *passes)
+{
+	static __thread struct mpi *last;
+	int saved = errno;
+	struct mpi *mpi = reached(index, caller);
+	bool unsure = mpi != NULL && mpi->behind.tag == JE_SEVERAL;
+
+	if (!unsure)
+		last = mpi;
+	else if (last != NULL)
+		mpi = last;
+
+	void *next = mpi == NULL ? je_next_of(index) : function_of(&mpi, index, caller);
+
+	*passes = next == NULL || unsure || (mpi != NULL && is_another(mpi));
+	errno = saved;
+	return next != NULL ? next : (void *)missing;
 }
 
 /* A lookup takes away the text that dlerror() has for the program. So the functions of a binding
  * are looked up once, when MPI begins: MPI opens its own parts then, and no text outlasts that. */
-JE_COLD void je_find_all(uint32_t binding)
+JE_COLD void je_find_all(uint32_t index, const void *caller)
 {
-	uint32_t first = binding * JE_STRIDE, n = sizeof(name_at) / sizeof(name_at[0]);
+	uint32_t n = sizeof(name_at) / sizeof(name_at[0]);
+	struct mpi *mpi = reached(index, caller);
+	void *handle = mpi == NULL ? RTLD_NEXT : mpi->behind.handle;
+	void **next = mpi == NULL ? je_next : mpi->next;
 	char name[64];
 
-	for (uint32_t index = first; index < first + n; index++) {
-		if (je_next_of(index) != NULL || !spelling(name, index, 0))
+	for (uint32_t i = index - index % JE_STRIDE; n > 0; i++, n--) {
+		if (next[i] != NULL || !spelling(name, i, 0))
 			continue;
 
-		void *symbol = dlsym(RTLD_NEXT, name);
+		void *symbol = dlsym(handle, name);
 
-		if (symbol == NULL && local_mpi != NULL)
-			symbol = dlsym(local_mpi, name);
 		if (symbol != NULL)
-			__atomic_store_n(&je_next[index], symbol, __ATOMIC_RELEASE);
+			__atomic_store_n(&next[i], symbol, __ATOMIC_RELEASE);
 	}
 	dlerror();
+}
+
+/* What all objects see is then asked for by each caller, since it is not measured. */
+JE_COLD void je_measure_mpi(uint32_t index, const void *caller)
+{
+	struct mpi *mpi = reached(index, caller);
+	uintptr_t global = tag_of(RTLD_NEXT);
+
+	if (mpi == NULL || mpi->behind.tag == global) {
+		__atomic_store_n(&measured.tag, global, __ATOMIC_RELAXED);
+		return;
+	}
+	measured.local = mpi;
+	__atomic_store_n(&measured.tag, mpi->behind.tag, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < JE_BINDINGS * JE_STRIDE; i++)
+		__atomic_store_n(&je_next[i], NULL, __ATOMIC_RELEASE);
 }

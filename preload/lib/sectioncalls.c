@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "libc.h"
+#include "objects.h"
 #include "section.h"
+#include "spell.h"
 
 typedef int (*any_fn)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
@@ -24,29 +26,36 @@ typedef int (*any_fn)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t
 static __thread bool inside;
 
 /* Finds the first of several names that a library behind us has. The names stand one after the
- * other; an empty one ends them. */
-static JE_COLD any_fn find_behind(any_fn *known, const char *names)
+ * other; an empty one ends them. What only the caller sees is not remembered (next.c). */
+static JE_COLD void *find_behind(void **known, const char *names, const void *caller)
 {
 	int saved = errno;
 	void *found = NULL;
 
 	for (; found == NULL && *names != '\0'; names += strlen(names) + 1) {
 		found = dlsym(RTLD_NEXT, names);
-		if (found == NULL && names[0] == 'P')
-			found = je_symbol(names);
+		if (found != NULL)
+			__atomic_store_n(known, found, __ATOMIC_RELEASE);
+		else
+			found = je_symbol_in_scope(caller, names);
 	}
+	if (found == NULL)
+		dlerror(); /* the program did not ask */
 	errno = saved;
-	__atomic_store_n(known, (any_fn)found, __ATOMIC_RELEASE);
-	return (any_fn)found;
+	return found;
 }
 
-static int hand_on(any_fn *known, const char *names, const intptr_t *a)
+static void *behind(void **known, const char *names, const void *caller)
 {
-	any_fn next = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+	void *next = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+
+	return JE_LIKELY(next != NULL) ? next : find_behind(known, names, caller);
+}
+
+static int hand_on(any_fn next, const intptr_t *a)
+{
 	int result = 0;
 
-	if (JE_UNLIKELY(next == NULL))
-		next = find_behind(known, names);
 	if (next == NULL)
 		return 0;
 	inside = true;
@@ -54,6 +63,14 @@ static int hand_on(any_fn *known, const char *names, const intptr_t *a)
 	inside = false;
 	return result;
 }
+
+/* The next function of several names for the caller of this one. */
+#define JE_BEHIND(names)                                            \
+	({                                                          \
+		static void *known;                                 \
+                                                                    \
+		behind(&known, names, __builtin_return_address(0)); \
+	})
 
 static struct je_label c_label(const char *label)
 {
@@ -69,10 +86,9 @@ static struct je_label fortran_label(const char *label, uint32_t bytes)
 
 JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
 {
-	static any_fn next;
 	bool nested = inside;
-	int result = hand_on(&next, "MPIX_Section_enter\0PMPIX_Section_enter\0",
-			     (const intptr_t[6]){ comm, (intptr_t)label });
+	any_fn next = JE_BEHIND("MPIX_Section_enter\0PMPIX_Section_enter\0");
+	int result = hand_on(next, (const intptr_t[6]){ comm, (intptr_t)label });
 
 	inside = nested;
 	if (!nested)
@@ -82,49 +98,37 @@ JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
 
 JE_EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
 {
-	static any_fn next;
 	bool nested = inside;
+	any_fn next = JE_BEHIND("MPIX_Section_exit\0PMPIX_Section_exit\0");
 
 	if (!nested)
 		je_section_exit(c_label(label));
 
-	int result = hand_on(&next, "MPIX_Section_exit\0PMPIX_Section_exit\0",
-			     (const intptr_t[6]){ comm, (intptr_t)label });
+	int result = hand_on(next, (const intptr_t[6]){ comm, (intptr_t)label });
 
 	inside = nested;
 	return result;
 }
 
-#define JE_FORTRAN_SECTION(lower, upper)                                                          \
+#define JE_FORTRAN_SECTION(lower)                                                                 \
 	JE_EXPORT void mpix_section_##lower##_(intptr_t comm, const char *label, intptr_t ierror, \
 					       uint32_t bytes);                                   \
-	JE_SECTION_ALIAS(mpix_section_##lower##_, mpix_section_##lower##__)                       \
-	JE_SECTION_ALIAS(mpix_section_##lower##_, mpix_section_##lower)                           \
-	JE_SECTION_ALIAS(mpix_section_##lower##_, MPIX_SECTION_##upper)
-#define JE_SECTION_ALIAS(of, spelling) \
-	extern __typeof__(of) spelling __attribute__((alias(#of), visibility("default")));
-#define JE_FORTRAN_NAMES(lower, upper)                                           \
-	"mpix_section_" lower "_\0mpix_section_" lower "__\0mpix_section_" lower \
-	"\0MPIX_SECTION_" upper "\0"
+	JE_ALIAS(mpix_section_##lower##_, mpix_section_##lower##__)
 
-JE_FORTRAN_SECTION(enter, ENTER)
-JE_FORTRAN_SECTION(exit, EXIT)
+JE_FORTRAN_SECTION(enter)
+JE_FORTRAN_SECTION(exit)
 
 void mpix_section_enter_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
 {
-	static any_fn next;
-
-	hand_on(&next, JE_FORTRAN_NAMES("enter", "ENTER"),
+	hand_on(JE_BEHIND("mpix_section_enter_\0mpix_section_enter__\0"),
 		(const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
 	je_section_enter(fortran_label(label, bytes));
 }
 
 void mpix_section_exit_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
 {
-	static any_fn next;
-
 	je_section_exit(fortran_label(label, bytes));
-	hand_on(&next, JE_FORTRAN_NAMES("exit", "EXIT"),
+	hand_on(JE_BEHIND("mpix_section_exit_\0mpix_section_exit__\0"),
 		(const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
 }
 
@@ -243,33 +247,37 @@ static void region(int level, intptr_t address, bool fortran, intptr_t length)
 		je_section_exit(label);
 }
 
-/* MPI_Pcontrol is variadic. This hands on the integer registers of the arguments, but no double. */
-JE_EXPORT int MPI_Pcontrol(int level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
-			   intptr_t a5)
+/* MPI_Pcontrol is variadic, and a tool's may take any number of arguments. So all registers that
+ * may have some are handed on. The call is a jump: what is on the stack stays where it is. */
+#if defined(__aarch64__)
+#define JE_P_REST JE_P_FIVE, intptr_t a6, intptr_t a7
+#define JE_A_REST a1, a2, a3, a4, a5, a6, a7
+#else
+#define JE_P_REST JE_P_FIVE
+#define JE_A_REST a1, a2, a3, a4, a5
+#endif
+#define JE_P_FIVE intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4, intptr_t a5
+#define JE_P_DOUBLES \
+	double d0, double d1, double d2, double d3, double d4, double d5, double d6, double d7
+
+JE_EXPORT int MPI_Pcontrol(int level, JE_P_REST, JE_P_DOUBLES)
 {
-	static any_fn next;
-	bool nested = inside;
+	int (*next)(int level, JE_P_REST, JE_P_DOUBLES, ...) =
+		JE_BEHIND("MPI_Pcontrol\0PMPI_Pcontrol\0");
 
 	region(level, a1, false, 0);
-
-	int result = hand_on(&next, "MPI_Pcontrol\0PMPI_Pcontrol\0",
-			     (const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
-
-	inside = nested;
-	return result;
+	if (next == NULL)
+		return 0;
+	return next(level, JE_A_REST, d0, d1, d2, d3, d4, d5, d6, d7);
 }
 
 JE_EXPORT void mpi_pcontrol_(intptr_t level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
 			     intptr_t a5);
-JE_SECTION_ALIAS(mpi_pcontrol_, mpi_pcontrol__)
-JE_SECTION_ALIAS(mpi_pcontrol_, mpi_pcontrol)
-JE_SECTION_ALIAS(mpi_pcontrol_, MPI_PCONTROL)
+JE_ALIAS(mpi_pcontrol_, mpi_pcontrol__)
 
 void mpi_pcontrol_(intptr_t level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4, intptr_t a5)
 {
-	static any_fn next;
-
 	region(*(const int32_t *)level, a1, true, a2);
-	hand_on(&next, "mpi_pcontrol_\0mpi_pcontrol\0mpi_pcontrol__\0MPI_PCONTROL\0",
+	hand_on(JE_BEHIND("mpi_pcontrol_\0mpi_pcontrol__\0"),
 		(const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
 }

@@ -97,22 +97,18 @@
 #define JE_SUM_13_0 14
 /* clang-format on */
 
+/* A few compilers add a second underscore. Names with none, or in capitals, are left out: C
+ * functions of other libraries have them. */
+#define JE_MANGLED(prefix, lower) JE_ALIAS(prefix##mpi_##lower##_, prefix##mpi_##lower##__)
 #define JE_ALIAS(of, spelling) \
 	extern __typeof__(of) spelling __attribute__((alias(#of), visibility("default")));
-
-#define JE_MANGLINGS(prefix, lower, upper)                        \
-	JE_ALIAS(prefix##mpi_##lower##_, prefix##mpi_##lower##__) \
-	JE_ALIAS(prefix##mpi_##lower##_, prefix##mpi_##lower)     \
-	JE_ALIAS(prefix##mpi_##lower##_, prefix##MPI_##upper)
 
 /* An MPI may lack what MPI 4 brought, and a program may ask dlsym() whether its own has it. So such
  * a function has the prefix je_ here, and a version that only linked programs see (exports.map). */
 #define JE_NEWER(symbol) __asm__(".symver je_" #symbol "," #symbol "@JOBEFF_NEWER");
-#define JE_NEWER_MANGLINGS(lower, upper) \
-	JE_NEWER(mpi_##lower##_)         \
-	JE_NEWER(mpi_##lower##_f08_)     \
-	JE_NEWER(mpi_##lower##__)        \
-	JE_NEWER(mpi_##lower)            \
-	JE_NEWER(MPI_##upper)
+#define JE_NEWER_MANGLED(lower)      \
+	JE_NEWER(mpi_##lower##_)     \
+	JE_NEWER(mpi_##lower##_f08_) \
+	JE_NEWER(mpi_##lower##__)
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "jobeff.h"
 #include "libc.h"
+#include "objects.h"
 
 static bool linked_in; /* the program of this rank defines PMPI_Init */
 

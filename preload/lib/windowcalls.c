@@ -15,7 +15,7 @@ static const struct shape {
 	{                          \
 		JE_LOG_##op, flags \
 	}
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+#define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
 	[number] = log,
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) [number] = log,
 #include "../mpi_calls.def"

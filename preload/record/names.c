@@ -7,7 +7,7 @@ static const struct {
 	const char *name;
 	uint32_t class;
 } rows[JE_FUNCS] = {
-#define JE_CALL(number, name, lower, upper, args, strings, class, ...) \
+#define JE_CALL(number, name, lower, args, strings, class, ...) \
 	[number] = { "MPI_" #name, JE_CLASS_##class },
 #include "../mpi_calls.def"
 #undef JE_CALL

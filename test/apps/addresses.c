@@ -131,11 +131,11 @@ word PMPI_Op_c2f(word op)
 }
 
 /* the functions; those of the life line are called by their C names only */
-#define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
-	int MPI_##name(void);                                      \
-	int MPI_##name(void)                                       \
-	{                                                          \
-		return take(20000000);                             \
+#define JE_SPECIAL(number, name, lower, args, fargs, class) \
+	int MPI_##name(void);                               \
+	int MPI_##name(void)                                \
+	{                                                   \
+		return take(20000000);                      \
 	}
 #define FAKE_C(name)                  \
 	int MPI_##name(void);         \
@@ -265,10 +265,10 @@ int main(int argc, char **argv)
 #define TRY(number, class, name)             \
 	if (JE_CLASS_##class != JE_CLASS_IO) \
 		try(slot, number, name);
-#define JE_CALL(number, name, lower, upper, args, strings, class, ...) \
-	TRY(number, class, "MPI_" #name)                               \
-	TRY(number, class, "mpi_" #lower "_")                          \
-	TRY(number, class, "mpi_" #lower "_f08_")                      \
+#define JE_CALL(number, name, lower, args, strings, class, ...) \
+	TRY(number, class, "MPI_" #name)                        \
+	TRY(number, class, "mpi_" #lower "_")                   \
+	TRY(number, class, "mpi_" #lower "_f08_")               \
 	TRY(number, class, "mpi_" #lower "_f08ts_")
 #define JE_LARGE(number, name, lower, args, class, ...) \
 	TRY(number, class, "MPI_" #name)                \

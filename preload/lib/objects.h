@@ -1,0 +1,69 @@
+/* objects.h: the loaded objects, and what those that call us reach. */
+#ifndef JOBEFF_OBJECTS_H
+#define JOBEFF_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Whether this library has that address. */
+bool je_is_ours(const void *address);
+
+/* Opens the object that has that address once more; NULL: there is none. */
+void *je_handle_of(const void *address);
+
+/* A function of that name as the object with this code finds it in its own scope, else NULL. */
+void *je_symbol_in_scope(const void *code, const char *name);
+
+/* The function of that name that the object with this code means, where the global scope has none.
+ */
+struct je_meant {
+	void *symbol; /* NULL: there is none in the process */
+	bool guessed; /* its own scope has none: the first one of the process is taken */
+	bool several; /* and the process has several */
+};
+struct je_meant je_symbol_meant(const void *code, const char *name);
+
+/* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
+ * false: none was. */
+bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to);
+
+/* A library behind us: the head of what is known of it. */
+struct je_behind {
+	struct je_behind *older;
+	void *handle;  /* RTLD_NEXT: the one that every object sees */
+	uintptr_t tag; /* what else tells two of them apart */
+};
+
+/* The entry of a list for this library, which is made where there is none: zeros of `bytes`.
+ * NULL: there is no memory. */
+void *je_behind_of(struct je_behind **list, void *handle, uintptr_t tag, size_t bytes);
+
+/* What callers reach. A caller is an object, found by an address in its code. */
+enum { JE_CALLERS = 64 };
+struct je_callers {
+	struct je_caller {
+		uintptr_t from, bytes; /* its code */
+		void *behind;
+		uint64_t stamp; /* atomic; valid while it is one of the present ones */
+	} list[JE_CALLERS];
+};
+
+/* Notes how many objects have been opened and closed. */
+void je_objects_count(void);
+
+/* Whether none was remembered yet. */
+bool je_callers_empty(const struct je_callers *callers);
+
+/* What a known caller reaches; false: the caller is not known. */
+bool je_caller_known(struct je_callers *callers, const void *code, void **behind);
+
+/* Remembers it until an object is closed, since another one may stand there then. What was guessed
+ * is remembered until one is opened, too. */
+void je_caller_remember(struct je_callers *callers, const void *code, void *behind, bool guessed);
+
+#pragma GCC visibility pop
+
+#endif
