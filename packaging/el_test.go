@@ -170,12 +170,16 @@ enable run-jobeff.mount jobeff-ingest.timer
 start run-jobeff.mount
 start jobeff-ingest.timer
 daemon-reload
+--quiet enable jobeffd.socket
+--quiet enable jobeffd-read.socket
 try-restart jobeffd.service jobeffd-read.service
 upgraded:
 daemon-reload
 start run-jobeff.mount
 start jobeff-ingest.timer
 daemon-reload
+--quiet enable jobeffd.socket
+--quiet enable jobeffd-read.socket
 try-restart jobeffd.service jobeffd-read.service
 daemon-reload
 upgraded where they are disabled:
@@ -188,8 +192,8 @@ erased:
 stop jobeff-ingest.timer
 disable run-jobeff.mount jobeff-ingest.timer
 daemon-reload
-stop jobeffd.service jobeffd-read.service
-disable jobeffd.service jobeffd-read.service
+stop jobeffd.socket jobeffd.service jobeffd-read.socket jobeffd-read.service
+disable jobeffd.socket jobeffd.service jobeffd-read.socket jobeffd-read.service
 daemon-reload
 ` + keptFiles
 	if out != want {

@@ -112,6 +112,7 @@ install_jobeffd() {
 	put 755 build/jobeffd "$dest/sbin/jobeffd"
 	for unit in jobeffd jobeffd-read; do
 		put_text "packaging/systemd/$unit.service" "$systemd/$unit.service"
+		put_text "packaging/systemd/$unit.socket" "$systemd/$unit.socket"
 		put 644 packaging/systemd/sandbox.conf "$systemd/$unit.service.d/sandbox.conf"
 	done
 	put 644 packaging/systemd/sysusers.conf "$confs/sysusers.d/jobeff.conf"

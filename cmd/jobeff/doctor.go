@@ -70,6 +70,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.munge()
 	d.server(ctx)
 	d.signers(ctx)
+	d.sockets(ctx)
 	d.outbox()
 	d.mails()
 }
@@ -189,6 +190,21 @@ func (d *doctor) signers(ctx context.Context) {
 		d.say(report.Warn, "signers", "[report] server_users is not set: an answer over TCP counts if "+site.Believed()+" signed it", mend)
 	default:
 		d.say(report.OK, "signers", "an answer over TCP counts if "+site.Believed()+" signed it", "")
+	}
+}
+
+// sockets asks systemd whether it holds the addresses of the daemons that it runs on this machine.
+func (d *doctor) sockets(ctx context.Context) {
+	for _, daemon := range []string{"jobeffd", "jobeffd-read"} {
+		out, _ := exec.CommandContext(ctx, "systemctl", "is-active", daemon+".service", daemon+".socket").Output() // #nosec G204 -- two names
+		switch is := strings.Fields(string(out)); {
+		case len(is) != 2 || is[0] != "active":
+		case is[1] == "active":
+			d.say(report.OK, "sockets", "systemd holds the addresses of "+daemon, "")
+		default:
+			d.say(report.Warn, "sockets", "systemd does not hold the addresses of "+daemon+": while it is away, any user of this machine can take its ports",
+				fmt.Sprintf("jobeffd --sockets && systemctl enable %s.socket && systemctl restart %[1]s.socket %[1]s", daemon))
+		}
 	}
 }
 

@@ -228,6 +228,28 @@ func TestDoctorOnTheServer(t *testing.T) {
 	}
 }
 
+// TestDoctorOnSockets: doctor says whether systemd holds the addresses of a jobeffd that runs, and nothing of one that does not.
+func TestDoctorOnSockets(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	for said, want := range map[string]string{
+		"active active":     "ok systemd holds the addresses of jobeffd",
+		"active inactive":   "warn systemd does not hold the addresses of jobeffd:",
+		"active failed":     "warn systemd does not hold the addresses of jobeffd:",
+		"inactive inactive": "",
+	} {
+		script := "#!/bin/sh\n[ $2 = jobeffd.service ] && [ $3 = jobeffd.socket ] || exit 4\nfor is in " + said + "; do echo $is; done\nexit 3\n"
+		if err := os.WriteFile(filepath.Join(dir, "systemctl"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		d := &doctor{cfg: etc.Default()}
+		d.sockets(context.Background())
+		if got := d.line("sockets"); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q, want %q…", said, got, want)
+		}
+	}
+}
+
 // TestDoctorOnMungeKey: this machine's munge has another key than the server's. It makes and reads
 // credentials, but nobody there believes them.
 func TestDoctorOnMungeKey(t *testing.T) {

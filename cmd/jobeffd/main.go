@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 // flags stand before the configuration.
 type flags struct {
 	config, database, socket, listen string
-	read, debug                      bool
+	read, debug, sockets             bool
 }
 
 func command(stderr io.Writer) *cobra.Command {
@@ -93,6 +93,9 @@ defaults. On a single machine, started as root, it needs nothing else.`,
 			if err != nil {
 				return configError{err}
 			}
+			if f.sockets {
+				return tellSystemd(cfg)
+			}
 			serve := write
 			if f.read {
 				serve = read
@@ -106,6 +109,7 @@ defaults. On a single machine, started as root, it needs nothing else.`,
 	fs.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket, instead of server.socket")
 	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on with munge, instead of server.listen")
 	fs.BoolVar(&f.read, "read", false, "answer people at client.to, beside the jobeffd that takes the reports")
+	fs.BoolVar(&f.sockets, "sockets", false, "write the addresses into systemd's socket units, and end")
 	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.AddCommand(admin.Command())

@@ -58,7 +58,8 @@ type daemon struct {
 	program         []string // what is run, with the arguments before jobeffd's own
 	args            []string // jobeffd's own
 	env             []string
-	log             io.Writer // what it says after that
+	held            []*os.File // sockets that it is given, as by systemd
+	log             io.Writer  // what it says after that
 }
 
 func newDaemon(t testing.TB) *daemon {
@@ -79,7 +80,7 @@ func (d *daemon) start(t testing.TB) {
 	t.Helper()
 	args := append(slices.Clone(d.program), "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db)
 	d.cmd = exec.Command(args[0], append(args[1:], d.args...)...)
-	d.cmd.Env = append(append(os.Environ(), "JOBEFFD_TEST=1"), d.env...)
+	d.cmd.Env, d.cmd.ExtraFiles = append(append(os.Environ(), "JOBEFFD_TEST=1"), d.env...), d.held
 	pipe, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

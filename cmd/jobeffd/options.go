@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -69,24 +68,6 @@ func userIDs(key string, names []string) ([]uint32, error) {
 	return ids, nil
 }
 
-// listen opens the writer's addresses. It needs a socket or a port at least.
-func listen(cfg *etc.Config) (all []net.Listener, err error) {
-	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
-		return nil, errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
-	}
-	return listenAt([]way{{cfg.Server.Socket, server.ListenUnix}, {cfg.Server.Listen, server.ListenTCP}, {cfg.Web.Listen, server.ListenPages}})
-}
-
-// listenForPeople opens the reader's addresses.
-func listenForPeople(cfg *etc.Config) ([]net.Listener, error) {
-	at := readerAt(cfg)
-	people := way{strings.TrimPrefix(at, "http://"), server.ListenTCP}
-	if path, ok := strings.CutPrefix(at, "unix:"); ok {
-		people = way{path, server.ListenUnix}
-	}
-	return listenAt([]way{people, {cfg.Web.Listen, server.ListenPages}})
-}
-
 // readerAt is the address at which jobeffd --read answers people: client.to, if it names neither
 // the socket nor the port of the writer. Otherwise it is "", and the writer answers people.
 func readerAt(cfg *etc.Config) string {
@@ -101,29 +82,7 @@ func readerAt(cfg *etc.Config) string {
 	return to
 }
 
-// way is an address, and how to listen there.
-type way struct {
-	at     string // "": not at all
-	listen func(string) (net.Listener, error)
-}
-
-// listenAt opens all addresses, or none.
-func listenAt(ways []way) (all []net.Listener, err error) {
-	for _, w := range ways {
-		if w.at == "" {
-			continue
-		}
-		l, err := w.listen(w.at)
-		if err != nil {
-			closeAll(all)
-			return nil, err
-		}
-		all = append(all, l)
-	}
-	return all, nil
-}
-
-func closeAll(listeners []net.Listener) {
+func closeAll(listeners map[string]net.Listener) {
 	for _, l := range listeners {
 		l.Close()
 	}

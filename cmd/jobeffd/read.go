@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/rs/zerolog"
 
@@ -31,7 +33,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 	if _, err = show(&o, cfg, o.Store); err != nil {
 		return err
 	}
-	listeners, err := listenForPeople(cfg)
+	listeners, err := readersUnit(cfg).listen()
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 	go keepAlive(background)
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("to", readerAt(cfg)).
 		Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd --read is ready")
-	err = server.New(o).Serve(ctx, listeners...)
+	err = server.New(o).Serve(ctx, slices.Collect(maps.Values(listeners))...)
 	log.Info().Msg("jobeffd --read ends")
 	return err
 }

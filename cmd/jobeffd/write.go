@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +45,10 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	if err := db.JudgeBy(ctx, how.Rules); err != nil {
 		return err
 	}
-	listeners, err := listen(cfg)
+	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
+		return errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
+	}
+	listeners, err := writersUnit(cfg).listen()
 	if err != nil {
 		return err
 	}
@@ -62,8 +67,9 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv); err != nil {
-		return err
+	if l := listeners[metricsKey]; l != nil {
+		delete(listeners, metricsKey)
+		serveMetrics(background, &wg, l, srv)
 	}
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
 		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Str("reader", reader).Int("pid", os.Getpid()).Msg("jobeffd is ready")
@@ -84,7 +90,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		wg.Go(func() { poller.Run(background) })
 	}
 	wg.Go(func() { keepAlive(background) })
-	err = srv.Serve(ctx, listeners...)
+	err = srv.Serve(ctx, slices.Collect(maps.Values(listeners))...)
 	log.Info().Msg("jobeffd ends")
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -178,23 +179,63 @@ const (
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	h := &http.Server{Handler: s, ConnContext: s.door.Context, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
-	failed := make(chan error, len(listeners))
+	limited := make([]net.Listener, len(listeners))
+	for i, l := range listeners {
+		limited[i] = s.Limit(l)
+	}
+	return ServeUntil(ctx, h, limited...)
+}
+
+// ServeUntil is Serve of any handler.
+func ServeUntil(ctx context.Context, h *http.Server, listeners ...net.Listener) error {
+	var open sync.WaitGroup // connections
+	h.ConnState = func(_ net.Conn, is http.ConnState) {
+		switch is {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Done()
+		}
+	}
+	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { failed <- h.Serve(s.Limit(l)) }()
+		go func() { ended <- h.Serve(l) }()
 	}
 	select {
-	case err := <-failed:
+	case err := <-ended:
 		h.Close()
 		return fmt.Errorf("server: %w", err)
 	case <-ctx.Done():
 	}
 	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
+	for _, l := range listeners {
+		l.Close()
+	}
+	for range listeners {
+		<-ended
+	}
+	letEnd(h, &open)
 	if err := h.Shutdown(stop); err != nil {
 		h.Close()
 		return fmt.Errorf("server: requests did not end within %v: %w", stopTimeout, err)
 	}
 	return nil
+}
+
+// letEnd waits until connections have ended, half of stopTimeout at most. Shutdown would drop what it reads from one that was
+// accepted just before, and where systemd holds the socket, nobody who connects is to lose a request.
+func letEnd(h *http.Server, open *sync.WaitGroup) {
+	h.SetKeepAlivesEnabled(false)
+	ended := make(chan struct{})
+	go func() {
+		open.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(stopTimeout / 2):
+	}
 }
 
 // Limit puts a listener behind the same bounds as those of Serve.
@@ -322,7 +363,7 @@ func ListenUnix(socket string) (net.Listener, error) {
 	}
 	if c, err := net.DialTimeout("unix", socket, time.Second); err == nil {
 		c.Close()
-		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket (server.socket or client.to)", socket)
+		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it (systemctl stop jobeffd.socket), or name another socket (server.socket or client.to)", socket)
 	}
 	info, err := os.Lstat(socket)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {

@@ -28,7 +28,11 @@ install)
 	systemctl restart slurmd
 	;;
 jobeffd)
-	if [ "$1" = kill9 ]; then systemctl kill -s KILL jobeffd; else systemctl "$1" jobeffd; fi
+	case $1 in
+	kill9) systemctl kill -s KILL jobeffd ;;
+	stop) systemctl stop jobeffd.socket ;;
+	*) systemctl "$1" jobeffd ;;
+	esac
 	;;
 *) exit 2 ;;
 esac

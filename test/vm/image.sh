@@ -56,7 +56,7 @@ slurm_conf() {
 }
 
 # add_jobeff: the packages as they were built, and once more as an older version, to upgrade from. postinst enables no unit
-# where systemd does not run (ADMIN 2).
+# where systemd does not run (ADMIN 1).
 add_jobeff() {
 	local deb
 	mkdir -p "$R"/root/jobeff/{build,older} "$R/etc/jobeff"
@@ -64,6 +64,7 @@ add_jobeff() {
 	for deb in "$R"/root/jobeff/build/*.deb; do
 		dpkg-deb -R "$deb" "$R/older"
 		sed -i 's/^Version:.*/Version: 0.1.0+0/' "$R/older/DEBIAN/control"
+		if [ -e "$R/older/usr/sbin/jobeffd" ]; then before_sockets; fi
 		dpkg-deb -Znone -b "$R/older" "$R/root/jobeff/older/" >/dev/null
 		rm -r "$R/older"
 	done
@@ -79,11 +80,19 @@ add_jobeff() {
 		install -d -o slurm /var/log/slurm /var/lib/slurm/slurmctld
 		dpkg -i --force-unsafe-io /root/jobeff/build/*.deb
 		systemctl mask apt-daily.timer apt-daily-upgrade.timer
+		jobeffd --sockets
 		systemctl enable agent jobeffd run-jobeff.mount jobeff-ingest.timer systemd-networkd'
 	if [ "$NODE" != n1 ]; then
 		printf '[report]\nto = "http://n1:6822"\n' >"$R/etc/jobeff/jobeff.toml"
 		chroot "$R" systemctl disable -q slurmctld slurmdbd mariadb jobeffd jobeffd-read
 	fi
+}
+
+# before_sockets: the older jobeffd as it was before systemd held its sockets.
+before_sockets() {
+	rm "$R"/older/usr/lib/systemd/system/jobeffd*.socket
+	sed -i 's/^Type=notify/&\nRuntimeDirectory=%N/; /^Requires=/d; /^Also=/d' "$R"/older/usr/lib/systemd/system/jobeffd*.service
+	printf '#!/bin/sh\n[ -d /run/systemd/system ] || exit 0\nsystemctl daemon-reload\nsystemctl try-restart jobeffd jobeffd-read\n' >"$R/older/DEBIAN/postinst"
 }
 
 # inside ROOT IMAGE: in namespaces that end with it. postinst needs /proc.

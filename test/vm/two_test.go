@@ -49,7 +49,7 @@ func TestTwo(t *testing.T) {
 	})
 	wantWhole(t, before, 1)
 
-	n1.must(t, "systemctl stop jobeffd")
+	n1.must(t, "systemctl stop jobeffd.socket")
 	waits := n1.submit(t, n1.ranks(t, 5), "-w n2 -n2 -W") // its report is on n2 only
 	lost := n1.submit(t, n1.ranks(t, 100_000), "-N2 -n2 --no-requeue")
 	until(t, "ranks on both nodes", func() bool { return strings.Contains(n1.output(t, lost), "size 2") })

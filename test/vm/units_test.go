@@ -21,7 +21,7 @@ func TestUnits(t *testing.T) {
 		name string
 		test func(*testing.T, *machine)
 	}{
-		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"interim", testInterim}, {"upgrade", testUpgrade},
+		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"sockets_held", testSocketsHeld}, {"watchdog", testWatchdog}, {"interim", testInterim}, {"upgrade", testUpgrade},
 		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, m) })
@@ -29,7 +29,7 @@ func TestUnits(t *testing.T) {
 }
 
 // active succeeds where all units run that the packages bring and an admin switches on. systemctl alone looks for one of them.
-const active = "for unit in jobeffd.service jobeffd-read.service run-jobeff.mount jobeff-ingest.timer; do systemctl is-active $unit || exit 1; done"
+const active = "for unit in jobeffd.service jobeffd.socket jobeffd-read.service jobeffd-read.socket run-jobeff.mount jobeff-ingest.timer; do systemctl is-active $unit || exit 1; done"
 
 // ranks starts rounds of 20 ms on two ranks.
 func (m *machine) ranks(t *testing.T, rounds int) string {
@@ -145,11 +145,11 @@ const probe = `
 at=/run/systemd/system
 cat >/run/probe.sh <<'END'
 for d in / /boot /etc /etc/jobeff /etc/slurm /home/alice /root /srv /usr /usr/lib/jobeff /var /var/lib /var/lib/slurm /var/log /var/spool /var/spool/jobeff \
-	/sys/fs/cgroup /run/probe /var/lib/probe /tmp /var/tmp; do
+	/sys/fs/cgroup /var/lib/probe /tmp /var/tmp; do
 	if (: >$d/probe-of-jobeffd) 2>/dev/null; then echo $d; fi
 done
 END
-change='s/=jobeff$/=root/; s/^\(RuntimeDirectory\|StateDirectory\)=.*/\1=probe/; s|^ExecStart=.*|ExecStart=/bin/bash /run/probe.sh|
+change='s/=jobeff$/=root/; s/^StateDirectory=.*/StateDirectory=probe/; /^Requires=/d; /^Also=/d; s|^ExecStart=.*|ExecStart=/bin/bash /run/probe.sh|
 	s/^Type=.*/Type=oneshot\nStandardOutput=file:%t\/probe.out/; /^Watchdog/d; /^Restart/d'
 sed "$change" /usr/lib/systemd/system/jobeffd.service >$at/probe.service
 mkdir -p $at/probe.service.d
@@ -160,9 +160,10 @@ cat /run/probe.out
 ls /tmp/probe-of-jobeffd /var/tmp/probe-of-jobeffd 2>/dev/null || true`
 
 func testSandbox(t *testing.T, m *machine) {
-	if wrote := strings.Fields(m.must(t, probe)); strings.Join(wrote, " ") != "/run/probe /var/lib/probe /tmp /var/tmp" {
+	if wrote := strings.Fields(m.must(t, probe)); strings.Join(wrote, " ") != "/var/lib/probe /tmp /var/tmp" {
 		t.Errorf("root in jobeffd's sandbox can write into %v", wrote)
 	}
+	m.must(t, "runuser -u jobeff -- test ! -w /run/jobeffd")                                                                 // its socket is root's
 	for unit, most := range map[string]int{"jobeffd.service": 20, "jobeffd-read.service": 20, "jobeff-ingest.service": 50} { // tenths
 		said, code := m.try(t, fmt.Sprintf("systemd-analyze security --no-pager --threshold=%d %s", most, unit))
 		t.Log(unit, regexp.MustCompile(`Overall exposure.*`).FindString(said))
@@ -178,7 +179,7 @@ func testSocket(t *testing.T, m *machine) {
 	if said, code := m.try(t, "runuser -u bob -- jobeff "+id); code == 0 || !strings.Contains(said, "not found") {
 		t.Errorf("bob asks for alice's job: exit %d\n%s", code, said)
 	}
-	m.must(t, "systemctl stop jobeffd jobeffd-read")
+	m.must(t, "systemctl stop jobeffd.socket jobeffd-read.socket")
 	if said, code := m.try(t, "runuser -u alice -- jobeff "+id); code == 0 || !strings.Contains(said, "does not answer") {
 		t.Errorf("alice asks nobody: exit %d\n%s", code, said)
 	}
@@ -206,12 +207,14 @@ func testWatchdog(t *testing.T, m *machine) {
 // standing is what an upgrade must not touch: the mount, and Slurm's daemons.
 const standing = "grep ' /run/jobeff ' /proc/self/mountinfo | cut -d' ' -f1; systemctl show -P MainPID slurmd slurmctld"
 
-// testUpgrade: from an older version, with all units and a job running.
+// testUpgrade: from an older version, with all units and a job running. The older one has no sockets.
 func testUpgrade(t *testing.T, m *machine) {
-	m.must(t, "dpkg -i --force-downgrade /root/jobeff/older/*.deb; "+active)
+	m.must(t, `systemctl stop jobeffd.socket jobeffd-read.socket; systemctl disable jobeffd.socket jobeffd-read.socket
+dpkg -i --force-downgrade /root/jobeff/older/*.deb; rm -r /etc/systemd/system/jobeffd.socket.d; systemctl daemon-reload; systemctl start jobeffd jobeffd-read
+ss -Hltnp sport = :6822 | grep '"jobeffd"' && ss -Hlxp src /run/jobeffd/jobeffd.sock | grep '"jobeffd"'`)
 	id := m.running(t)
 	before, daemon := m.must(t, standing), m.must(t, "systemctl show -P MainPID jobeffd jobeffd-read")
-	m.must(t, "dpkg -i /root/jobeff/build/*.deb; "+active)
+	m.must(t, `dpkg -i /root/jobeff/build/*.deb; ss -Hltnp sport = :6822 | grep '"systemd"'; systemctl is-enabled jobeffd.socket jobeffd-read.socket; `+active)
 	if after := m.must(t, standing); after != before {
 		t.Errorf("the mount and Slurm's daemons were %q, and are %q", before, after)
 	}
@@ -240,7 +243,7 @@ func testClockStep(t *testing.T, m *machine) {
 // testReboot: what had ended is told after the boot, sent before it or not, and the job that ran is counted.
 func testReboot(t *testing.T, m *machine) {
 	told := m.run(t)
-	m.must(t, "systemctl stop jobeffd jobeffd-read")
+	m.must(t, "systemctl stop jobeffd.socket jobeffd-read.socket")
 	waits := m.submit(t, m.ranks(t, 5), "-n2 -W")
 	ran := m.running(t)
 	m.reboot(t)

@@ -120,7 +120,7 @@ func (f *databaseFlags) restoreCommand() *cobra.Command {
 		Long: `restore replaces the database with a backup. jobeffd must be stopped. A database that
 holds jobs is replaced only with --replace; it is then kept as .old. restore refuses a
 file that is not a sound jobeff database.`,
-		Example: "  systemctl stop jobeffd; jobeff admin restore /backup/jobeff-2026-11-20.db; systemctl start jobeffd",
+		Example: "  systemctl stop jobeffd.socket; jobeff admin restore /backup/jobeff-2026-11-20.db; systemctl start jobeffd",
 		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := store.Restore(cmd.Context(), args[0], f.database, replace); err != nil {
