@@ -248,7 +248,7 @@ func lockDatabase(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("store: another jobeffd uses %s (%w): stop it, or name another file with --database", path, err)
+		return nil, fmt.Errorf("store: another jobeffd uses %s (%w): stop it (systemctl stop jobeffd.socket), or name another file with --database", path, err)
 	}
 	return f, nil
 }
