@@ -123,7 +123,7 @@ func rescue(t *testing.T, d *daemon) {
 	guide, err := os.ReadFile("../../doc/ADMIN.md")
 	must(t, err)
 	_, block, found := strings.Cut(string(guide), "**A damaged database.**")
-	_, block, _ = strings.Cut(block, "systemctl stop jobeffd jobeffd-read\n")
+	_, block, _ = strings.Cut(block, "systemctl stop jobeffd.socket jobeffd-read.socket\n")
 	lines, _, ended := strings.Cut(block, "    systemctl start")
 	if !found || !ended || strings.Count(lines, "\n") != 2 {
 		t.Fatalf("the guide's lines: %q", lines)
