@@ -20,10 +20,10 @@ type engine interface {
 	dialect() dialect
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
-	nearlyFull() bool            // little of its disk is free
-	lanes() ([]committer, error) // those that write, each on its own
+	nearlyFull() bool                                    // little of its disk is free
+	lanes() ([]committer, error)                         // those that write, each on its own
 	check(ctx context.Context) (found string, err error) // that its pages are whole; found is what is wrong
-	checkpoints() string         // a statement by which a process beside the daemon keeps SQLite's log short; "": there is none
+	checkpoints() string                                 // a statement by which a process beside the daemon keeps SQLite's log short; "": there is none
 	// alone is mine if no other daemon holds that mark, which nobody writes; release lets others.
 	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
 	close() error
