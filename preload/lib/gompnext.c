@@ -77,7 +77,7 @@ static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
 	struct je_runtime *runtime;
 
 	if (!ours && !everywhere)
-		meant = je_symbol_meant(code, name_of(number));
+		je_symbol_meant(code, name_of(number), &meant);
 	runtime = runtime_with(meant.symbol, everywhere, !meant.several);
 	if (runtime != NULL && everywhere && je_callers_empty(&callers))
 		__atomic_store_n(&je_gomp_global, runtime, __ATOMIC_RELEASE);

@@ -121,7 +121,7 @@ static struct je_meant find_meant(uint32_t index, const void *caller)
 	char name[64];
 
 	for (int i = 0; meant.symbol == NULL && spelling(name, index, i); i++)
-		meant = je_symbol_meant(caller, name);
+		je_symbol_meant(caller, name, &meant);
 	return meant;
 }
 

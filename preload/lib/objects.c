@@ -99,15 +99,13 @@ static bool note_symbol(void *symbol, void *to)
 	return meant->several;
 }
 
-struct je_meant je_symbol_meant(const void *code, const char *name)
+void je_symbol_meant(const void *code, const char *name, struct je_meant *meant)
 {
-	struct je_meant meant = { je_symbol_in_scope(code, name), false, false };
-
-	if (meant.symbol == NULL) {
-		meant.guessed = true;
-		je_symbol_anywhere(name, note_symbol, &meant);
+	*meant = (struct je_meant){ je_symbol_in_scope(code, name), false, false };
+	if (meant->symbol == NULL) {
+		meant->guessed = true;
+		je_symbol_anywhere(name, note_symbol, meant);
 	}
-	return meant;
 }
 
 /* Threads at once may list one twice, which does no harm. */

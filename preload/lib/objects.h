@@ -24,7 +24,7 @@ struct je_meant {
 	bool guessed; /* its own scope has none: the first one of the process is taken */
 	bool several; /* and the process has several */
 };
-struct je_meant je_symbol_meant(const void *code, const char *name);
+void je_symbol_meant(const void *code, const char *name, struct je_meant *meant);
 
 /* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
  * false: none was. */
