@@ -290,7 +290,7 @@ func TestPrefix(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	texts := run(t, "grep", "-rhEo", "^(include|optional|ExecStart).*", dest+"/etc", dest+"/opt/je/lib")
-	if strings.Contains(texts, "/usr/") || strings.Count(texts, "/opt/je/") != 8 {
+	if strings.Contains(texts, "/usr/") || strings.Count(texts, "/opt/je/") != 9 {
 		t.Error(texts)
 	}
 	if _, err := os.Stat(dest + "/usr"); err == nil {
@@ -398,7 +398,7 @@ func TestUnits(t *testing.T) {
 			args = append(args, filepath.Base(file))
 		}
 	}
-	if out := run(t, append([]string{"systemd-analyze"}, args...)...); len(args) != 12 || out != "" {
+	if out := run(t, append([]string{"systemd-analyze"}, args...)...); len(args) != 14 || out != "" {
 		t.Errorf("%q:\n%s", args, out)
 	}
 }

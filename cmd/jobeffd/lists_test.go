@@ -216,7 +216,7 @@ func TestListsOfViewers(t *testing.T) {
 		{"games", "/months?sort=-name", 200, []string{"by name"}, nil},
 		{"games", "/programs?sort=x", 400, []string{"is not one of lost"}, nil},
 		{"games", "/workloads?sort=jobs", 400, []string{"is not one of lost"}, nil},
-		{"games", "/accounts?account=" + strings.Repeat(",", 40_000), 400, []string{"more than 1000 accounts"}, nil},
+		{"games", "/accounts?account=" + strings.Repeat(",", 40_000), 400, []string{"accounts are named, more than 1000"}, nil},
 		{"games", "/v1/jobs", 404, []string{"there is no such page"}, nil},
 		{"nosuchuser", "/jobs", 401, []string{"is no user of this machine"}, nil},
 	} {

@@ -248,7 +248,7 @@ func TestRunningJobsOfUsers(t *testing.T) {
 		}
 	}
 	ids := RunningJobs(runDir)
-	if first := slices.Sorted(slices.Values(ids[:3])); len(ids) != 30 || first[1] != "28" || first[2] != "29" {
+	if first := ids[:3]; len(ids) != 30 || !slices.Contains(first, "28") || !slices.Contains(first, "29") {
 		t.Errorf("%q", ids)
 	}
 }
