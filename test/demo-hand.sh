@@ -57,7 +57,7 @@ site() {
 	say "\$ jobeff digest --week 2026-W46"
 	jobeff digest --week 2026-W46 | sed -n '1,40p'
 	mkdir -p $pages
-	jobeff report "$job" --html $pages/job.html
+	jobeff report "$job" --html - >$pages/job.html
 }
 
 measured
