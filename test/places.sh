@@ -1,8 +1,8 @@
 #!/bin/bash
 # places.sh [short|full]: runs README's two commands where people first try them, each place in a Debian that
-# is made for it (distro.sh bare): root with a container's capabilities, an ordinary user, no Go, no compiler,
-# empty lists of packages, no network after `make deps`; with full the whole `make test` in the container,
-# and Debian 13, too. It prints a row for each command: seconds until the first useful line, seconds in all,
+# is made for it (distro.sh bare): no Go, no compiler, empty lists of packages, root with a container's
+# capabilities, an ordinary user; with full the whole `make test` in the container, no network after
+# `make deps`, and Debian 13, too. It prints a row for each command: seconds until the first useful line, seconds in all,
 # and what was said of the place. With RESULT it adds them to that file. It fails where a command ends
 # otherwise than it should.
 set -euo pipefail
@@ -26,7 +26,7 @@ try() { # PLACE EXPECTED-EXIT USEFUL COMMAND…
 	echo "place: $place: ${*: -2}: useful after ${first:-no} s, $((SECONDS - began)) s in all, exit code $code;${said:- nothing was said}"
 	[ "$code" = "$expected" ] && [ -n "$first" ] || echo "place: WRONG: $place: ${*: -2}"
 }
-as_user() { setpriv --reuid nobody --clear-groups env HOME=/home/nobody GOMODCACHE="$GOMODCACHE" GOFLAGS=-modcacherw PATH="$PATH" "$@"; }
+as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/home/nobody GOMODCACHE="$GOMODCACHE" GOFLAGS=-modcacherw PATH="$PATH" "$@"; }
 # Docker'"'"'s default set, and cgroups that cannot be written
 contained() {
 	local caps=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
@@ -45,15 +45,15 @@ chmod 755 /root && cp -r . /home/nobody && chown -R nobody /home/nobody && cd /h
 try "a user, packages missing" 2 "As root: make deps" as_user make test
 try "a user" 0 "$answer" as_user make demo
 cd /root/jobeff
-make deps >/dev/null 2>&1 || echo "place: WRONG: make deps"
 try "a container" 0 "^ok " contained make quick
-cd /home/nobody
-try "a user" 0 "^ok " as_user make quick
-cd /root/jobeff && rm -rf build
-try "no network after make deps" 0 "^build/jobeff" unshare --net make build packages
+cp -r /root/.cache /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
+try "a user, with a build cache" 0 "^ok " as_user make quick
 '
 whole='
+cd /root/jobeff
 try "a container" 0 "^ok|passed so far" contained make test
+rm -rf build
+try "no network after make deps" 0 "^build/jobeff" unshare --net make build packages
 '
 test/install-packages.sh <(echo debootstrap)
 go mod download

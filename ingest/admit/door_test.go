@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -137,7 +138,7 @@ func TestQuestionsOfOneUser(t *testing.T) {
 	for range mostAtOnce {
 		<-entered
 	}
-	self := ofUser(0)
+	self := ofUser(uint32(os.Getuid()))
 	for s.answers.waiting(self) < 3*mostAtOnce {
 		time.Sleep(time.Millisecond)
 	}

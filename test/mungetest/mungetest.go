@@ -58,6 +58,7 @@ func Restart(t testing.TB, socket, like string, env ...string) {
 	dir := filepath.Dir(socket)
 	key, err := os.ReadFile(filepath.Join(filepath.Dir(like), "key"))
 	if err == nil && like != socket {
+		os.Remove(filepath.Join(dir, "key")) // a user may not write into it
 		err = os.WriteFile(filepath.Join(dir, "key"), key, 0o400)
 	}
 	if err != nil {
