@@ -51,9 +51,7 @@ func refuse(err error) *refusal {
 	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
 		return &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
 	}
-	if store.IsDamage(err) && !errors.Is(err, store.ErrDamaged) {
-		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
-	}
+	err = store.NameDamage(err)
 	answer := refusal{Status: http.StatusInternalServerError, Message: "jobeffd failed to do this", Hint: "its log says why"}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {

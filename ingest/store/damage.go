@@ -23,6 +23,14 @@ func IsDamage(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.As(err, &e) && (e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB)
 }
 
+// NameDamage makes an ErrDamaged of what IsDamage recognizes, and leaves other errors as they are.
+func NameDamage(err error) error {
+	if IsDamage(err) && !errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
 // checkEvery is how often the whole database is read to find damage that nothing else has met.
 const checkEvery = 7 * 24 * time.Hour
 

@@ -70,9 +70,7 @@ func unavailable(err error) error {
 	if otherSchema(err) && !errors.Is(err, errSchema) {
 		return fmt.Errorf("%w: %w", errSchema, err)
 	}
-	if IsDamage(err) && !errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
+	err = NameDamage(err)
 	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
 		return err
 	}
