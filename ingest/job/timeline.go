@@ -145,7 +145,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
+	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || !t.whole() || t.Ranks != ranks || ranks < 1 {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)
@@ -158,7 +158,7 @@ func (t *Timeline) possible(ranks int) bool {
 		}
 	}
 	for _, list := range [][]time.Duration{t.IO, t.Threads, t.ThreadsUseful} {
-		if list != nil && len(list) != n || slices.ContainsFunc(list, func(d time.Duration) bool { return d < 0 }) {
+		if slices.ContainsFunc(list, func(d time.Duration) bool { return d < 0 }) {
 			return false
 		}
 	}
@@ -184,8 +184,18 @@ type Bucket struct {
 	Files         float64 // share of the ranks' time
 }
 
-// Buckets are those in which ranks ran.
+// whole tells whether there is of each bucket what Buckets reads.
+func (t *Timeline) whole() bool {
+	n := len(t.Elapsed)
+	return len(t.Useful) == n && len(t.Most) > 0 && len(t.Most[0]) == n &&
+		(t.IO == nil || len(t.IO) == n) && (t.Threads == nil || len(t.Threads) == n && len(t.ThreadsUseful) == n)
+}
+
+// Buckets are those in which ranks ran; none of a timeline that a server of another version keeps otherwise.
 func (t *Timeline) Buckets() (all []Bucket) {
+	if !t.whole() {
+		return nil
+	}
 	for i, elapsed := range t.Elapsed {
 		if elapsed == 0 {
 			continue

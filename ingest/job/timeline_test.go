@@ -178,3 +178,26 @@ func TestTimelinesThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+func TestBucketsOfUnequalLists(t *testing.T) {
+	for name, cut := range map[string]func(*Timeline){
+		"useful":            func(t *Timeline) { t.Useful = t.Useful[:3] },
+		"no busiest":        func(t *Timeline) { t.Most = nil },
+		"busiest":           func(t *Timeline) { t.Most[0] = t.Most[0][:3] },
+		"files":             func(t *Timeline) { t.IO = make([]time.Duration, 3) },
+		"threads":           func(t *Timeline) { t.Threads, t.ThreadsUseful = make([]time.Duration, 3), make([]time.Duration, 4) },
+		"useful of threads": func(t *Timeline) { t.Threads = make([]time.Duration, 4) },
+	} {
+		line := NewTimeline(3, 1<<33, 4)
+		line.Ranks = 1
+		for i := range line.Elapsed {
+			line.Elapsed[i], line.Useful[i], line.Most[0][i] = 4, 2, 2
+		}
+		if n := len(line.Buckets()); n != 4 {
+			t.Fatalf("%d buckets of a whole timeline", n)
+		}
+		if cut(line); line.Buckets() != nil || line.possible(1) {
+			t.Errorf("%s is too short, and it passes", name)
+		}
+	}
+}
