@@ -1,8 +1,9 @@
 #!/bin/bash
-# places.sh [short|full]: runs README's two commands where people first try them, each place in a Debian that
+# places.sh [short|full|loaded]: runs README's two commands where people first try them, each place in a Debian that
 # is made for it (distro.sh bare): no Go, no compiler, empty lists of packages, root with a container's
 # capabilities, an ordinary user; with full the whole `make test` in the container, no network after
-# `make deps`, and Debian 13, too. It prints a row for each command: seconds until the first useful line, seconds in all,
+# `make deps`, and Debian 13, too; loaded is `make test` alone, beside ten busy loops, with an OpenCL of which
+# ASan's programs die where hwloc loads it. It prints a row for each command: seconds until the first useful line, seconds in all,
 # and what was said of the place. With RESULT it adds them to that file. It fails where a command ends
 # otherwise than it should.
 set -euo pipefail
@@ -56,10 +57,19 @@ try "a container" 0 "^ok|passed so far" contained make test
 rm -rf build
 try "no network after make deps" 0 "^build/jobeff" unshare --net make build packages
 '
+loaded='
+apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null || exit
+for _ in {1..10}; do while :; do :; done & done
+try "ten busy loops, mesa-opencl-icd" 0 "^ok|passed so far" make test
+kill $(jobs -p)
+'
 test/install-packages.sh <(echo debootstrap)
 go mod download
 go mod download -modfile=packaging/tools.mod
-if [ "$kind" = full ]; then places+=$whole; fi
+case $kind in
+full) places+=$whole ;;
+loaded) places=$loaded ;;
+esac
 test/distro.sh bare bash -c "$begin$places" 2>&1 | tee "$log"
 if [ "$kind" = full ]; then
 	BARE=trixie test/distro.sh bare bash -c "$begin try 'Debian 13' 0 \"\$answer\" make demo" 2>&1 | tee -a "$log"

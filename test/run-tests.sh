@@ -43,7 +43,7 @@ progress &
 trap 'kill $!; rm -f "$log" "$log.out"' EXIT
 
 go tool gotestsum --format pkgname --jsonfile "$log" --packages "${packages[*]}" \
-	-- -count=1 -timeout 60m "$@" | tee "$log.out"
+	-- -count=1 -timeout 5h "$@" | tee "$log.out"
 status=$?
 
 passed=$(count pass) failed=$(count fail) skipped=$(($(count skip) + left_out))
