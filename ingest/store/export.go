@@ -89,7 +89,7 @@ func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q fu
 // in memory.
 func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) error {
 	out := json.NewEncoder(w)
-	err := out.Encode(line{Format: exportFormat, Schema: schemaMark})
+	err := out.Encode(line{Format: exportFormat, Schema: schemaVersion})
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != trialSchema:
+	case l.Format > exportFormat || l.Schema != schemaVersion && l.Schema != trialSchema:
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
