@@ -16,14 +16,8 @@ import (
 )
 
 // readOfAttempt are the columns of attempts that views are made of.
-var readOfAttempt = func() (all []column[attemptRow]) {
-	for _, c := range attemptColumns {
-		if !c.unread {
-			all = append(all, column[attemptRow]{"r." + c.name, c.field})
-		}
-	}
-	return append(all, column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
-}()
+var readOfAttempt = append(of("r", except(columnsOfAttempt, unread...)),
+	column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 
 // decode reads a column of JSON, which may be "".
 func decode(text string, into any) error {

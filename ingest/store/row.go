@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -27,9 +28,84 @@ type table[T any] struct {
 	into    string // its name and columns, for insertRows
 }
 
-func newTable[T any](name string, columns ...[]column[T]) *table[T] {
-	all := slices.Concat(columns...)
-	return &table[T]{all, name + " (" + names(all, "") + ")"}
+func newTable[T any](name string, columns []column[T]) *table[T] {
+	return &table[T]{columns, name + " (" + names(columns, "") + ")"}
+}
+
+// columnsOf are the columns of the rows T: its fields with a tag `db:"NAME"`. A struct that is embedded, or that has the
+// tag, stands for its own columns, with NAME before each, and with the names that `renamed:"FROM TO"` changes. `known:"FIELD"`
+// names a field beside it: unless that one is true, the numbers are NULL.
+func columnsOf[T any]() []column[T] {
+	var w columnWalk
+	w.fields(reflect.TypeFor[T](), nil, "", nil)
+	all := make([]column[T], len(w))
+	for i, f := range w {
+		all[i] = column[T]{f.name, func(row *T) any {
+			v := reflect.ValueOf(row).Elem()
+			if f.known == nil {
+				return pointTo(v.FieldByIndex(f.index))
+			}
+			return unknown{pointTo(v.FieldByIndex(f.index)), pointTo(v.FieldByIndex(f.known)).(*bool)}
+		}}
+	}
+	return all
+}
+
+// pointTo points to a field, also to one that is not exported.
+func pointTo(field reflect.Value) any {
+	return reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Interface()
+}
+
+// columnWalk is what columnsOf has found: names, and the indexes of fields.
+type columnWalk []struct {
+	name         string
+	index, known []int
+}
+
+// fields adds the columns of a struct that stands at an index of the row.
+func (w *columnWalk) fields(t reflect.Type, at []int, prefix string, known []int) {
+	for f := range t.Fields() {
+		name, tagged := f.Tag.Lookup("db")
+		if !tagged && !f.Anonymous {
+			continue
+		}
+		index, known := slices.Concat(at, f.Index), known
+		if beside, is := f.Tag.Lookup("known"); is {
+			flag, _ := t.FieldByName(beside)
+			known = slices.Concat(at, flag.Index)
+		}
+		of := f.Type
+		if of.Kind() == reflect.Pointer && f.Anonymous {
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]() {
+			began := len(*w)
+			w.fields(of, index, prefix+name, known)
+			from, to, _ := strings.Cut(f.Tag.Get("renamed"), " ")
+			for i := range (*w)[began:] {
+				if c := &(*w)[began+i]; c.name == from {
+					c.name = to
+				}
+			}
+			continue
+		}
+		if of.Kind() == reflect.String || of.Kind() == reflect.Bool {
+			known = nil
+		}
+		*w = append(*w, struct {
+			name         string
+			index, known []int
+		}{prefix + name, index, known})
+	}
+}
+
+// only are the columns of these names; except are the others.
+func only[T any](columns []column[T], names ...string) []column[T] {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return !slices.Contains(names, c.name) })
+}
+
+func except[T any](columns []column[T], names ...string) []column[T] {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return slices.Contains(names, c.name) })
 }
 
 // names lists the columns, each behind a prefix.
@@ -39,6 +115,15 @@ func names[T any](columns []column[T], prefix string) string {
 		all[i] = prefix + c.name
 	}
 	return strings.Join(all, ", ")
+}
+
+// of are columns of the table that a query calls by this name.
+func of[T any](alias string, columns []column[T]) []column[T] {
+	all := slices.Clone(columns)
+	for i := range all {
+		all[i].name = alias + "." + all[i].name
+	}
+	return all
 }
 
 // appendValues appends the values that a row writes into the columns.
