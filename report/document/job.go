@@ -252,7 +252,7 @@ type OpenMP struct {
 // WriteJob writes a job as a Job, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
 func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
-	return writeJSON(w, whole(j, study, verdicts))
+	return Write(w, whole(j, study, verdicts))
 }
 
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
@@ -314,7 +314,7 @@ func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 }
 
 // WriteServed writes documents that jobeffd made: of one job, or of a list.
-func WriteServed(w io.Writer, served any) error { return writeJSON(w, served) }
+func WriteServed(w io.Writer, served any) error { return Write(w, served) }
 
 func document(j *job.Job) Job {
 	d := Job{
