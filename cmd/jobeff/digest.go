@@ -73,15 +73,15 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	view := view.NewDigest(notice.NewDigest(both), view.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	digest := view.NewDigest(notice.NewDigest(both), view.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if f.json {
-		return view.Write(p.stdout)
+		return digest.Write(p.stdout)
 	}
 	templates, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
 		return err
 	}
-	letter, err := templates.Digest(view)
+	letter, err := templates.Digest(digest)
 	if err != nil {
 		return err
 	}
