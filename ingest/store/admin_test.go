@@ -243,7 +243,7 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenBeside(database); err == nil || !strings.Contains(err.Error(), "another version of jobeffd made this database") {
+	if _, err := OpenBeside(database); !errors.Is(err, errOlderSchema) {
 		t.Errorf("another schema: %v", err)
 	}
 	if os.Getenv(testServer) == "" {

@@ -26,41 +26,41 @@ func (k attemptKey) args() []any { return []any{k.cluster, k.jobID, k.attempt} }
 // attemptRow is a row of attempts: a job.Job, and the raw values that it is made from.
 type attemptRow struct {
 	attemptKey
-	job         job.Job     `db:""`
-	unmerged    int64       `db:"unmerged"` // see the schema
-	changed     time.Time   `db:"changed_us"`
-	sender      string      `db:"sender"` // see the schema
-	sluid       string      `db:"sluid"`
-	nodelist    string      `db:"nodelist"`
-	cancelledBy *uint32     `db:"cancelled_by"`
-	slurmStart  time.Time   `db:"slurm_start_us"`
-	slurmEnd    time.Time   `db:"slurm_end_us"`
-	nodesStart  time.Time   `db:"node_start_us"`
-	nodesEnd    time.Time   `db:"node_end_us"`
-	elapsed     int64       `db:"slurm_elapsed_s" known:"timed"`
-	timed       bool        // elapsed is known
-	limit       int64       `db:"time_limit_s"`
-	rankSeconds float64     `db:"rank_seconds" known:"ranked"`
-	runTime     float64     `db:"run_s" known:"ranked"`      // see the schema
-	smtMost     float64     `db:"smt_most_s" known:"ranked"` // likewise
-	ranked      bool        // these three are known
-	steps       string      `db:"steps_json"`
-	warnings    string      `db:"warnings_json"`
-	scriptArgs  string      `db:"script_args"`                                    // see the schema
-	noData      string      `db:"no_data"`                                        // likewise; "": there is data
-	cgroup      string      `db:"cgroup_json"`                                    // likewise; "": nothing is known
-	metrics     job.Metrics `db:"" known:"measured" renamed:"nodes metric_nodes"` // of the nodes that took part, job.Nodes are the job's own
-	measured    bool        // metrics are known
-	hybrid      job.Hybrid  `db:"" known:"threaded"`
-	threaded    bool        // hybrid is known
-	usage       job.Usage   `db:"" known:"used"`
-	totalCPU    int64       `db:"total_cpu_us" known:"used"`
-	used        bool        // usage and totalCPU are known
-	usageRead   bool        `db:"usage_read"` // sacct was asked for them
-	trimmed     bool        `db:"trimmed"`
-	judgedBy    int64       `db:"judged_by"` // see the schema
-	flags       string      `db:"flags"`     // names, with a comma between
-	isJudged    bool        // … by the present rules
+	job         job.Job       `db:""`
+	unmerged    int64         `db:"unmerged"` // see the schema
+	changed     time.Time     `db:"changed_us"`
+	sender      string        `db:"sender"` // see the schema
+	sluid       string        `db:"sluid"`
+	nodelist    string        `db:"nodelist"`
+	cancelledBy *uint32       `db:"cancelled_by"`
+	slurmStart  time.Time     `db:"slurm_start_us"`
+	slurmEnd    time.Time     `db:"slurm_end_us"`
+	nodesStart  time.Time     `db:"node_start_us"`
+	nodesEnd    time.Time     `db:"node_end_us"`
+	elapsed     int64         `db:"slurm_elapsed_s" known:"timed"`
+	timed       bool          // elapsed is known
+	limit       int64         `db:"time_limit_s"`
+	rankSeconds float64       `db:"rank_seconds" known:"ranked"`
+	ranked      bool          // rankSeconds is known
+	usedTime    *job.CoreTime `db:"used_us"`
+	lostText    string        // see lostOfAttempt
+	steps       string        `db:"steps_json"`
+	warnings    string        `db:"warnings_json"`
+	scriptArgs  string        `db:"script_args"`                                    // see the schema
+	noData      string        `db:"no_data"`                                        // likewise; "": there is data
+	cgroup      string        `db:"cgroup_json"`                                    // likewise; "": nothing is known
+	metrics     job.Metrics   `db:"" known:"measured" renamed:"nodes metric_nodes"` // of the nodes that took part, job.Nodes are the job's own
+	measured    bool          // metrics are known
+	hybrid      job.Hybrid    `db:"" known:"threaded"`
+	threaded    bool          // hybrid is known
+	usage       job.Usage     `db:"" known:"used"`
+	totalCPU    int64         `db:"total_cpu_us" known:"used"`
+	used        bool          // usage and totalCPU are known
+	usageRead   bool          `db:"usage_read"` // sacct was asked for them
+	trimmed     bool          `db:"trimmed"`
+	judgedBy    int64         `db:"judged_by"` // see the schema
+	flags       string        `db:"flags"`     // names, with a comma between
+	isJudged    bool          // … by the present rules
 }
 
 // source says who writes a row of attempts. Several sources may write at once.
@@ -90,8 +90,8 @@ const (
 // by is the rule for each source.
 type by [sources]rule
 
-// writers says who writes which columns of attempts. The database computes start_us, end_us and smt_s; what trims attempts
-// and what judges them write trimmed and flags.
+// writers says who writes which columns of attempts. The database computes start_us and end_us; what trims attempts
+// and what judges them write trimmed and flags. judged_us and lost_us are unknown until the rules are asked.
 var writers = []struct {
 	by      by
 	columns string
@@ -107,8 +107,8 @@ var writers = []struct {
 	{by{merging: empty, accounting: replaced}, "user_name account partition_name"},
 	{by{accounting: given}, "het_offset"},
 	{by{accounting: replaced}, `qos name state cancelled_by exit_code alloc_cpus gpus tres slurm_submit_us eligible_us time_limit_s
-		slurm_start_us slurm_end_us slurm_elapsed_s`},
-	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json rank_seconds run_s smt_most_s
+		slurm_start_us slurm_end_us slurm_elapsed_s used_us`},
+	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json rank_seconds judged_us lost_us
 		parallel_efficiency load_balance communication_efficiency mpi_parallel_efficiency mpi_communication_efficiency load_balance_in load_balance_out
 		elapsed_s useful_s mpi_time_s io_time_s wait_time_s ranks metric_nodes coverage
 		all_threads thread_useful_s thread_mpi_s thread_io_s imbalance_s scheduling_s serial_s`},
@@ -116,9 +116,9 @@ var writers = []struct {
 }
 
 // unread are the columns that no view of an attempt is made of: only conditions in SQL use them, readSteps, readAsked or
-// executions; load balances follow from the other efficiencies, and the warning WarnInterim tells as_of_us.
+// executions; load balances follow from the other efficiencies, the warning WarnInterim tells as_of_us, and lostOfAttempt judged_us and lost_us.
 var unread = strings.Fields(`sender sluid nodelist eligible_us time_limit_s slurm_start_us slurm_end_us node_start_us node_end_us as_of_us changed_us trimmed
-	judged_by flags steps_json script_args tasks run_s smt_most_s usage_read load_balance load_balance_out`)
+	judged_by flags steps_json script_args tasks used_us judged_us lost_us usage_read load_balance load_balance_out`)
 
 // attemptColumn is a column of attempts.
 type attemptColumn struct {

@@ -62,7 +62,7 @@ func TestWriters(t *testing.T) {
 	for _, w := range writers {
 		listed = append(listed, strings.Fields(w.columns)...)
 	}
-	listed = append(listed, "start_us", "end_us", "smt_s", "trimmed", "flags")
+	listed = append(listed, "start_us", "end_us", "trimmed", "flags")
 	all := strings.Split(names(columnsOfAttempt, ""), ", ")
 	slices.Sort(listed)
 	slices.Sort(all)

@@ -19,24 +19,19 @@ import (
 // lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
 const keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
 
-// What the view counted counts, for lists. isJudged selects jobs whose loss is known: every rank was recorded up to its
-// end, and no thread was missed. It is not known of the further hardware threads of their cores.
-const (
-	knownSeconds = `(` + usedSeconds + ` - smt_s)`
-	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
-)
-
 // hoursColumns sum up what rows of the view, or of month_sums, count.
-const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALESCE(sum(used_ms), 0) / 3600000.0,
-	COALESCE(sum(judged_ms), 0) / 3600000.0, COALESCE(sum(lost_ms), 0) / 3600000.0`
+const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), ` + hoursSum
+
+// hoursSum are core-hours. Sums of all that is kept may be larger than the largest whole number.
+const hoursSum = `COALESCE(sum(1.0 * used_us), 0) / 3600000000.0, COALESCE(sum(1.0 * judged_us), 0) / 3600000000.0, COALESCE(sum(1.0 * lost_us), 0) / 3600000000.0`
 
 // keepSum keeps what an attempt counts, before it is dropped.
-const keepSum = `INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, -1 - part, jobs, measured, used_ms, judged_ms, lost_ms
+const keepSum = `INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, -1 - part,
+		jobs, measured, COALESCE(used_us, 0), COALESCE(judged_us, 0), COALESCE(lost_us, 0)
 	FROM counted WHERE cluster = ? AND job_id = ? AND attempt = ?
 	ON CONFLICT (` + keyOfMonth + `) DO UPDATE SET jobs = month_sums.jobs + excluded.jobs,
-		measured = month_sums.measured + excluded.measured, used_ms = month_sums.used_ms + excluded.used_ms,
-		judged_ms = month_sums.judged_ms + excluded.judged_ms, lost_ms = month_sums.lost_ms + excluded.lost_ms`
+		measured = month_sums.measured + excluded.measured, used_us = month_sums.used_us + excluded.used_us,
+		judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us`
 
 // numberOfMonth is a month as columns hold it: 202611.
 func numberOfMonth(t time.Time) int {

@@ -1,1 +1,0 @@
--- The sums of months, see months.go. How triggers are written, and what month a time is in, each database says in its own words.
