@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
-	"jobeff/policy/jobtest"
 )
 
 // TestCauseOf holds what each loss is put down to, and the bounds of METRICS 1 from both sides.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/compare"
-	"jobeff/policy/jobtest"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )

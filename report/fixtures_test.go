@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/jobtest"
+	"jobeff/ingest/job/jobtest"
 )
 
 // Short names for the fixtures.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
-	"jobeff/policy/jobtest"
 	"jobeff/preload/record"
 )
 

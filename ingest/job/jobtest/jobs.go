@@ -1,5 +1,3 @@
-// Package jobtest makes up jobs and runs for the tests of policy's packages. Before it stands
-// ingest/job, whose types it fills in; after it the tests, which judge what it made.
 package jobtest
 
 import (
@@ -107,5 +105,5 @@ func JobOf(r job.Run) *job.Job {
 	return j
 }
 
-// Changed is the run after a change.
-func Changed(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
+// ChangedRun is the run after a change.
+func ChangedRun(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
