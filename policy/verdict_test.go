@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 func singleton(node int) job.Execution {
 	e := world(node, 1, 0, work(3500, 1))
-	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 	return e
 }
 
@@ -29,7 +30,7 @@ func onOneNode(e job.Execution) *job.Job { j := aJob(e); j.Nodes, j.Reports = 1,
 // bare is such a job without a record of a program: two nodes, 32 busy CPUs, 40 of 48 GiB, an hour of two.
 func bare(change func(*job.Job)) *job.Job {
 	j := aJob()
-	j.NoData, j.CPUs, j.TimeLimit = job.NewWarning(job.WhyNoMPI, 0), 32, 2*time.Hour
+	j.NoData, j.CPUs, j.TimeLimit = doubt.NewWarning(doubt.WhyNoMPI, 0), 32, 2*time.Hour
 	j.Usage = &job.Usage{TotalCPU: 31 * time.Hour, Memory: 40 << 30, Allocated: 48 << 30}
 	change(j)
 	return j
@@ -320,7 +321,7 @@ func TestConfidence(t *testing.T) {
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
-	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}, {Code: job.WarnTorn}}
+	j.Executions[0].Warnings = []doubt.Warning{{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}, {Code: doubt.WarnTorn}}
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs (node n1)" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
@@ -377,8 +378,8 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 // TestEveryWarningStandsOnThePage is TestEveryWarningIsShown for the page.
 func TestEveryWarningStandsOnThePage(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []job.Warning{{Code: "one"}}
-	j.Executions[4].Warnings = []job.Warning{{Code: "five", Count: 3}}
+	j.Warnings = []doubt.Warning{{Code: "one"}}
+	j.Executions[4].Warnings = []doubt.Warning{{Code: "five", Count: 3}}
 	j.Metrics = nil
 	shown := string(jobHTML(t, j))
 	for _, want := range []string{"one <code>one</code>", "five (3 times) <code>five</code>"} {

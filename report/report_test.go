@@ -18,6 +18,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
 	"jobeff/report/inert"
@@ -232,9 +233,9 @@ func TestJSONNames(t *testing.T) {
 // TestEveryWarningIsShown puts a warning in each place that has room for one.
 func TestEveryWarningIsShown(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []job.Warning{{Code: "one"}}
+	j.Warnings = []doubt.Warning{{Code: "one"}}
 	for i := range j.Executions {
-		j.Executions[i].Warnings = []job.Warning{{Code: fmt.Sprintf("x%d", i)}}
+		j.Executions[i].Warnings = []doubt.Warning{{Code: fmt.Sprintf("x%d", i)}}
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -196,7 +197,7 @@ func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 		}
 		identify(&e, m, load, input)
 		if copies > 1 {
-			e.Warnings = append(e.Warnings, job.NewWarning(job.WarnSingletons, 1))
+			e.Warnings = append(e.Warnings, doubt.NewWarning(doubt.WarnSingletons, 1))
 		}
 		j.run(m, e, elapsed)
 		j.executions++
@@ -311,10 +312,10 @@ func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 		part := seenPart{Execution: e}
 		part.Warnings, part.Endings = slices.Clone(e.Warnings), map[string]int{ending: len(useful)}
 		if ending != job.EndingFinalized && ending != "exit 0" {
-			part.Warnings = append(part.Warnings, job.NewWarning(job.WarnNoFinalize, len(useful)))
+			part.Warnings = append(part.Warnings, doubt.NewWarning(doubt.WarnNoFinalize, len(useful)))
 		}
 		if code := m.text("warn", ""); code != "" {
-			part.Warnings = append(part.Warnings, job.NewWarning(code, 1))
+			part.Warnings = append(part.Warnings, doubt.NewWarning(code, 1))
 		}
 		part.share(m, elapsed, first, useful)
 		part.team(m)

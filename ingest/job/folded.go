@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // Folded is what several executions of one program come to. The figures of the whole job do not
@@ -140,7 +142,7 @@ type group struct {
 	folded         Folded
 	nodes          map[string]*NodeShare
 	calls, classes callsByName
-	warn           Warnings
+	warn           doubt.Warnings
 	sections       map[string]*SectionSum
 	spans          []Span
 }

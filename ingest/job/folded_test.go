@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 )
 
 // many are n whole executions of a few programs, most one after the other.
@@ -213,7 +214,7 @@ func TestFoldKeepsWhatIsCommon(t *testing.T) {
 			if common := !differ; (len(e.Args) == 2) != common || (e.ArgsHash == "ef") != common || (e.Inputs == 2) != common || (e.InputHash == "ab") != common || (e.Nodes[0].Threads == nil) != common {
 				t.Errorf("they differ: %v, %q %q %d %q, threads %+v", differ, e.Args, e.ArgsHash, e.Inputs, e.InputHash, e.Nodes[0].Threads)
 			}
-			if !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == job.WarnContention }) {
+			if !slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnContention }) {
 				t.Errorf("ranks lacked CPUs, but %v", e.Warnings)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // Letter is the content of a mail. To holds bare addresses; a subject holds no line breaks.
@@ -135,7 +137,7 @@ type NamedHours struct {
 
 // ReasonHours are the hours of jobs that have no data for one reason.
 type ReasonHours struct {
-	NoData Warning `json:"no_data"`
+	NoData doubt.Warning `json:"no_data"`
 	Hours
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // Merge joins the parts of executions: the parts of one world become one. Parts may be merged
@@ -145,7 +147,7 @@ func (w *whole) join() Execution {
 	sections := SectionSums{}
 	e.HistP2P, e.HistCol = nil, nil
 	e.Timeline, e.Places = joinTimelines(w.parts), joinPlaces(w.parts)
-	var warn Warnings
+	var warn doubt.Warnings
 	for _, p := range w.parts {
 		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
 		e.Steps = append(e.Steps, p.Steps...)
@@ -164,7 +166,7 @@ func (w *whole) join() Execution {
 			warn.Add(n)
 		}
 		if p.Executable != first.Executable || p.BuildID != first.BuildID {
-			warn.Add(Warning{Code: WarnExecutables})
+			warn.Add(doubt.Warning{Code: doubt.WarnExecutables})
 		}
 	}
 	slices.Sort(e.Steps)

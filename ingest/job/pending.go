@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // Pending is a line of Slurm's queue: a job that waits, or tasks of an array that wait together. It has begun
@@ -51,7 +53,7 @@ func (j *Job) OnlyWaits() bool { return j.Pending != nil && j.Attempt == 0 }
 func (p *Pending) Job() *Job {
 	return &Job{Cluster: p.Cluster, JobID: p.JobID, DisplayID: p.ID, ArrayJobID: p.ArrayJobID, HetJobID: p.HetJobID, UID: p.UID, User: p.User, Account: p.Account,
 		Partition: p.Partition, QOS: p.QOS, Name: p.Name, State: "PENDING", Submit: p.Submit, Eligible: p.Eligible,
-		TimeLimit: time.Duration(p.TimeLimit) * time.Second, NoData: NewWarning(WhyPending, 0)}
+		TimeLimit: time.Duration(p.TimeLimit) * time.Second, NoData: doubt.NewWarning(doubt.WhyPending, 0)}
 }
 
 // tasks are those of an array that wait in the line, and what stands behind them in its id. cut: Slurm has

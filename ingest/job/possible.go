@@ -8,6 +8,7 @@ import (
 
 	json "github.com/go-json-experiment/json/v1"
 
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -237,7 +238,7 @@ func (r *NodeReport) Text() ([]byte, error) {
 
 // refuse warns that n executions were left out.
 func (r *NodeReport) refuse(why error, n int) {
-	r.Warnings = MergeWarnings(r.Warnings, []Warning{{Code: WarnImpossible, Args: Args{Other: why.Error()}, Count: n}})
+	r.Warnings = doubt.MergeWarnings(r.Warnings, []doubt.Warning{{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}, Count: n}})
 }
 
 // checkThreads says why a node's threads cannot be; nil if they can.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	json "github.com/go-json-experiment/json/v1"
+
+	"jobeff/policy/doubt"
 )
 
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
@@ -268,9 +270,9 @@ func (h *Hung) OddCalls() (odd []OpenCalls) {
 }
 
 // warning carries it in a row of attempts, as TellHung reads it.
-func (h *Hung) warning() Warning {
+func (h *Hung) warning() doubt.Warning {
 	text, _ := json.Marshal(h) // cannot fail
-	return Warning{Code: warnHung, Args: Args{Other: string(text)}}
+	return doubt.Warning{Code: warnHung, Args: doubt.Arguments{Other: string(text)}}
 }
 
 // warnHung is no doubt: it is how Hung is kept with a job.
@@ -278,7 +280,7 @@ const warnHung = "hung"
 
 // TellHung takes Hung out of the warnings of a job. It counts only while the job runs and Slurm has not suspended it.
 func (j *Job) TellHung() {
-	i := slices.IndexFunc(j.Warnings, func(w Warning) bool { return w.Code == warnHung })
+	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == warnHung })
 	if i < 0 {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // ReportVersion is the version of NodeReport that this build writes and takes.
@@ -64,10 +66,10 @@ type NodeReport struct {
 	// Processes counts those that left a record, with or without a region.
 	Processes int `json:"processes,omitempty"`
 
-	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
-	LostMemory int       `json:"lost_memory,omitempty"` // processes whose slot got no memory
-	Cgroup     *Cgroup   `json:"cgroup,omitempty"`      // nil: nothing was read
-	Warnings   []Warning `json:"warnings,omitempty"`
+	LostFull   int             `json:"lost_full,omitempty"`   // processes that found no slot
+	LostMemory int             `json:"lost_memory,omitempty"` // processes whose slot got no memory
+	Cgroup     *Cgroup         `json:"cgroup,omitempty"`      // nil: nothing was read
+	Warnings   []doubt.Warning `json:"warnings,omitempty"`
 }
 
 // Step is one Slurm step as root saw it on one node.
@@ -137,7 +139,7 @@ type Execution struct {
 	Slowest []Rank         `json:"slowest,omitempty"` // most useful time first, at most SlowestKept
 	Endings map[string]int `json:"endings"`           // ending → ranks
 
-	Warnings []Warning `json:"warnings,omitempty"`
+	Warnings []doubt.Warning `json:"warnings,omitempty"`
 
 	// Folded says that this entry stands for several executions of one program; nil: for one. See
 	// FoldWhole.
@@ -302,18 +304,18 @@ type Job struct {
 	Usage       *Usage  `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
 	Cgroup      *Cgroup `json:"cgroup,omitempty"`     // what the kernel counted; nil: no node tells
 
-	Decision   string      `json:"decision"`
-	Steps      []Step      `json:"steps,omitempty"`  // merged over nodes
-	NTasks     int         `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
-	Executions []Execution `json:"executions,omitempty"`
-	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
-	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
-	SMT        float64     `json:"smt_s,omitempty"`    // FurtherThreads, as the database computes it
-	NoData     Warning     `json:"no_data,omitzero"`
+	Decision   string        `json:"decision"`
+	Steps      []Step        `json:"steps,omitempty"`  // merged over nodes
+	NTasks     int           `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
+	Executions []Execution   `json:"executions,omitempty"`
+	Metrics    *Metrics      `json:"metrics,omitempty"`  // nil: no data, NoData says why
+	Threaded   bool          `json:"threaded,omitempty"` // see ThreadsUnknown
+	SMT        float64       `json:"smt_s,omitempty"`    // FurtherThreads, as the database computes it
+	NoData     doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
-	Covered  *float64  `json:"covered,omitempty"`
-	Warnings []Warning `json:"warnings,omitempty"`
-	Flags    []string  `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
+	Covered  *float64        `json:"covered,omitempty"`
+	Warnings []doubt.Warning `json:"warnings,omitempty"`
+	Flags    []string        `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
 
 	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
 	// where one job is read.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // mostExits bounds the exits that the fold keeps.
@@ -185,7 +186,7 @@ func stepExit(status int) string {
 }
 
 // fill puts the steps into the report.
-func (l *stepLog) fill(r *job.NodeReport, warn *job.Warnings) {
+func (l *stepLog) fill(r *job.NodeReport, warn *doubt.Warnings) {
 	for _, s := range l.steps {
 		r.Steps = append(r.Steps, *s)
 		l.cgroup.kills += s.Kills
@@ -196,10 +197,10 @@ func (l *stepLog) fill(r *job.NodeReport, warn *job.Warnings) {
 		r.ArrayJobID, r.ArrayTaskID = l.arrayJob, l.arrayTask
 	}
 	if l.cut {
-		warn.Note(job.WarnStepsCut)
+		warn.Note(doubt.WarnStepsCut)
 	}
 	if l.odd {
-		warn.Note(job.WarnJobFile)
+		warn.Note(doubt.WarnJobFile)
 	}
 }
 

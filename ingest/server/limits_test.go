@@ -21,6 +21,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/policy/doubt"
 	"jobeff/test/mungetest"
 )
 
@@ -153,7 +154,7 @@ func TestForeignNode(t *testing.T) {
 	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
 		t.Fatalf("%v, %+v", err, j)
 	}
-	if len(j.Warnings) != 1 || j.Warnings[0].Code != job.WarnForeignNode {
+	if len(j.Warnings) != 1 || j.Warnings[0].Code != doubt.WarnForeignNode {
 		t.Errorf("%+v", j.Warnings)
 	}
 	s.check(t, "the forged one again", s.post(t, forged), 200, `{"new":false}`)

@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 // notKept are the fields of a job.Job without a column that is read: they follow from others, or from the
@@ -79,7 +80,7 @@ func TestJobIsKept(t *testing.T) {
 	want.Metrics.MPI.Balanced()
 	want.Metrics.BalancedOut()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
-	want.NoData, want.State = job.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
+	want.NoData, want.State = doubt.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // Limits of the lists that a digest reads.
@@ -176,7 +177,7 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 // leaves them out.
 func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	from, args := p.ended()
-	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+job.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
+	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+doubt.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
 		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
 		func(rows *sql.Rows) error {
 			var r job.ReasonHours
@@ -199,7 +200,7 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	}{
 		{`SELECT COALESCE(sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), 0),
 			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0),
-			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + job.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
+			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
 		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
 			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL` + where,
 			append(append([]any{job.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},

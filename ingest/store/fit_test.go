@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 // TestFakeBetweenAttempts: a report of n9 comes among the reports and lines of honest attempts, in
@@ -155,7 +156,7 @@ func TestMadeUpArrayID(t *testing.T) {
 		merged(t, s)
 		addLines(t, s, line)
 		for id, want := range map[string]uint32{"6_3": 7, "6": 7, "9": 8, "20": 20} {
-			if j := aJob(t, s, alice, id, 0); j.JobID != want || slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnPart }) {
+			if j := aJob(t, s, alice, id, 0); j.JobID != want || slices.ContainsFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnPart }) {
 				t.Errorf("told at first: %v: %s is job %d, %v", told, id, j.JobID, j.Warnings)
 			}
 		}

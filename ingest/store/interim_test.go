@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 // interimOf is a node's report of the same job while it runs: so much of its 12 s are over.
@@ -88,7 +89,7 @@ func TestInterim(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = mergedJob(t, s) // the other node is lost, or late
-	want := job.Warning{Code: job.WarnInterim, Args: job.Args{N: 1, Names: "n2", Time: 9 * time.Second}}
+	want := doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: 1, Names: "n2", Time: 9 * time.Second}}
 	if !j.AsOf.Equal(day.Add(3*time.Second)) || j.End.IsZero() || !slices.Contains(j.Warnings, want) || j.Metrics.Elapsed != 12 || j.IsComplete(time.Now(), 0) || j.LostCoreHours() != nil || judged() != 0 || count(t, s, "workload_runs") != 0 {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}

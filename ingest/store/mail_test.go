@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 func mailOf(key string) *job.Mail {
@@ -217,7 +218,7 @@ func TestFacts(t *testing.T) {
 		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
 		switch i {
 		case 0, 1: // the first ended before the span
-			j.Warnings = append(j.Warnings, job.NewWarning(job.WarnPrologFailed, 1), job.NewWarning(job.WarnNoProlog, 1))
+			j.Warnings = append(j.Warnings, doubt.NewWarning(doubt.WarnPrologFailed, 1), doubt.NewWarning(doubt.WarnNoProlog, 1))
 		case 2:
 			j.Account = "chem"
 		case 3: // what it lost is not known

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 const oneDay = 24 * time.Hour
@@ -78,7 +79,7 @@ func TestRetain(t *testing.T) {
 	}
 	after := aJob(t, s, alice, "12", 0)
 	before.Executions[0].Nodes[0].UsefulShare, before.Executions[0].Nodes[0].MPIShare = nil, nil
-	before.Warnings = append(before.Warnings, job.NewWarning(job.WarnRanksDropped, 0)) // a warning says so
+	before.Warnings = append(before.Warnings, doubt.NewWarning(doubt.WarnRanksDropped, 0)) // a warning says so
 	if d := cmp.Diff(before, after); d != "" {
 		t.Error(d)
 	}

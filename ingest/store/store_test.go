@@ -18,6 +18,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 	"jobeff/test/pgtest"
 )
 
@@ -217,7 +218,7 @@ func TestReportComesBack(t *testing.T) {
 		}
 	}
 	j := aJob(t, s, alice, "7", 0)
-	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != (job.Warning{}) {
+	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != (doubt.Warning{}) {
 		t.Errorf("got %+v", j)
 	}
 	if !j.Start.Equal(day) || j.Elapsed != 20*time.Second || len(j.Steps) != 2 || len(j.Executions) != 1 {

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	jobtesting "jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 )
 
 // made is a made-up run: what each of its ranks does, and what is else known of it. Times are s.
@@ -242,7 +243,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"it runs", func(j *job.Job) { j.AsOf, j.End = j.Start.Add(time.Minute), time.Time{} }, "job 2 runs", false},
 		{"a node was lost", func(j *job.Job) { j.AsOf = j.Start.Add(time.Minute) }, "a node was lost", false},
-		{"no figures", func(j *job.Job) { j.Metrics, j.Executions, j.NoData = nil, nil, job.NewWarning(job.WhyNoMPI, 0) }, "job 2 has no figures", false},
+		{"no figures", func(j *job.Job) { j.Metrics, j.Executions, j.NoData = nil, nil, doubt.NewWarning(doubt.WhyNoMPI, 0) }, "job 2 has no figures", false},
 		{"reports are missing", func(j *job.Job) { j.Reports = 7 }, "not whole yet", false},
 		{"itself", func(j *job.Job) { j.JobID = 1 }, "with itself", false},
 		{"only folded programs", func(j *job.Job) { j.Executions[0].Folded = &job.Folded{Count: 300} }, "no single one is kept", false},
@@ -253,7 +254,7 @@ func TestRefused(t *testing.T) {
 		{"threads were not measured", func(j *job.Job) { j.Executions[0].OMPThreads, j.Executions[0].Nodes[0].Load = 4, nil }, "threads", true},
 		{"ranks that never met", func(j *job.Job) {
 			e := jobtesting.World(1, 1, 0, jobtesting.Work(50, 1))
-			e.Endings, e.Warnings = map[string]int{job.EndingFinalized: 1}, []job.Warning{{Code: job.WarnSingletons}}
+			e.Endings, e.Warnings = map[string]int{job.EndingFinalized: 1}, []doubt.Warning{{Code: doubt.WarnSingletons}}
 			j.Executions = []job.Execution{e, e}
 			j.Metrics = job.JobMetrics(j.Executions)
 		}, "never met", true},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // fates are how many of a thousand jobs end so; the others are COMPLETED.
@@ -200,7 +201,7 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 	for i := range min(copies, 8) {
 		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1, mix{threads: 1})[0]
 		e.Key = "s" + strconv.Itoa(i)
-		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+		e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 		all = append(all, e)
 	}
 	return all

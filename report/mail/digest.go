@@ -283,7 +283,7 @@ func health(d *notice.Digest) (all []Remark) {
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
+			add(r.NoData.Code == doubt.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
 		}
 	}
 	if h.Partial > 0 {
@@ -309,13 +309,13 @@ func health(d *notice.Digest) (all []Remark) {
 }
 
 // adminText is why jobs have no data, for those who can do something about it.
-func adminText(why job.Warning) string {
+func adminText(why doubt.Warning) string {
 	switch {
-	case why.Code == job.WhyNoReport && why.Args.Kind == "":
+	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
 		return "no report has arrived from their nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
-	case why.Code == job.WhyNoRoom:
+	case why.Code == doubt.WhyNoRoom:
 		return "the records found no room: raise measure.record_mib"
-	case why.Code == job.WhyOtherTimes:
+	case why.Code == doubt.WhyOtherTimes:
 		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
 	}
 	return cmp.Or(doubt.Text(why), "no reason was recorded")

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -28,7 +29,7 @@ func Singletons(j *job.Job) bool {
 		}
 	}
 	for _, w := range Warnings(j) {
-		if w.Code == job.WarnSingletons {
+		if w.Code == doubt.WarnSingletons {
 			return len(j.Executions) > 1
 		}
 	}
@@ -118,9 +119,9 @@ func Program(e *job.Execution) string {
 }
 
 // Warnings are those of the job and of its executions. Equal ones are one, with their count.
-func Warnings(j *job.Job) []job.Warning {
+func Warnings(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
-	at := map[job.Warning]int{}
+	at := map[doubt.Warning]int{}
 	for i, w := range all {
 		w.Count = 0
 		at[w] = i

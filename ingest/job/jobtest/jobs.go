@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // Began is when the made-up jobs start.
@@ -49,7 +50,7 @@ func Job(executions ...job.Execution) *job.Job {
 	j := &job.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: Began,
 		End: Began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
 	if j.Metrics = job.JobMetrics(executions); j.Metrics == nil {
-		j.NoData = job.NewWarning(job.WhyInMPIInit, 0)
+		j.NoData = doubt.NewWarning(doubt.WhyInMPIInit, 0)
 	}
 	return j
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -92,7 +93,7 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	job.SortCalls(e.Calls)
 	e.Sections = sections(rng)
 	if rng.IntN(2) == 0 {
-		e.Warnings = []job.Warning{job.NewWarning(job.WarnTorn, 1+rng.IntN(3))}
+		e.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnTorn, 1+rng.IntN(3))}
 	}
 	return e
 }
@@ -141,7 +142,7 @@ func Seq(first, n int) (out []int) {
 }
 
 // Codes are the codes of warnings, separated by blanks.
-func Codes(warnings []job.Warning) string {
+func Codes(warnings []doubt.Warning) string {
 	var out []string
 	for _, w := range warnings {
 		out = append(out, w.Code)
