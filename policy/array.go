@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
@@ -61,7 +62,7 @@ func ArrayOf(attempts []job.Job) *Array {
 		return nil
 	}
 	a := &Array{Hours: HoursOf(attempts)}
-	a.ID = job.JobRef{ID: attempts[0].ArrayJobID}.String()
+	a.ID = slurmid.Ref{ID: attempts[0].ArrayJobID}.String()
 	tasks := lastAttempts(attempts)
 	a.Tasks = len(tasks)
 	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]job.Job{}, false

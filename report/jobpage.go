@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -153,7 +154,7 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 			return nodeHeat(e, m, which)
 		}
 		node := pictures.HeatNode{Name: n.Node, Shares: shares}
-		ranks, err := job.RankList(n.RankIDs, len(shares))
+		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
 		}

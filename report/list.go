@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -29,7 +30,7 @@ type ListOptions struct {
 	Rest      string        // the command that lists what is left out; ""
 	More      bool          // the server left jobs out: say so under the list
 	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
-	Pending     *job.PendingList
+	Pending     *slurmid.PendingList
 	OnlyPending bool
 }
 
@@ -46,7 +47,7 @@ func List(w io.Writer, given []job.Line, opts ListOptions) error {
 	if opts.Pending != nil && opts.OnlyPending && asLines {
 		var waits []job.Job
 		for i := range opts.Pending.Jobs {
-			waits = append(waits, *opts.Pending.Jobs[i].Job())
+			waits = append(waits, *job.OfPending(&opts.Pending.Jobs[i]))
 		}
 		given = slices.Concat(given, job.LinesOf(waits))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/page"
@@ -26,7 +27,7 @@ type JobsPage struct {
 	All       job.Selected          // what the query selects
 	Workloads []job.WorkloadSummary // of Lines, in their order; arrays have none
 	Rules     []string              // the site's
-	Pending   *job.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
+	Pending   *slurmid.PendingList  // what waits of what the query selects; nil: it selects none, or that is not known
 }
 
 // The columns of a page of jobs. Three of them stand under their left neighbours.
@@ -52,7 +53,7 @@ func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
 	l.Span = "Jobs that " + spanWords(p.Query) + ", " + OrderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p, links)
 	if p.Query.State == "PENDING" {
-		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(job.PendingList))
+		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(slurmid.PendingList))
 	}
 	if p.Pending != nil && (len(p.Pending.Jobs) > 0 || p.Query.State == "PENDING") {
 		l.Beside, l.Lacks = pendingHeading(p.Pending), pendingNotes(p.Pending, len(p.Pending.Jobs), "")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -58,7 +59,7 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []p
 	if l, name := policy.LineFor(study, j); l.Why == "" {
 		add("For memory and time, this line "+lineText(l), shell.Line(l, name))
 	}
-	if _, err := job.ParseJobID(j.DisplayID); err == nil && len(all) == 0 {
+	if _, err := slurmid.Parse(j.DisplayID); err == nil && len(all) == 0 {
 		add(tellsMore(j, study, verdicts))
 	}
 	return all

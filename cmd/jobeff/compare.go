@@ -12,6 +12,7 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -55,7 +56,7 @@ func (p *program) compareCommand() *cobra.Command {
 				return cli.Usagef("jobeff compare writes a page (--html) or JSON (--json), not both")
 			}
 			for _, id := range args {
-				if _, err := job.ParseJobID(id); err != nil {
+				if _, err := slurmid.Parse(id); err != nil {
 					return cli.Usage(err)
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
@@ -104,7 +105,7 @@ func (l *listFlags) which() string {
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (job.JobQuery, error) {
 	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
-	if _, err := job.ParseJobSets(jobs); jobs != "" && err != nil {
+	if _, err := slurmid.ParseSets(jobs); jobs != "" && err != nil {
 		return q, cli.Usage(err)
 	}
 	var err error
@@ -233,7 +234,7 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 	}
 	defer c.Close()
 	lines, more, err := askLines(ctx, c, q, l, &opts)
-	var pending *job.PendingList
+	var pending *slurmid.PendingList
 	if err == nil {
 		pending, opts.OnlyPending, err = askPending(ctx, c, q, l.offset)
 	}
@@ -279,7 +280,7 @@ func askLines(ctx context.Context, c *client.Client, q job.JobQuery, l listFlags
 
 // askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
 // was asked for.
-func askPending(ctx context.Context, c *client.Client, q job.JobQuery, offset int) (list *job.PendingList, only bool, err error) {
+func askPending(ctx context.Context, c *client.Client, q job.JobQuery, offset int) (list *slurmid.PendingList, only bool, err error) {
 	states := strings.Split(q.State, ",")
 	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
 		return nil, false, nil
@@ -296,7 +297,7 @@ func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) er
 	}
 	defer c.Close()
 	documents, more, err := ask(ctx, q, true, c.JobDocuments)
-	var pending *job.PendingList
+	var pending *slurmid.PendingList
 	if err == nil {
 		pending, _, err = askPending(ctx, c, q, q.Offset)
 	}
@@ -311,7 +312,7 @@ func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) er
 		Jobs []json.RawMessage `json:"jobs"`
 		More bool              `json:"more"`
 		// Pending is what waits; null: it was not asked for.
-		Pending *job.PendingList `json:"pending"`
+		Pending *slurmid.PendingList `json:"pending"`
 	}{documents, more, pending})
 }
 

@@ -15,6 +15,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
@@ -183,7 +184,7 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 	if name == "" {
 		return nil, nil, cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
 	}
-	ref, err := job.ParseJobID(name)
+	ref, err := slurmid.Parse(name)
 	if err != nil { // not a job id: a name
 		w, err := c.Workload(ctx, name, user)
 		return w, nil, err
@@ -222,7 +223,7 @@ func whyNoWorkload(j *job.Job) string {
 
 // keyOfJob is the key of a job's workload where name reads as a job, else name.
 func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string, error) {
-	if _, err := job.ParseJobID(name); err != nil && name != "" {
+	if _, err := slurmid.Parse(name); err != nil && name != "" {
 		return name, nil
 	}
 	w, j, err := findWorkload(ctx, c, name, user)

@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -345,7 +346,7 @@ func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64
 		n.UsefulShare, n.MPIShare = append(n.UsefulShare, byte(math.Round(255*min(max(share, 0), 1)))), append(n.MPIShare, byte(math.Round(255*waits)))
 		p.Slowest = append(p.Slowest, one)
 	}
-	p.Slowest, n.RankIDs = job.Slowest(p.Slowest), job.FormatRanges(ids)
+	p.Slowest, n.RankIDs = job.Slowest(p.Slowest), slurmid.FormatRanges(ids)
 	p.Nodes = []job.NodeShare{n}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/slurmid"
 )
 
 // Limits of one request, held by client and server alike.
@@ -222,9 +223,9 @@ func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []
 }
 
 // Pending lists what waits of what a query selects.
-func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*job.PendingList, error) {
+func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*slurmid.PendingList, error) {
 	q = job.JobQuery{Jobs: q.Jobs, User: q.User, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Cluster: q.Cluster, Name: q.Name, End: q.End}
-	list := new(job.PendingList)
+	list := new(slurmid.PendingList)
 	if err := c.ask(ctx, "GET", "/v1/pending?"+q.Values().Encode(), nil, list, "list of what waits"); err != nil {
 		return nil, err
 	}

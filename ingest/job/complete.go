@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -16,9 +17,9 @@ func complete(e *Execution) {
 	}
 	ranks, n := ranksOf(e), 0
 	for _, r := range ranks {
-		n += r.hi - r.lo + 1
+		n += r.Last - r.First + 1
 	}
-	e.RankIDs = formatRanges(ranks)
+	e.RankIDs = slurmid.RangesText(ranks)
 	e.Metrics = ExecutionMetrics(e)
 	var found []doubt.Warning
 	found = append(found, oversubscribed(e)...)

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -72,9 +73,9 @@ func (r *NodeReport) Validate() error {
 		return errors.New("the report's nonce is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")
-	case !isName(r.Node, mostName):
+	case !slurmid.IsName(r.Node, mostName):
 		return errors.New("the report has no valid node name")
-	case !isName(r.Cluster, 64):
+	case !slurmid.IsName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
 	}
 	if len(r.Steps) > maxSteps || len(r.Warnings) > maxNamed {
@@ -345,14 +346,6 @@ func scrubCounts(m map[string]int) {
 			m[clean] = min(m[clean]+min(max(n, 0), mostNumber), mostNumber)
 		}
 	}
-}
-
-// isName recognizes names of letters, digits and ".-_", as hosts and clusters have.
-func isName(s string, most int) bool {
-	ok := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
-	}
-	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }
 
 // isPlain recognizes printable ASCII, which most text is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -90,7 +91,7 @@ const mostCPUs = 1 << 16
 
 // cpusIn counts the CPUs of a list, 0 where it is none.
 func cpusIn(list string) (n int) {
-	err := EachRange(list, func(lo, hi int) { n += min(hi, mostCPUs) - min(lo, mostCPUs) + 1 })
+	err := slurmid.EachRange(list, func(lo, hi int) { n += min(hi, mostCPUs) - min(lo, mostCPUs) + 1 })
 	if err != nil || n > mostCPUs {
 		return 0
 	}

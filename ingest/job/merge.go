@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -88,7 +89,7 @@ type whole struct {
 const mostBeside = 64
 
 // pickWhole is the execution that a part with these ranks belongs to; nil for a new one.
-func pickWhole(wholes []*whole, part *Execution, ranks []numberRange) *whole {
+func pickWhole(wholes []*whole, part *Execution, ranks []slurmid.Range) *whole {
 	window := WindowOf(part.KeyFrom)
 	for _, w := range slices.Backward(wholes[max(len(wholes)-mostBeside, 0):]) { // starts ascend: the nearest is last
 		if part.Start.Sub(w.start) > window {
@@ -103,32 +104,32 @@ func pickWhole(wholes []*whole, part *Execution, ranks []numberRange) *whole {
 
 // rankSet is a set of ranks, as lists of ranges, each more than twice as long as the next one. It takes
 // no more memory than the text that names the ranks: nine letters may name a million.
-type rankSet [][]numberRange
+type rankSet [][]slurmid.Range
 
-func (s *rankSet) add(ranks []numberRange) {
+func (s *rankSet) add(ranks []slurmid.Range) {
 	for last := len(*s) - 1; last >= 0 && len((*s)[last]) <= 2*len(ranks); last-- {
-		ranks = joinRanges(slices.Concat((*s)[last], ranks))
+		ranks = slurmid.JoinRanges(slices.Concat((*s)[last], ranks))
 		*s = (*s)[:last]
 	}
 	*s = append(*s, ranks)
 }
 
-func (s rankSet) overlaps(ranks []numberRange) bool {
-	return slices.ContainsFunc(s, func(list []numberRange) bool {
-		return slices.ContainsFunc(ranks, func(r numberRange) bool {
-			i, _ := slices.BinarySearchFunc(list, r.lo, func(in numberRange, lo int) int { return cmp.Compare(in.hi, lo) })
-			return i < len(list) && list[i].lo <= r.hi
+func (s rankSet) overlaps(ranks []slurmid.Range) bool {
+	return slices.ContainsFunc(s, func(list []slurmid.Range) bool {
+		return slices.ContainsFunc(ranks, func(r slurmid.Range) bool {
+			i, _ := slices.BinarySearchFunc(list, r.First, func(in slurmid.Range, lo int) int { return cmp.Compare(in.Last, lo) })
+			return i < len(list) && list[i].First <= r.Last
 		})
 	})
 }
 
 // ranksOf are the ranks of all of an execution's nodes.
-func ranksOf(e *Execution) []numberRange {
-	var all []numberRange
+func ranksOf(e *Execution) []slurmid.Range {
+	var all []slurmid.Range
 	for i := range e.Nodes {
-		EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, numberRange{lo, hi}) })
+		slurmid.EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, slurmid.Range{lo, hi}) })
 	}
-	return joinRanges(all)
+	return slurmid.JoinRanges(all)
 }
 
 // join makes one execution of the parts. What all ranks share comes from the part with the

@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -296,15 +297,15 @@ func TestDisplayID(t *testing.T) {
 func TestRanges(t *testing.T) {
 	for _, text := range []string{"", "0", "0-3,8", "5,7-9,11"} {
 		var got []int
-		if err := job.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
+		if err := slurmid.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
 			t.Fatal(err)
 		}
-		if back := job.FormatRanges(got); back != text {
+		if back := slurmid.FormatRanges(got); back != text {
 			t.Errorf("%q became %q", text, back)
 		}
 	}
 	for _, text := range []string{"3-1", "0-2,1", "a", "-1", "1,,2", "99999999999999999999"} {
-		if err := job.EachRange(text, func(int, int) {}); err == nil {
+		if err := slurmid.EachRange(text, func(int, int) {}); err == nil {
 			t.Errorf("%q is no error", text)
 		}
 	}

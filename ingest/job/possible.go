@@ -8,6 +8,7 @@ import (
 
 	json "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -152,7 +153,7 @@ func (n *NodeShare) checkRanks(size int) error {
 		return errLists
 	}
 	count := 0
-	err := EachRange(n.RankIDs, func(lo, hi int) {
+	err := slurmid.EachRange(n.RankIDs, func(lo, hi int) {
 		count += min(hi, size) - min(lo, size) + 1
 		if hi >= size {
 			count += maxListed

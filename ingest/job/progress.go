@@ -9,6 +9,7 @@ import (
 
 	json "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -97,7 +98,7 @@ func (p *Progress) clean(node string) bool {
 // difference.
 func JoinCalls(all []OpenCalls) []OpenCalls {
 	type key struct{ execution, function string }
-	joined, ranks := map[key]*OpenCalls{}, map[key][]numberRange{}
+	joined, ranks := map[key]*OpenCalls{}, map[key][]slurmid.Range{}
 	for _, c := range all {
 		k := key{c.Execution, c.Function}
 		if joined[k] == nil {
@@ -107,11 +108,11 @@ func JoinCalls(all []OpenCalls) []OpenCalls {
 		sum.Size, sum.Count = max(sum.Size, c.Size), sum.Count+c.Count
 		sum.Since, sum.Until = FirstTime(sum.Since, c.Since), LastTime(sum.Until, c.Until)
 		sum.Some = append(sum.Some, c.Some...)
-		EachRange(c.Ranks, func(lo, hi int) { ranks[k] = append(ranks[k], numberRange{lo, hi}) })
+		slurmid.EachRange(c.Ranks, func(lo, hi int) { ranks[k] = append(ranks[k], slurmid.Range{lo, hi}) })
 	}
 	var out []OpenCalls
 	for k, sum := range joined {
-		sum.Ranks = formatRanges(joinRanges(ranks[k]))
+		sum.Ranks = slurmid.RangesText(slurmid.JoinRanges(ranks[k]))
 		slices.SortFunc(sum.Some, func(a, b RankNow) int {
 			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
 		})

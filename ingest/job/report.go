@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -327,7 +328,7 @@ type Job struct {
 
 	// Pending is what of the job, or of its array, Slurm's queue has; nil: nothing, or that is not known. The server
 	// fills it in where one job is read.
-	Pending *PendingList `json:"pending,omitempty"`
+	Pending *slurmid.PendingList `json:"pending,omitempty"`
 }
 
 // Array sums up the tasks of an array that have ended, of many the first ArrayCounted.

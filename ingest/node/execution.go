@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -105,7 +106,7 @@ func nodeShare(node string, procs []*process) job.NodeShare {
 	}
 	n.Stuck = stuck(procs)
 	n.Counters = countersOf(procs)
-	n.RankIDs = job.FormatRanges(ids)
+	n.RankIDs = slurmid.FormatRanges(ids)
 	for _, p := range procs {
 		n.UsefulShare = append(n.UsefulShare, shareByte(p.useful, n.ElapsedMax))
 		n.MPIShare = append(n.MPIShare, shareByte(p.mpi, n.ElapsedMax))

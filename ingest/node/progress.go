@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -163,7 +164,7 @@ func (p *progressFold) call(s *record.Slot, line timeline, execution string, siz
 		now.State = string(one.state)
 	}
 	if c.Some = []job.RankNow{now}; s.Rank >= 0 {
-		c.Ranks = job.FormatRanges([]int{s.Rank})
+		c.Ranks = slurmid.FormatRanges([]int{s.Rank})
 	}
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -67,7 +68,7 @@ type event struct {
 func parseEvent(line string) (event, bool) {
 	line, reason, _ := strings.Cut(line, " reason=")
 	fields := strings.Fields(line)
-	if len(fields) < 4 || job.NormalStep(fields[1]) == "" {
+	if len(fields) < 4 || slurmid.NormalStep(fields[1]) == "" {
 		return event{}, false
 	}
 	mono, err1 := strconv.ParseUint(fields[2], 10, 62)
@@ -75,7 +76,7 @@ func parseEvent(line string) (event, bool) {
 	if err1 != nil || err2 != nil {
 		return event{}, false
 	}
-	e := event{what: fields[0], step: job.NormalStep(fields[1]), mono: mono, real: realTime(real), values: map[string]string{"reason": reason}}
+	e := event{what: fields[0], step: slurmid.NormalStep(fields[1]), mono: mono, real: realTime(real), values: map[string]string{"reason": reason}}
 	for _, field := range fields[4:] {
 		key, value, _ := strings.Cut(field, "=")
 		if _, twice := e.values[key]; !twice {

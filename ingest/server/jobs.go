@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload,
 
 // jobOf is findJob of an id and an attempt; 0: the last one.
 func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *job.JobAndWorkload, e *refusal) {
-	ref, err := job.ParseJobID(id)
+	ref, err := slurmid.Parse(id)
 	if err != nil {
 		return nil, &refusal{Status: http.StatusBadRequest, Message: err.Error()}
 	}
@@ -99,7 +100,7 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 }
 
 // notFound is nil without an error. It is the same answer for a missing job and for another user's.
-func (s *Server) notFound(ref job.JobRef, err error) *refusal {
+func (s *Server) notFound(ref slurmid.Ref, err error) *refusal {
 	if err == nil {
 		return nil
 	}

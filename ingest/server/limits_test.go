@@ -20,6 +20,7 @@ import (
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/policy/doubt"
 	"jobeff/test/mungetest"
@@ -150,7 +151,7 @@ func TestForeignNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.merged(t)
-	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0)
+	j, err := s.store.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 3}, 0)
 	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
 		t.Fatalf("%v, %+v", err, j)
 	}
@@ -161,7 +162,7 @@ func TestForeignNode(t *testing.T) {
 	if _, err := s.store.AddSlurm(ctx, told); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
+	if j, err := s.store.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 3}, 0); err != nil || j.Reports != 1 {
 		t.Errorf("%v, %+v", err, j)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -125,7 +126,7 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 		{0, "/v1/pending?name=B%3EM", "7"},
 	} {
 		got := ask(c.path, c.uid)
-		list := new(job.PendingList)
+		list := new(slurmid.PendingList)
 		err := json.Unmarshal([]byte(got.Text), list)
 		var all []string
 		for i := range list.Jobs {

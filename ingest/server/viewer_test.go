@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -107,7 +108,7 @@ func TestCoordinator(t *testing.T) {
 			seen[j.JobID] = true
 		}
 		for id := uint32(1); id <= 3; id++ {
-			_, err := db.Job(ctx, v, job.JobRef{ID: id}, 0)
+			_, err := db.Job(ctx, v, slurmid.Ref{ID: id}, 0)
 			want := false
 			for _, w := range c.want {
 				want = want || w == id

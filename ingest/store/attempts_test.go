@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -71,7 +72,7 @@ func TestRunNumbers(t *testing.T) {
 			t.Errorf("attempt %d: number %d, start %v", attempt, j.Attempt, j.Start)
 		}
 	}
-	if _, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
 		t.Errorf("attempt 4: %v", err)
 	}
 }
@@ -84,7 +85,7 @@ func TestMerge(t *testing.T) {
 	reports := ofNodes(7, nodes, "a", 0)
 	add(t, s, reports[:nodes-1]...)
 	view := func() *job.Job {
-		j, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 0)
+		j, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +310,7 @@ func TestSlurmAttempts(t *testing.T) {
 	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || j.NoData.Code != doubt.WhyNotEnded {
 		t.Errorf("running: %+v", j)
 	}
-	if _, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, slurmid.Ref{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a job from before: %v", err)
 	}
 	if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 {
@@ -742,7 +743,7 @@ func TestDamagedReportIsAlone(t *testing.T) {
 	if known != 1 || err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 7: store: a report is damaged") {
 		t.Errorf("%d known, %v", known, err)
 	}
-	if j, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); err != nil || j.State != "COMPLETED" {
+	if j, err := s.Job(ctx, alice, slurmid.Ref{ID: 8}, 0); err != nil || j.State != "COMPLETED" {
 		t.Errorf("%v, %+v", err, j)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -84,7 +85,7 @@ func TestJobIsKept(t *testing.T) {
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := s.Job(ctx, root, job.JobRef{ID: want.JobID}, 0)
+	whole, err := s.Job(ctx, root, slurmid.Ref{ID: want.JobID}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

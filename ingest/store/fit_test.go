@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -124,14 +125,14 @@ func TestFakeArrayID(t *testing.T) {
 		if _, err := addReport(s, nodeReport(made, 9, "f", time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if j, err := s.Job(ctx, alice, job.JobRef{ID: made}, 0); err != nil || j.JobID != want || j.Unconfirmed {
+		if j, err := s.Job(ctx, alice, slurmid.Ref{ID: made}, 0); err != nil || j.JobID != want || j.Unconfirmed {
 			t.Errorf("%d: %+v, %v", made, j, err)
 		}
 	}
 	if _, err := addReport(s, nodeReport(10, 1, "a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := s.Job(ctx, alice, job.JobRef{ID: 10}, 0); err != nil || !j.Unconfirmed {
+	if j, err := s.Job(ctx, alice, slurmid.Ref{ID: 10}, 0); err != nil || !j.Unconfirmed {
 		t.Errorf("what only nodes tell of: %+v, %v", j, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -32,7 +33,7 @@ func mergedJob(t *testing.T, s *Store) *job.Job {
 	if _, err := s.mergeAt(ctx, time.Now().Add(2*quiet)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 0)
+	j, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // How many jobs a list holds.
@@ -173,7 +174,7 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 		}
 	}
 	if q.Jobs != "" {
-		sets, err := job.ParseJobSets(q.Jobs)
+		sets, err := slurmid.ParseSets(q.Jobs)
 		if err != nil {
 			return c, "", &SelectionError{err}
 		}
@@ -290,7 +291,7 @@ const (
 // jobs requires that an attempt is in one of the sets. Each index is asked for a list of ids: with an OR of
 // hundreds of them, SQLite takes reading all jobs for cheaper. Tasks are written as numbers: thousands of
 // arguments in an expression, unlike those of a list, take SQLite seconds to prepare.
-func (c *conditions) jobs(sets []job.JobSet) {
+func (c *conditions) jobs(sets []slurmid.Set) {
 	var whole []uint32
 	arrays, hets := map[uint32][]string{}, map[uint32][]string{}
 	for _, set := range sets {

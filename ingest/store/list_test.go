@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // listStore holds jobs of every kind: alice's 11 and 12; bob's 13; array 20 with tasks 1 to 8,
@@ -366,7 +367,7 @@ func TestListsLeaveStepsOut(t *testing.T) {
 	if j := aJob(t, s, alice, "20_1", 0); len(j.Steps) != job.MostSteps || read != 1 {
 		t.Errorf("%d steps, read %d times", len(j.Steps), read)
 	}
-	_, err := s.Job(ctx, alice, job.JobRef{ID: 20, Step: "10001"}, 0)
+	_, err := s.Job(ctx, alice, slurmid.Ref{ID: 20, Step: "10001"}, 0)
 	if err == nil || len(err.Error()) > 300 {
 		t.Errorf("another step: %.1000v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // How far apart two accounts of one attempt may lie if they do not overlap. The clocks of
@@ -294,7 +295,7 @@ func nextAttempt(all []*candidate) int64 {
 
 // isForeign tells whether Slurm named the attempt's nodes and this is not one.
 func (c *candidate) isForeign(node string) bool {
-	holds, known := job.HostlistHolds(c.nodelist, node)
+	holds, known := slurmid.HostlistHolds(c.nodelist, node)
 	return c.isTold() && known && !holds
 }
 

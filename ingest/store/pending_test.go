@@ -9,11 +9,12 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // waiting is a line of the queue, submitted a minute after day.
-func waiting(id uint32, display string, uid uint32, account string) job.Pending {
-	p := job.Pending{Cluster: "test", ID: display, JobID: id, UID: uid, Account: account, Partition: "main", QOS: "normal", Name: "md", Nodes: 1, CPUs: 4, Submit: day.Add(time.Minute), Reason: "Priority"}
+func waiting(id uint32, display string, uid uint32, account string) slurmid.Pending {
+	p := slurmid.Pending{Cluster: "test", ID: display, JobID: id, UID: uid, Account: account, Partition: "main", QOS: "normal", Name: "md", Nodes: 1, CPUs: 4, Submit: day.Add(time.Minute), Reason: "Priority"}
 	if head, _, is := strings.Cut(display, "_"); is {
 		fmt.Sscan(head, &p.ArrayJobID)
 	}
@@ -25,7 +26,7 @@ func waiting(id uint32, display string, uid uint32, account string) job.Pending 
 }
 
 // setPending replaces the queue of cluster test by what a look a minute ago found.
-func setPending(t *testing.T, s *Store, lines ...job.Pending) {
+func setPending(t *testing.T, s *Store, lines ...slurmid.Pending) {
 	t.Helper()
 	now := time.Now()
 	if err := s.SetPending(ctx, QueueLook{Cluster: "test", At: now.Add(-time.Minute), Until: now.Add(time.Minute)}, lines); err != nil {
@@ -60,11 +61,11 @@ func TestPending(t *testing.T) {
 	other := waiting(8, "8", bob.UID, "bio")
 	other.Cluster, other.Submit = "other", day
 	now := time.Now()
-	if err := s.SetPending(ctx, QueueLook{Cluster: "other", At: now.Add(-2 * time.Minute), Until: now.Add(time.Minute), LeftOut: 3}, []job.Pending{other}); err != nil {
+	if err := s.SetPending(ctx, QueueLook{Cluster: "other", At: now.Add(-2 * time.Minute), Until: now.Add(time.Minute), LeftOut: 3}, []slurmid.Pending{other}); err != nil {
 		t.Fatal(err)
 	}
 	setPending(t, s, waiting(7, "7", alice.UID, "chem"), waiting(99, "99", alice.UID, "chem"))
-	lines := []job.Pending{waiting(7, "7", alice.UID, "chem"), waiting(8, "8_[3-60%4]", alice.UID, "chem"), waiting(9, "9+0", bob.UID, "bio"), waiting(10, "9+1", bob.UID, "bio"), waiting(11, "8_1", alice.UID, "chem")}
+	lines := []slurmid.Pending{waiting(7, "7", alice.UID, "chem"), waiting(8, "8_[3-60%4]", alice.UID, "chem"), waiting(9, "9+0", bob.UID, "bio"), waiting(10, "9+1", bob.UID, "bio"), waiting(11, "8_1", alice.UID, "chem")}
 	lines[2].Partition, lines[2].Name, lines[2].CPUs = "big,main", "MD <b>", 64
 	setPending(t, s, lines...)
 	coordinator := Viewer{UID: 77, Accounts: []string{"bio"}}
@@ -149,7 +150,7 @@ func TestPendingThatBegan(t *testing.T) {
 // TestManyPending: a list is bounded and says so, and a look writes only what changed, however much that is.
 func TestManyPending(t *testing.T) {
 	s := open(t)
-	var lines []job.Pending
+	var lines []slurmid.Pending
 	for id := range uint32(2*pendingAtOnce + 10) {
 		lines = append(lines, waiting(1+id, fmt.Sprint(1+id), alice.UID, "chem"))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // walks matches the plan of a scan over a whole table, or over all of a cluster.
@@ -294,14 +295,14 @@ func plannedQueries(t *testing.T) []string {
 		asked,
 		"SELECT attempt FROM attempts r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
 	}
-	for _, ref := range []job.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
+	for _, ref := range []slurmid.Ref{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
 		for _, sel := range byRef(ref) {
 			queries = append(queries, "SELECT r.attempt FROM clusters c CROSS JOIN attempts r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
 		}
 	}
 	queries = append(queries, listWorkloads(alice, job.WorkloadQuery{Muted: true}, &alice.UID, day, nil)[0].where, listWorkloads(root, job.WorkloadQuery{}, nil, day, nil)[0].where,
 		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, fmt.Sprintf(workloadsOfJobs, ", ?, ?"))
-	sets, err := job.ParseJobSets("1,2_3,4_[5-6],7+0")
+	sets, err := slurmid.ParseSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // TestAlike: the jobs that a line stands on are those of the workload, or of the user's jobs of one name
@@ -38,7 +39,7 @@ func TestAlike(t *testing.T) {
 		return ids
 	}
 	for id, want := range map[uint32][]string{5: {"1", "2", "5"}, 3: {"3"}, 50: {"50"}} {
-		j, err := s.Job(ctx, root, job.JobRef{ID: id}, 0)
+		j, err := s.Job(ctx, root, slurmid.Ref{ID: id}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -142,7 +143,7 @@ const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.att
 const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
 
 // byRef lists what a reference may mean, the likeliest first.
-func byRef(ref job.JobRef) []selection {
+func byRef(ref slurmid.Ref) []selection {
 	newest := confirmedFirst + "r.start_us DESC NULLS LAST, r.slurm_submit_us DESC NULLS LAST, r.attempt DESC"
 	switch {
 	case ref.ArrayTask != nil:
@@ -159,7 +160,7 @@ func byRef(ref job.JobRef) []selection {
 
 // Job reads one attempt of a job, or only a step of it if ref names one. attempt counts from
 // 1, the oldest; 0 is the latest. A job that the viewer may not see is ErrNotFound, too.
-func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) (*job.Job, error) {
+func (s *Store) Job(ctx context.Context, v Viewer, ref slurmid.Ref, attempt int) (*job.Job, error) {
 	rows, err := s.meant(ctx, v, ref)
 	if err != nil {
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
@@ -201,7 +202,7 @@ func (s *Store) complete(ctx context.Context, r *attemptRow) error {
 
 // meant reads what a reference likeliest means. What only nodes tell of hides nothing that Slurm
 // told of: a node could make up a job with an array's id.
-func (s *Store) meant(ctx context.Context, v Viewer, ref job.JobRef) (rows []*attemptRow, err error) {
+func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*attemptRow, err error) {
 	for _, sel := range byRef(ref) {
 		some, err := s.attempts(ctx, v, sel, 1000)
 		if err != nil {

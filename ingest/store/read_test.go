@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	words "jobeff/policy/doubt"
 )
 
@@ -39,7 +40,7 @@ func TestIDs(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"20_4", "30+2", "41_0", "41+0", "42"} {
-			ref, _ := job.ParseJobID(id)
+			ref, _ := slurmid.Parse(id)
 			if _, err := s.Job(ctx, alice, ref, 0); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s, %s: %v", when, id, err)
 			}
@@ -91,7 +92,7 @@ func TestSteps(t *testing.T) {
 	if j := aJob(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.Parallel != 0.5 || len(j.Steps) != 1 {
 		t.Errorf("batch: %+v", j)
 	}
-	_, err := s.Job(ctx, alice, job.JobRef{ID: 7, Step: "5"}, 0)
+	_, err := s.Job(ctx, alice, slurmid.Ref{ID: 7, Step: "5"}, 0)
 	if err == nil || err.Error() != "job 7 has no step 5; it has 0, batch" && err.Error() != "job 7 has no step 5; it has batch, 0" {
 		t.Errorf("step 5: %v", err)
 	}
@@ -108,7 +109,7 @@ func TestOthers(t *testing.T) {
 	mine.UID = bob.UID
 	add(t, s, mine)
 	for _, id := range []string{"7", "6", "6_3", "7.0", "7.9"} {
-		ref, _ := job.ParseJobID(id)
+		ref, _ := slurmid.Parse(id)
 		if j, err := s.Job(ctx, bob, ref, 0); err != ErrNotFound {
 			t.Errorf("%s: %v, %v", id, j, err)
 		}

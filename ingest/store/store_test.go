@@ -18,6 +18,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/test/pgtest"
 )
@@ -187,7 +188,7 @@ func merged(t testing.TB, s *Store) *Store {
 func aJob(t testing.TB, s *Store, v Viewer, id string, attempt int) *job.Job {
 	t.Helper()
 	merged(t, s)
-	ref, err := job.ParseJobID(id)
+	ref, err := slurmid.Parse(id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // mostTasks is how many attempts of an array's tasks are summed up.
@@ -16,7 +17,7 @@ const ofArrayOf = "r.cluster = ? AND r.array_job_id > 0 AND r.array_job_id = ?"
 
 // AddTasks adds to what was found of an array's id the array's tasks that the viewer may see, as a list has
 // them, those with the lowest numbers first. It adds none where there is one alone.
-func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *job.JobAndWorkload) error {
+func (s *Store) AddTasks(ctx context.Context, v Viewer, ref slurmid.Ref, found *job.JobAndWorkload) error {
 	of := found.Job
 	if ref.ArrayTask != nil || ref.HetOffset != nil || ref.Step != "" || of.ArrayJobID == 0 || of.ArrayJobID != ref.ID {
 		return nil

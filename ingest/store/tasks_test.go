@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // TestTasks: an array's id finds its tasks by their number, each with the program that took most core time,
@@ -31,7 +32,7 @@ func TestTasks(t *testing.T) {
 		id    string
 		tasks int
 	}{{alice, "50", 3}, {Viewer{All: true}, "50", 3}, {Viewer{UID: 77, Accounts: []string{"chem"}}, "50", 3}, {bob, "50", 0}, {alice, "50_1", 0}, {alice, "51", 0}, {alice, "50.0", 0}} {
-		ref, err := job.ParseJobID(c.id)
+		ref, err := slurmid.Parse(c.id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
@@ -56,19 +57,19 @@ type Job struct {
 	Covered  *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
-	Hidable    *Hidable         `json:"overlap"` // null without a curve of its partition and MPI, and in a list
-	Endings    map[string]int   `json:"endings"`
-	Steps      []Step           `json:"steps"`
-	Executions []Execution      `json:"executions"`
-	Warnings   []doubt.Doubt    `json:"warnings"`
-	Workload   *Place           `json:"workload"` // null where it is not known, in a list and for a step
-	Cause      *string          `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
-	CauseText  *string          `json:"cause_text"`
-	Line       *Line            `json:"line"`     // null in a list and for a step
-	Array      *Array           `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
-	Verdicts   []Verdict        `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
-	Pending    *job.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
-	Flags      []string         `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+	Hidable    *Hidable             `json:"overlap"` // null without a curve of its partition and MPI, and in a list
+	Endings    map[string]int       `json:"endings"`
+	Steps      []Step               `json:"steps"`
+	Executions []Execution          `json:"executions"`
+	Warnings   []doubt.Doubt        `json:"warnings"`
+	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
+	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
+	CauseText  *string              `json:"cause_text"`
+	Line       *Line                `json:"line"`     // null in a list and for a step
+	Array      *Array               `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
+	Verdicts   []Verdict            `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
+	Pending    *slurmid.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
+	Flags      []string             `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.

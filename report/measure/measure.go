@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -218,7 +219,7 @@ func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
 	var all []RankShare
 	for _, n := range e.Nodes {
 		shares := RankShares(n, elapsed)
-		ranks, err := job.RankList(n.RankIDs, len(shares))
+		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		if shares == nil || err != nil || len(ranks) != len(shares) {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -48,7 +49,7 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	e.CPUsPerTask, e.OMPThreads, e.RankIDs, e.Metrics = 1, 1, "", nil // a rank has one thread
 	e.Folded, e.Costly = nil, false
 	share := e.Nodes[0]
-	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
+	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, slurmid.FormatRanges(Seq(first, n)), n
 	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil
 	share.Threads, share.Run = nil, nil
 	if n > 0 && rng.IntN(4) > 0 {
