@@ -7,6 +7,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
@@ -75,7 +76,7 @@ func ArrayOf(attempts []job.Job) *Array {
 		if !j.End.IsZero() {
 			programs[j.Program] = append(programs[j.Program], *j)
 		}
-		a.Begun, a.End, runs = job.FirstTime(a.Begun, j.Start), job.LastTime(a.End, j.End), runs || j.End.IsZero()
+		a.Begun, a.End, runs = when.First(a.Begun, j.Start), when.Last(a.End, j.End), runs || j.End.IsZero()
 		if !j.End.IsZero() && j.State != "" && j.StateWord() != completed {
 			a.Again = append(a.Again, *j)
 		}

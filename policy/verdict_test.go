@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
 )
@@ -90,7 +91,7 @@ func someJobs() []someJob {
 		{"sacct is silent", with(good(), func(j *job.Job) { j.CPUs = 0 }), "core_hours is not known: Slurm's accounting has not said it yet"},
 		{"it hangs", with(good(), func(j *job.Job) {
 			j.AsOf, j.End, j.Together = j.End, time.Time{}, true
-			j.Hung = &job.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []job.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
+			j.Hung = &hang.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []hang.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
 		}), "hung is true: the condition holds"},
 		{"it runs", with(good(), func(j *job.Job) { j.End = time.Time{} }), "runtime is not known: the job's end is not known"},
 		{"from a list", with(good(), func(j *job.Job) { j.Executions = nil }), "a list of jobs does not hold it"},

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
@@ -95,7 +96,7 @@ func figuresOf(all []job.Execution) map[string]any {
 	slices.SortFunc(spans, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })
 	for _, s := range spans {
 		if s[1].After(last) {
-			ran += s[1].Sub(job.LastTime(s[0], last))
+			ran += s[1].Sub(when.Last(s[0], last))
 			last = s[1]
 		}
 	}

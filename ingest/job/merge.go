@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
@@ -127,7 +128,7 @@ func (s rankSet) overlaps(ranks []slurmid.Range) bool {
 func ranksOf(e *Execution) []slurmid.Range {
 	var all []slurmid.Range
 	for i := range e.Nodes {
-		slurmid.EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, slurmid.Range{lo, hi}) })
+		slurmid.EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, slurmid.Range{First: lo, Last: hi}) })
 	}
 	return slurmid.JoinRanges(all)
 }
@@ -150,7 +151,7 @@ func (w *whole) join() Execution {
 	e.Timeline, e.Places = joinTimelines(w.parts), joinPlaces(w.parts)
 	var warn doubt.Warnings
 	for _, p := range w.parts {
-		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
+		e.Start, e.End = when.First(e.Start, p.Start), when.Last(e.End, p.End)
 		e.Steps = append(e.Steps, p.Steps...)
 		e.Nodes = append(e.Nodes, p.Nodes...)
 		e.Slowest = append(e.Slowest, p.Slowest...)
@@ -230,22 +231,6 @@ func Slowest(ranks []Rank) []Rank {
 			cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
 	})
 	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
-}
-
-// FirstTime is the earlier of two times; zero means unknown.
-func FirstTime(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// LastTime is the later of two times; zero means unknown.
-func LastTime(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // startWindow is how far apart ranks of one world may leave MPI_Init if no launcher names the

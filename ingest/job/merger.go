@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/hang"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
@@ -28,10 +30,10 @@ type JobMerger struct {
 	lostMem  int
 	procs    int
 	nodes    map[string]bool
-	dropped  []string      // nodes whose spool had no room for their report
-	refused  string        // why figures of a node were refused
-	interim  []string      // nodes that have reported only while the job ran
-	reports  []*NodeReport // what FindHung asks of them
+	dropped  []string    // nodes whose spool had no room for their report
+	refused  string      // why figures of a node were refused
+	interim  []string    // nodes that have reported only while the job ran
+	reports  []hang.Look // what hang.Find asks of them
 	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
 	HungAfter time.Duration
 }
@@ -48,10 +50,10 @@ func (m *JobMerger) Add(r *NodeReport) {
 	}
 	j.UID = r.UID
 	j.User, j.Account, j.Partition = max(j.User, r.User), max(j.Account, r.Account), max(j.Partition, r.Partition)
-	j.Start, j.End = FirstTime(j.Start, r.Start), LastTime(j.End, r.End)
+	j.Start, j.End = when.First(j.Start, r.Start), when.Last(j.End, r.End)
 	j.Nodes = max(j.Nodes, r.NNodes)
 	if !r.AsOf.IsZero() {
-		j.AsOf = FirstTime(j.AsOf, r.AsOf)
+		j.AsOf = when.First(j.AsOf, r.AsOf)
 		m.interim = append(m.interim, r.Node)
 	}
 	m.decide(r.Decision)
@@ -82,7 +84,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		m.nodes = map[string]bool{}
 	}
 	m.nodes[r.Node] = true
-	m.reports = append(m.reports, &NodeReport{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}) // not all of it, see Bound
+	m.reports = append(m.reports, r.Look()) // not all of it, see Bound
 }
 
 // Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
@@ -211,8 +213,8 @@ func (m *JobMerger) warnings(j *Job) []doubt.Warning {
 		slices.Sort(m.interim)
 		all.Add(doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
 	}
-	if h := FindHung(m.reports, m.job.Nodes, m.HungAfter); h != nil {
-		all.Add(h.warning())
+	if h := hang.Find(m.reports, m.job.Nodes, m.HungAfter); h != nil {
+		all.Add(hungWarning(h))
 	}
 	if j.Reports < j.Nodes {
 		all.Add(doubt.Warning{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: j.Reports, Of: j.Nodes}})
@@ -223,7 +225,7 @@ func (m *JobMerger) warnings(j *Job) []doubt.Warning {
 // together is KindTogether if all nodes of the job told of one moment, at which it ran.
 func (m *JobMerger) together() string {
 	first := m.reports[0].Progress
-	apart := func(r *NodeReport) bool { return r.Progress == nil || !r.Progress.Moment.Equal(first.Moment) }
+	apart := func(l hang.Look) bool { return l.Progress == nil || !l.Progress.Moment.Equal(first.Moment) }
 	if first == nil || m.job.Nodes == 0 || len(m.reports) != m.job.Nodes || slices.ContainsFunc(m.reports, apart) {
 		return ""
 	}
@@ -232,9 +234,9 @@ func (m *JobMerger) together() string {
 
 // every is the longest report.interim of the job's nodes.
 func (m *JobMerger) every() (most time.Duration) {
-	for _, r := range m.reports {
-		if r.Progress != nil {
-			most = max(most, r.Progress.Every)
+	for _, l := range m.reports {
+		if l.Progress != nil {
+			most = max(most, l.Progress.Every)
 		}
 	}
 	return most

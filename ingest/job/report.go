@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
@@ -56,10 +57,10 @@ type NodeReport struct {
 	// AsOf is of when the figures of an interim report are: ranks run. Zero: the job has ended.
 	AsOf time.Time `json:"as_of,omitzero"`
 	// Progress is of an interim report; nil: an older node, or it did not look.
-	Progress *Progress `json:"progress,omitempty"`
-	Still    *Still    `json:"-"`        // what the server knows of it
-	Decision string    `json:"decision"` // "on" or "off REASON"
-	Prolog   bool      `json:"prolog"`   // a prolog made the run directory
+	Progress *hang.Progress `json:"progress,omitempty"`
+	Still    *hang.Still    `json:"-"`        // what the server knows of it
+	Decision string         `json:"decision"` // "on" or "off REASON"
+	Prolog   bool           `json:"prolog"`   // a prolog made the run directory
 
 	Steps      []Step      `json:"steps,omitempty"`
 	Executions []Execution `json:"executions,omitempty"`
@@ -293,7 +294,7 @@ type Job struct {
 	// Interim is after how long the next figures of a job that runs come; 0: not told.
 	Interim time.Duration `json:"-"`
 	// Hung is nil unless the job runs, and nothing of it has moved for long.
-	Hung *Hung `json:"hung,omitempty"`
+	Hung *hang.Hung `json:"hung,omitempty"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
@@ -372,6 +373,11 @@ type Usage struct {
 	// OutOfMemory names the steps that Slurm ended as OUT_OF_MEMORY, "0,batch", the first few
 	// of many. The job itself may be COMPLETED or FAILED: its script goes on after such a step.
 	OutOfMemory string `json:"out_of_memory,omitempty"`
+}
+
+// Look is what the report tells of whether its node stands still.
+func (r *NodeReport) Look() hang.Look {
+	return hang.Look{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}
 }
 
 // Measured says that the report holds measurements, which nobody else has.

@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -24,8 +25,8 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	for _, p := range w.procs {
 		p.addCalls(sums)
 		byNode[p.node] = append(byNode[p.node], p)
-		e.Start = job.FirstTime(e.Start, p.line.real(p.start))
-		e.End = job.LastTime(e.End, p.line.real(p.end))
+		e.Start = when.First(e.Start, p.line.real(p.start))
+		e.End = when.Last(e.End, p.line.real(p.end))
 		e.Endings[p.ending]++
 		rank := rankOf(p)
 		p.openmp = f.openmp.of(p)

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -21,7 +23,7 @@ type folded struct {
 	warnings   []doubt.Warning
 	asOf       time.Time // of figures of ranks that run; zero: there are none
 	torn       bool      // such ranks changed what they say while it was read
-	progress   *job.Progress
+	progress   *hang.Progress
 }
 
 // foldRecord folds the ranks of one record into its executions. A file that ends early gives what
@@ -230,7 +232,7 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 		r.OnlineCPUs = m.OnlineCPUs
 	}
 	for _, e := range f.executions {
-		r.Start, r.End = job.FirstTime(r.Start, e.Start), job.LastTime(r.End, e.End)
+		r.Start, r.End = when.First(r.Start, e.Start), when.Last(r.End, e.End)
 		r.Node = e.Nodes[0].Node
 	}
 	r.DropImpossible()

@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -136,7 +137,7 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
 		return nil, err
 	}
-	r.Start = job.FirstTime(r.Start, log.first)
+	r.Start = when.First(r.Start, log.first)
 	if r.End = log.last; r.End.IsZero() || !moment.IsZero() {
 		r.End = time.Now().UTC()
 	}

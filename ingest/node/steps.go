@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
@@ -105,7 +106,7 @@ func (l *stepLog) take(e event) {
 	if l.watchers[e.step] {
 		return
 	}
-	l.first, l.last = job.FirstTime(l.first, e.real), job.LastTime(l.last, e.real)
+	l.first, l.last = when.First(l.first, e.real), when.Last(l.last, e.real)
 	l.lastMono = max(l.lastMono, e.mono)
 	switch e.what {
 	case "step":
@@ -115,7 +116,7 @@ func (l *stepLog) take(e event) {
 	case "end":
 		l.ends[e.step] = max(l.ends[e.step], e.mono)
 		if s := l.step(e.step); s != nil {
-			s.End = job.LastTime(s.End, e.real)
+			s.End = when.Last(s.End, e.real)
 		}
 	default:
 		l.odd = true
@@ -156,7 +157,7 @@ func (l *stepLog) begin(e event) {
 	l.measured = l.measured || off == "" && e.step != "extern"
 	if s := l.step(e.step); s != nil {
 		s.Tasks = max(s.Tasks, e.number("tasks"))
-		s.Start = job.FirstTime(s.Start, e.real)
+		s.Start = when.First(s.Start, e.real)
 		s.Off = off
 		s.Container, s.Args, s.Asked = e.number("container") == 1, e.values["args"], max(e.number("asked"), 0)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
@@ -154,8 +155,8 @@ func TestHungIsKept(t *testing.T) {
 	report := func(node, minute int, mark string) *job.NodeReport {
 		r := interimOf(finals[node], 1000+60_000*minute, 4*time.Second)
 		at := day.Add(time.Duration(minute) * time.Minute)
-		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: mark,
-			Calls: []job.OpenCalls{{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: []string{"0-1", "2-3"}[node], Count: 2}}}
+		r.Progress = &hang.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: mark,
+			Calls: []hang.OpenCalls{{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: []string{"0-1", "2-3"}[node], Count: 2}}}
 		return r
 	}
 	for minute := 0; minute <= 30; minute += 10 {

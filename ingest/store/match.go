@@ -11,6 +11,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 )
 
 // How far apart two accounts of one attempt may lie if they do not overlap. The clocks of
@@ -125,7 +126,7 @@ func (c *candidate) replace(in *incoming) {
 // widen makes the nodes' span hold a report.
 func (c *candidate) widen(in *incoming) {
 	if !c.trimmed { // else nothing merges it any more
-		c.asOf = job.LastTime(c.asOf, in.AsOf)
+		c.asOf = when.Last(c.asOf, in.AsOf)
 	}
 	if start := in.Start.UnixMicro(); !in.Start.IsZero() && (!c.nodes.start.Valid || start < c.nodes.start.Int64) {
 		c.nodes.start = sql.NullInt64{Int64: start, Valid: true}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
 )
@@ -167,9 +168,9 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	var m job.JobMerger
 	first := y.rng.IntN(nodeCount - j.Nodes)
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
-	end, progress := j.End, (*job.Progress)(nil)
+	end, progress := j.End, (*hang.Progress)(nil)
 	if j.IsRunning() {
-		end, progress, step.End, step.Exits = j.AsOf, &job.Progress{Moment: j.AsOf}, time.Time{}, nil
+		end, progress, step.End, step.Exits = j.AsOf, &hang.Progress{Moment: j.AsOf}, time.Time{}, nil
 	}
 	for n := range j.Nodes {
 		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,

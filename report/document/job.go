@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
@@ -37,19 +38,19 @@ type Job struct {
 	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
 	ExitCode    string  `json:"exit_code,omitempty"`
 
-	Submit         time.Time `json:"submit,omitzero"`
-	QueueTime      *float64  `json:"queue_time"`      // s, from when it could have started to its start; null in a list
-	TimeLimit      *float64  `json:"time_limit"`      // s; null: none, not known, or in a list
-	TimeEfficiency *float64  `json:"time_efficiency"` // job_elapsed / time_limit
-	Start          time.Time `json:"start,omitzero"`
-	End            time.Time `json:"end,omitzero"`
-	Running        bool      `json:"running,omitempty"` // the figures are those so far
-	AsOf           time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
-	Hung           *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
-	JobElapsed     float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
-	AllocNodes     int       `json:"alloc_nodes,omitempty"`
-	NodesReported  int       `json:"nodes_reported"`
-	AllocCPUs      int       `json:"alloc_cpus,omitempty"`
+	Submit         time.Time  `json:"submit,omitzero"`
+	QueueTime      *float64   `json:"queue_time"`      // s, from when it could have started to its start; null in a list
+	TimeLimit      *float64   `json:"time_limit"`      // s; null: none, not known, or in a list
+	TimeEfficiency *float64   `json:"time_efficiency"` // job_elapsed / time_limit
+	Start          time.Time  `json:"start,omitzero"`
+	End            time.Time  `json:"end,omitzero"`
+	Running        bool       `json:"running,omitempty"` // the figures are those so far
+	AsOf           time.Time  `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	Hung           *hang.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
+	JobElapsed     float64    `json:"job_elapsed"`       // s, Slurm's Elapsed
+	AllocNodes     int        `json:"alloc_nodes,omitempty"`
+	NodesReported  int        `json:"nodes_reported"`
+	AllocCPUs      int        `json:"alloc_cpus,omitempty"`
 	Usage
 	Decision string   `json:"decision,omitempty"`
 	NoData   string   `json:"no_data,omitempty"`

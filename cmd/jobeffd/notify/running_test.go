@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/etc"
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/store"
@@ -26,8 +27,8 @@ func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeR
 		e := &r.Executions[0]
 		e.Start, e.End, e.Calls, e.Endings = since.Add(-time.Hour), at, nil, map[string]int{job.EndingRunning: 2}
 		e.Nodes[0].ElapsedMax, e.Nodes[0].ElapsedSum, e.Nodes[0].MPI = time.Hour, 2*time.Hour, 2*time.Hour-14*time.Second
-		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "m", Calls: []job.OpenCalls{
-			{Execution: "k", Size: 2, Function: "MPI_Recv", Ranks: "0-1", Count: 2, Since: since, Until: since, Some: []job.RankNow{{Rank: 0, Node: "n1", PID: 4711}}}}}
+		r.Progress = &hang.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "m", Calls: []hang.OpenCalls{
+			{Execution: "k", Size: 2, Function: "MPI_Recv", Ranks: "0-1", Count: 2, Since: since, Until: since, Some: []hang.RankNow{{Rank: 0, Node: "n1", PID: 4711}}}}}
 		all = append(all, r)
 	}
 	return all
