@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/hang"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
+	"jobeff/policy/overhead"
 )
 
 // ReportVersion is the version of NodeReport that this build writes and takes.
@@ -158,7 +159,7 @@ type Execution struct {
 // MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without its package. It is
 // only the name if nothing more is known.
 func MPILibrary(e *Execution) string {
-	name := libraryName(e.MPIVersion)
+	name := overhead.LibraryName(e.MPIVersion)
 	if !strings.HasPrefix(name, e.MPI) {
 		name = strings.TrimSuffix(e.MPI+": "+name, ": ")
 	}
@@ -319,9 +320,9 @@ type Job struct {
 	Warnings []doubt.Warning `json:"warnings,omitempty"`
 	Flags    []string        `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
 
-	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
+	// Overheads are the curves of its partition and MPIs, for Hidable; the store fills them in
 	// where one job is read.
-	Overheads []OverheadCurve `json:"overheads,omitempty"`
+	Overheads []overhead.Curve `json:"overheads,omitempty"`
 
 	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
 	// like Overheads.
