@@ -16,6 +16,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
@@ -123,7 +124,7 @@ func workloadHTML(t testing.TB, name string) []byte {
 // wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
 func wrongHTML(t testing.TB, words string) []byte {
 	t.Helper()
-	told := job.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
+	told := facts.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
 	if words != "" {
 		told.WrongAt = began
 	}
@@ -240,12 +241,12 @@ func TestSitePages(t *testing.T) {
 			return WorkloadsHTML(w, job.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
 		},
 		"nodes": func(w io.Writer) error {
-			nodes := []job.Node{{NodeOutbox: job.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: job.NodeOutbox{Node: "n<1>"}, Heard: began},
-				{NodeOutbox: job.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
+				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
 			return NodesHTML(w, job.JobQuery{Limit: 2}, nodes, began, listLinks)
 		},
 		"notices": func(w io.Writer) error {
-			told := job.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
+			told := facts.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
 			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
 			saved := curve.Estimate{Value: 5, Low: 4, High: 6}

@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -70,11 +71,11 @@ func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more,
 
 // NodesHTML writes when nodes reported last, and what they said of their outboxes, as a page: those in
 // trouble first, then those that were silent longest.
-func NodesHTML(w io.Writer, q job.JobQuery, nodes []job.Node, now time.Time, links page.Links) error {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n job.Node) bool { return !strings.Contains(n.Node, q.Name) })
-	lost := func(n *job.Node) int { return n.Refused + n.Cut + n.Lost }
-	slices.SortStableFunc(nodes, func(a, b job.Node) int {
-		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(job.LateAfter), a.Oldest.Truncate(job.LateAfter)), a.Heard.Compare(b.Heard))
+func NodesHTML(w io.Writer, q job.JobQuery, nodes []facts.Node, now time.Time, links page.Links) error {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n facts.Node) bool { return !strings.Contains(n.Node, q.Name) })
+	lost := func(n *facts.Node) int { return n.Refused + n.Cut + n.Lost }
+	slices.SortStableFunc(nodes, func(a, b facts.Node) int {
+		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(facts.LateAfter), a.Oldest.Truncate(facts.LateAfter)), a.Heard.Compare(b.Heard))
 	})
 	from := min(q.Offset, len(nodes))
 	to := min(from+q.Limit, len(nodes))
@@ -99,7 +100,7 @@ func NodesHTML(w io.Writer, q job.JobQuery, nodes []job.Node, now time.Time, lin
 
 // NoticeRow is a line of NoticesHTML.
 type NoticeRow struct {
-	job.Told
+	facts.Told
 	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
 }
 

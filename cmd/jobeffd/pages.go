@@ -15,6 +15,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/compare"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	views "jobeff/report"
@@ -47,7 +48,7 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
 		Policy: page.ContentSecurityPolicy, FormPolicy: page.FormPolicy, Link: cfg.Mail.Link,
-		Wrong: func(v store.Viewer, told *job.Told) ([]byte, error) {
+		Wrong: func(v store.Viewer, told *facts.Told) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(v, fromMedian, "")) })
 		},
 		Lists: lists{db, by.Rules.Names(), notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}}.all(),

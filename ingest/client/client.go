@@ -18,6 +18,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurmid"
+	"jobeff/policy/facts"
 )
 
 // Limits of one request, held by client and server alike.
@@ -237,7 +238,7 @@ type Health struct {
 	UID   *uint32 `json:"uid"`   // as which it signs; nil: an older one did not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
-	// CannotTell is why it cannot be told whether jobeff harms, as in job.Comparison.
+	// CannotTell is why it cannot be told whether jobeff harms, as in harm.Comparison.
 	CannotTell string `json:"cannot_tell"`
 }
 
@@ -482,9 +483,9 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 }
 
 // Digest fetches the figures of a digest, of all accounts if none is given.
-func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
+func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*facts.TwoWeeks, error) {
 	v := url.Values{"from": {from.UTC().Format(time.RFC3339)}, "to": {to.UTC().Format(time.RFC3339)}, "account": accounts}
-	both := new(job.TwoWeeks)
+	both := new(facts.TwoWeeks)
 	if err := c.ask(ctx, "GET", "/v1/digest?"+v.Encode(), nil, both, "digest"); err != nil {
 		return nil, err
 	}

@@ -281,3 +281,10 @@ func ParseOutboxState(text string) (s OutboxState, ok bool) {
 	s.Oldest = time.Duration(seconds) * time.Second
 	return s, true
 }
+
+// AlarmHeader says in jobeffd's answer to a report whether an alarm is up: AlarmUp or AlarmDown.
+const (
+	AlarmHeader = "Jobeff-Alarm"
+	AlarmUp     = "up"
+	AlarmDown   = "down"
+)

@@ -349,3 +349,27 @@ func WorkloadOf(j *Job) string {
 	}
 	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
 }
+
+// Lineage tells which executions may be compared although their executable changed. They have
+// the same cluster and user, and either the same name from the user, or the same program,
+// arguments and input. "" if these are unknown. If the input is known, the program may move:
+// another version's module has it elsewhere. If not, its path must be the same too, since every
+// folder may have an a.out.
+func Lineage(cluster string, uid uint32, e *Execution) string {
+	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
+	if e.Workload == "" {
+		if e.Executable == "" || e.ArgsHash == "" {
+			return ""
+		}
+		program := e.Executable
+		if e.InputHash != "" {
+			program = filepath.Base(program)
+		}
+		parts = []string{cluster, fmt.Sprint(uid), "path", program, e.ArgsHash, e.InputHash}
+	}
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:10])
+}

@@ -31,6 +31,7 @@ import (
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
 )
 
 // Server answers HTTP requests. It is an http.Handler.
@@ -332,7 +333,7 @@ type Pages struct {
 	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
 	Compare func(v store.Viewer, before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
 	// Wrong asks who got a notice whether it was wrong, and shows what they said.
-	Wrong func(store.Viewer, *job.Told) ([]byte, error)
+	Wrong func(store.Viewer, *facts.Told) ([]byte, error)
 	Link  string          // where the pages are, for people; "": not known
 	Lists map[string]List // by their path, "/users"
 	More  map[string]Page // further ones likewise, "/digest"

@@ -15,12 +15,14 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
-func mailOf(key string) *job.Mail {
-	return &job.Mail{Key: key, MessageID: "id@" + key, Kind: job.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
-		Letter: job.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
-		Told:   []job.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
+func mailOf(key string) *notice.Mail {
+	return &notice.Mail{Key: key, MessageID: "id@" + key, Kind: notice.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
+		Letter: notice.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
+		Told:   []facts.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 
 // TestMailLife follows a mail from the decision until it is sent.
@@ -55,7 +57,7 @@ func TestMailLife(t *testing.T) {
 	if err != nil || got == nil {
 		t.Fatal(got, err)
 	}
-	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(job.Mail{}, "NotBefore", "Told")); d != "" {
+	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(notice.Mail{}, "NotBefore", "Told")); d != "" {
 		t.Error(d)
 	}
 	due(at, 0)
@@ -311,7 +313,7 @@ func TestLineages(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
+	f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
 	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
@@ -340,7 +342,7 @@ func TestSeries(t *testing.T) {
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
 		jobs = append(jobs, j)
 	}
-	for range job.SeriesRuns {
+	for range facts.SeriesRuns {
 		ran(-50, "aa", "chem")
 	}
 	ran(1, "aa", "chem")
@@ -351,7 +353,7 @@ func TestSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for accounts, want := range map[string]int{"": 1, "chem": 1, "bio": 0} {
-		f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
+		f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
 		if err := s.comparisons(ctx, f, strings.Fields(accounts)); err != nil || len(f.Series) != want {
 			t.Fatalf("%q: %v, %d series", accounts, err, len(f.Series))
 		}
@@ -359,7 +361,7 @@ func TestSeries(t *testing.T) {
 			continue
 		}
 		runs := f.Series[0]
-		if last := runs[len(runs)-1]; len(runs) != job.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
+		if last := runs[len(runs)-1]; len(runs) != facts.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
 			t.Errorf("%d runs, the last %+v", len(runs), last)
 		}
 	}

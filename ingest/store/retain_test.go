@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/policy/doubt"
+	"jobeff/policy/notice"
 )
 
 const oneDay = 24 * time.Hour
@@ -290,7 +291,7 @@ func TestRetainMails(t *testing.T) {
 	s := open(t)
 	waiting := mailOf("notice:2")
 	waiting.Told = nil
-	for _, m := range []*job.Mail{mailOf("notice:1"), waiting} {
+	for _, m := range []*notice.Mail{mailOf("notice:1"), waiting} {
 		if _, err := s.DecideMail(ctx, m); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 )
 
 // fates are how many of a thousand jobs end so; the others are COMPLETED.
@@ -209,7 +210,7 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 }
 
 // Told are the notices after which users took fewer cores, as the log has them.
-func (y *Year) Told() (all []job.Told) {
+func (y *Year) Told() (all []facts.Told) {
 	for _, l := range y.loads {
 		at := l.learned
 		if l.advised == 0 || at.Before(l.from) || !at.Before(l.to) || l.threads > 1 {
@@ -224,7 +225,7 @@ func (y *Year) Told() (all []job.Told) {
 		}
 		key := job.WorkloadKey(cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
-		all = append(all, job.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+		all = append(all, facts.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
 			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost})
 	}
 	return all

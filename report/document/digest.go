@@ -5,27 +5,28 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 )
 
 // Digest is the JSON form of a week's digest. Hours are core-hours.
 type Digest struct {
-	From      time.Time   `json:"from"`
-	To        time.Time   `json:"to"`
-	Accounts  []string    `json:"accounts"` // empty: all
-	Total     job.Hours   `json:"total"`
-	Before    job.Hours   `json:"before"` // of the week before
-	ByAccount []Share     `json:"by_account"`
-	ByUser    []Share     `json:"by_user"`
-	ByProgram []Share     `json:"by_program"`
-	Savings   []Saving    `json:"savings"` // the biggest
-	Losses    []Loss      `json:"losses"`  // the largest without advice
-	Changes   []Change    `json:"changes"` // of executables and MPI libraries
-	Steps     []Slower    `json:"steps"`   // of workloads whose runs became slower
-	Followed  []Followed  `json:"followed"`
-	Alarms    []job.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
-	Wrong     []Wrong     `json:"wrong"`  // notices of which somebody who got them said so
+	From      time.Time    `json:"from"`
+	To        time.Time    `json:"to"`
+	Accounts  []string     `json:"accounts"` // empty: all
+	Total     job.Hours    `json:"total"`
+	Before    job.Hours    `json:"before"` // of the week before
+	ByAccount []Share      `json:"by_account"`
+	ByUser    []Share      `json:"by_user"`
+	ByProgram []Share      `json:"by_program"`
+	Savings   []Saving     `json:"savings"` // the biggest
+	Losses    []Loss       `json:"losses"`  // the largest without advice
+	Changes   []Change     `json:"changes"` // of executables and MPI libraries
+	Steps     []Slower     `json:"steps"`   // of workloads whose runs became slower
+	Followed  []Followed   `json:"followed"`
+	Alarms    []harm.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
+	Wrong     []Wrong      `json:"wrong"`  // notices of which somebody who got them said so
 }
 
 // Wrong is a notice that somebody who got it said was wrong.
@@ -147,7 +148,7 @@ type Saved struct {
 // WriteDigest writes a digest as a Digest.
 func WriteDigest(w io.Writer, d *notice.Digest) error {
 	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
-		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...), Wrong: []Wrong{}}
+		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{}}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -18,7 +18,7 @@ import (
 )
 
 // Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
+func (t *Templates) Digest(d *notice.Digest, site Site) (notice.Letter, error) {
 	data := digestData(d, site)
 	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	if data.Accounts != "" {
@@ -67,7 +67,7 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 }
 
 // wrongText says which notice was said to be wrong, by whom and in which words.
-func wrongText(t *job.Told, zone *time.Location) string {
+func wrongText(t *facts.Told, zone *time.Location) string {
 	by, words := "", ""
 	if t.WrongBy != t.UID {
 		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
@@ -296,7 +296,7 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(job.LateAfter))
+		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(facts.LateAfter))
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
@@ -325,14 +325,14 @@ func adminText(why doubt.Warning) string {
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []job.NodeOutbox) (all []Remark) {
+func outboxes(boxes []facts.NodeOutbox) (all []Remark) {
 	for _, trouble := range []struct {
 		format string
-		of     func(*job.NodeOutbox) int
+		of     func(*facts.NodeOutbox) int
 	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *job.NodeOutbox) int { return b.Refused }},
-		{"%s dropped, and their owners told, since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *job.NodeOutbox) int { return b.Lost }},
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *facts.NodeOutbox) int { return b.Refused }},
+		{"%s dropped, and their owners told, since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}
 		for i := range boxes {
@@ -348,7 +348,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 	var oldest time.Duration
 	var nodes []string
 	for _, b := range boxes {
-		if b.Oldest >= job.LateAfter {
+		if b.Oldest >= facts.LateAfter {
 			oldest = max(oldest, b.Oldest)
 			nodes = append(nodes, b.Node)
 		}

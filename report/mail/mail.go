@@ -19,7 +19,7 @@ import (
 	texttemplate "text/template"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/notice"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/text"
@@ -140,8 +140,8 @@ func (t *Templates) execute(name string, data any) (string, error) {
 var beforePercent = regexp.MustCompile(`([0-9]) %`)
 
 // letter fills both templates of a kind.
-func (t *Templates) letter(kind, subject string, data any) (job.Letter, error) {
-	l := job.Letter{Subject: oneLine(subject)}
+func (t *Templates) letter(kind, subject string, data any) (notice.Letter, error) {
+	l := notice.Letter{Subject: oneLine(subject)}
 	var err error
 	if l.Text, err = t.execute(kind+".txt", data); err != nil {
 		return l, fmt.Errorf("mail: %w", err)

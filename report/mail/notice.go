@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -23,12 +23,12 @@ type NoticeFor struct {
 	Cluster string
 	Notice  *notice.Notice             // nil: only what got better
 	Studies map[string]*workload.Study // by workload key
-	Better  []job.Told
+	Better  []facts.Told
 	Shadow  bool
 }
 
 // Notice makes a user's letter, without recipients.
-func (t *Templates) Notice(n NoticeFor, site Site) (job.Letter, error) {
+func (t *Templates) Notice(n NoticeFor, site Site) (notice.Letter, error) {
 	data := noticeData(n, site)
 	subject := "jobeff: " + data.Summary
 	if data.Summary == "" {

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/mail"
@@ -84,9 +85,9 @@ type week struct {
 	key     string
 	studies *workload.Studies
 	jobs    []notice.Judged
-	log     []job.Told
+	log     []facts.Told
 	mails   map[user]*mail.NoticeFor
-	told    map[user][]job.Told
+	told    map[user][]facts.Told
 	asked   time.Duration // spent on addresses so far
 }
 
@@ -135,7 +136,7 @@ func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.told = map[user][]job.Told{}
+	w.told = map[user][]facts.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return nil, err
@@ -251,7 +252,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	if !m.Shadow {
 		notBefore = w.quiet().After(w.now)
 	}
-	return w.Notifier.decide(ctx, &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: job.MailNotice, Cluster: who.cluster,
+	return w.Notifier.decide(ctx, &notice.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: notice.MailNotice, Cluster: who.cluster,
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 
