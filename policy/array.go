@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/when"
 	"jobeff/policy/curve"
@@ -19,7 +20,7 @@ type Array struct {
 	States     []Counted      // most tasks first
 	Flags      []Counted      // rules that flag tasks, likewise
 	Parts      []ArrayPart    // one for each program that tasks ran which ended, likewise
-	Hours      job.Hours      // of all attempts
+	Hours      listing.Hours  // of all attempts
 	Worst      []job.Job      // at most three: those that lost most core-hours, or left most idle
 	Idle       bool           // of none is it known what it lost: Worst are by the CPU time that Slurm counted
 	Again      []job.Job      // those that ended and were not completed
@@ -215,7 +216,7 @@ func UsedCoreHours(j *job.Job) *float64 {
 }
 
 // HoursOf sums up the core-hours of jobs. What was lost is a part of those of which it is known.
-func HoursOf(jobs []job.Job) (sum job.Hours) {
+func HoursOf(jobs []job.Job) (sum listing.Hours) {
 	for i := range jobs {
 		j := &jobs[i]
 		sum.Jobs++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/overhead"
 	"jobeff/preload/record"
 	"jobeff/report/document"
@@ -56,7 +57,7 @@ func TestOverlap(t *testing.T) {
 	}
 	golden(t, "overlap.json", out.Bytes())
 	out.Reset()
-	if err := JobHTML(&out, &job.JobAndWorkload{Job: overlapping(send, receive)}, nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(&out, &listing.JobAndWorkload{Job: overlapping(send, receive)}, nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("what computing could hide")) {
@@ -101,7 +102,7 @@ func TestSizesNote(t *testing.T) {
 		for name, write := range map[string]func(io.Writer, *job.Job) error{
 			"text": func(w io.Writer, j *job.Job) error { return Job(w, j, nil, nil, text.Options{Width: 120}) },
 			"page": func(w io.Writer, j *job.Job) error {
-				return JobHTML(w, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{})
+				return JobHTML(w, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{})
 			},
 			"JSON": func(w io.Writer, j *job.Job) error { return document.WriteJob(w, j, nil, nil) },
 		} {

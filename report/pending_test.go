@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/report/text"
 )
@@ -34,7 +35,7 @@ func waits(p slurmid.Pending, more ...slurmid.Pending) *job.Job {
 func TestPendingViews(t *testing.T) {
 	q := queue()
 	eachView(t, "pending-list", func(w io.Writer, opts text.Options) error {
-		return List(w, job.LinesOf(fixtureList()[:2]), ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
+		return List(w, listing.LinesOf(fixtureList()[:2]), ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
 	})
 	eachView(t, "pending", func(w io.Writer, opts text.Options) error { return Job(w, waits(q.Jobs[0]), nil, nil, opts) })
 	for i := range q.Jobs {
@@ -46,7 +47,7 @@ func TestPendingViews(t *testing.T) {
 			checkFits(t, out.String(), opts)
 		}
 		var page bytes.Buffer
-		found := &job.JobAndWorkload{Job: waits(q.Jobs[i], q.Jobs...)}
+		found := &listing.JobAndWorkload{Job: waits(q.Jobs[i], q.Jobs...)}
 		if err := JobHTML(&page, found, nil, nil, siteLinks); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestPendingLists(t *testing.T) {
 	list := func(jobs []job.Job, opts ListOptions) string {
 		var out bytes.Buffer
 		opts.Width = 120
-		if err := List(&out, job.LinesOf(jobs), opts); err != nil {
+		if err := List(&out, listing.LinesOf(jobs), opts); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -150,7 +151,7 @@ func TestPendingLists(t *testing.T) {
 func TestPendingPage(t *testing.T) {
 	page := func(q *slurmid.PendingList, state string) string {
 		var b bytes.Buffer
-		if err := JobsHTML(&b, &JobsPage{Others: true, Query: job.JobQuery{Start: began, State: state, Sort: "lost"}, Pending: q}, listLinks); err != nil {
+		if err := JobsHTML(&b, &JobsPage{Others: true, Query: listing.JobQuery{Start: began, State: state, Sort: "lost"}, Pending: q}, listLinks); err != nil {
 			t.Fatal(err)
 		}
 		checkPage(t, b.Bytes())

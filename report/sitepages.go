@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
@@ -39,7 +39,7 @@ func siteTable(caption, heads string, rows [][]string, note string) *page.Table 
 }
 
 // WorkloadsHTML writes workloads as a page, in the given order. others: they may be other users', too.
-func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more, others bool, links page.Links) error {
+func WorkloadsHTML(w io.Writer, q listing.JobQuery, all []listing.WorkloadSummary, more, others bool, links page.Links) error {
 	l := &page.List{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
 		Empty: "No workload ran in this time.", Pages: pages(q, len(all), more)}
 	if others {
@@ -71,7 +71,7 @@ func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more,
 
 // NodesHTML writes when nodes reported last, and what they said of their outboxes, as a page: those in
 // trouble first, then those that were silent longest.
-func NodesHTML(w io.Writer, q job.JobQuery, nodes []facts.Node, now time.Time, links page.Links) error {
+func NodesHTML(w io.Writer, q listing.JobQuery, nodes []facts.Node, now time.Time, links page.Links) error {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n facts.Node) bool { return !strings.Contains(n.Node, q.Name) })
 	lost := func(n *facts.Node) int { return n.Refused + n.Cut + n.Lost }
 	slices.SortStableFunc(nodes, func(a, b facts.Node) int {
@@ -105,7 +105,7 @@ type NoticeRow struct {
 }
 
 // NoticesHTML writes what users were told, and what became of it, as a page.
-func NoticesHTML(w io.Writer, q job.JobQuery, all []NoticeRow, more bool, links page.Links) error {
+func NoticesHTML(w io.Writer, q listing.JobQuery, all []NoticeRow, more bool, links page.Links) error {
 	l := &page.List{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
 		Fields: []page.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
 		Empty:  "Nobody was told anything in this time.", Pages: pages(q, len(all), more)}

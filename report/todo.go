@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/notice"
@@ -84,7 +85,7 @@ func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (te
 }
 
 // besideLinks lead to the runs of a job's workload before and after it, and to comparisons.
-func besideLinks(found *job.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
+func besideLinks(found *listing.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
 	id := links.Job(found.DisplayID)
 	if id == "" {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
@@ -239,7 +240,7 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 // workloads lists workloads, the one that ran last at the end, as jobs are listed.
 func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
-	q := job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
+	q := listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
 	var err error
 	if q.Since, err = cli.ParsePast(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
@@ -275,7 +276,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns
 // the oldest first.
-func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
+func studied(ctx context.Context, c *client.Client, q listing.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
 	most := q.Limit
 	q.Detail = true
 	for more = true; more && len(all) < most; {
@@ -289,7 +290,7 @@ func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now tim
 				all = append(all, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
 			}
 		}
-		q.After = job.After(list.Next)
+		q.After = listing.After(list.Next)
 		more = q.After != ""
 	}
 	slices.Reverse(all)

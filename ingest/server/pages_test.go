@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
@@ -53,13 +53,13 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 		Wrong: func(_ store.Viewer, told *facts.Told) ([]byte, error) {
 			return say("by %d: %q", told.WrongBy, told.Wrong)
 		},
-		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 			list, err := db.Jobs(ctx, v, q, []uint32{v.UID})
 			if err != nil {
 				return nil, err
 			}
 			return say("%d jobs by %q", len(list.Jobs), q.Sort)
-		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ job.JobQuery, uids []uint32) ([]byte, error) {
+		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ listing.JobQuery, uids []uint32) ([]byte, error) {
 			if !v.All {
 				return nil, &admit.Refusal{Status: 403, Message: "operators see <users>", Hint: "ask"}
 			}
@@ -68,7 +68,7 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return say("<page>%s|%s|%s|%s", home, status, message, hint)
 		},
-		Job: func(_ store.Viewer, j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Job: func(_ store.Viewer, j *listing.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound

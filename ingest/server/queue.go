@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
@@ -105,7 +106,7 @@ func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref slurmid.Ref, run
 	if err != nil && !errors.Is(err, store.ErrNotFound) || ref.Step != "" || run != 0 {
 		return nil, s.notFound(ref, err)
 	}
-	list, failed := s.store.Pending(r.Context(), v, job.JobQuery{Jobs: ref.String()}, nil)
+	list, failed := s.store.Pending(r.Context(), v, listing.JobQuery{Jobs: ref.String()}, nil)
 	switch {
 	case failed != nil:
 		return nil, refuse(failed)

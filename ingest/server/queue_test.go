@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
@@ -56,7 +57,7 @@ func TestReadQueueNowAndThen(t *testing.T) {
 	}
 	waits := func() bool {
 		t.Helper()
-		list, err := db.Pending(ctx, store.Viewer{All: true}, job.JobQuery{}, nil)
+		list, err := db.Pending(ctx, store.Viewer{All: true}, listing.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 		return request{Addr: s.unix, Method: http.MethodGet, Path: path}.as(t, uid)
 	}
 	got := ask("/v1/jobs/7?stored=1", alice)
-	found := job.JobAndWorkload{Job: new(job.Job)}
+	found := listing.JobAndWorkload{Job: new(job.Job)}
 	if err := json.Unmarshal([]byte(got.Text), &found); err != nil || got.Status != 200 || !found.OnlyWaits() || found.State != "PENDING" || found.Name != "<b>md</b>" || found.Pending.Jobs[0].Memory != 1<<30 {
 		t.Errorf("%v, %+v", err, got)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
@@ -99,7 +99,7 @@ func TestCoordinator(t *testing.T) {
 		{"of an account without a name", []string{""}, nil}, {"of an injected one", []string{"x') OR ('1' = '1"}, nil},
 	} {
 		v := store.Viewer{UID: daemon, Accounts: c.accounts}
-		list, err := db.Jobs(ctx, v, job.JobQuery{}, nil)
+		list, err := db.Jobs(ctx, v, listing.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,12 +228,12 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &http.Request{URL: &url.URL{RawQuery: text}}
 		if onlyKnown(r, listParameters) == nil {
-			again(t, r.URL.Query(), job.JobQuery.Values, func(v url.Values) (job.JobQuery, *refusal) {
+			again(t, r.URL.Query(), listing.JobQuery.Values, func(v url.Values) (listing.JobQuery, *refusal) {
 				return parseQuery(v)
 			})
 		}
 		if onlyKnown(r, workloadParameters) == nil {
-			again(t, r.URL.Query(), job.WorkloadQuery.Values, func(v url.Values) (job.WorkloadQuery, *refusal) {
+			again(t, r.URL.Query(), listing.WorkloadQuery.Values, func(v url.Values) (listing.WorkloadQuery, *refusal) {
 				return parseWorkloads(v)
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -48,7 +49,7 @@ func TestAttempts(t *testing.T) {
 			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.reports)) {
 				add(t, s, c.reports[i], c.reports[i])
 			}
-			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -463,7 +464,7 @@ func TestWrongClock(t *testing.T) {
 					addLines(t, s, what...)
 				}
 			}
-			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

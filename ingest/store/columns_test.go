@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -91,7 +92,7 @@ func TestJobIsKept(t *testing.T) {
 	}
 	whole.Warnings = whole.Warnings[:len(want.Warnings)] // the rest is about its usage
 	differ(t, "job", want, whole, notKept)
-	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+	list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 	if err != nil || len(list.Jobs) != 1 {
 		t.Fatal(list, err)
 	}

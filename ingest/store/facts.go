@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
 )
@@ -72,7 +73,7 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 	f := &facts.Facts{From: from, To: to}
 	for _, part := range []struct {
 		column string
-		into   *[]job.NamedHours
+		into   *[]listing.NamedHours
 	}{{"account", &f.Accounts}, {"user_name", &f.Users}} {
 		if err := s.hoursBy(ctx, p, part.column, part.into); err != nil {
 			return nil, fmt.Errorf("store: hours by %s: %w", part.column, unavailable(err))
@@ -126,14 +127,14 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	return &facts.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
-func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]job.NamedHours) error {
+func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]listing.NamedHours) error {
 	from, args := p.ended()
 	return s.eachRow(ctx, "SELECT "+column+", "+hoursColumns+" FROM "+from+" GROUP BY "+column+" ORDER BY 6 DESC, 4 DESC, 1 LIMIT ?",
 		append(args, mostNamed), func(rows *sql.Rows) error { return appendHours(rows, into) })
 }
 
-func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
-	var h job.NamedHours
+func appendHours(rows *sql.Rows, into *[]listing.NamedHours) error {
+	var h listing.NamedHours
 	err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
 	*into = append(*into, h)
 	return err
@@ -151,7 +152,7 @@ const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(su
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *facts.Facts) error {
 	where, args := p.among("r.account")
-	var paths []job.NamedHours
+	var paths []listing.NamedHours
 	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
 		func(rows *sql.Rows) error { return appendHours(rows, &paths) })
 	if err != nil {
@@ -163,11 +164,11 @@ func (s *Store) programs(ctx context.Context, p span, f *facts.Facts) error {
 		i, known := byName[h.Name]
 		if !known {
 			i, byName[h.Name] = len(f.Programs), len(f.Programs)
-			f.Programs = append(f.Programs, job.NamedHours{Name: h.Name})
+			f.Programs = append(f.Programs, listing.NamedHours{Name: h.Name})
 		}
 		f.Programs[i].Add(h.Hours)
 	}
-	slices.SortFunc(f.Programs, func(a, b job.NamedHours) int {
+	slices.SortFunc(f.Programs, func(a, b listing.NamedHours) int {
 		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Name, b.Name))
 	})
 	f.Programs = f.Programs[:min(len(f.Programs), mostNamed)]
@@ -281,7 +282,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *facts.Facts) error {
 	type load struct {
 		key   string
 		cores int
-		hours job.Hours
+		hours listing.Hours
 	}
 	var loads []load
 	where, args := p.among("r.account")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -94,7 +95,7 @@ func shownAttempts(t *testing.T, s *Store) string {
 	if err := s.SetMark(ctx, "sacct_read", time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := merged(t, s).Jobs(ctx, root, job.JobQuery{Detail: true}, nil)
+	list, err := merged(t, s).Jobs(ctx, root, listing.JobQuery{Detail: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -64,7 +65,7 @@ func TestInterim(t *testing.T) {
 	}
 	judged := func() int {
 		t.Helper()
-		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(*job.JobAndWorkload) []string { return []string{"low"} }}
+		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(*listing.JobAndWorkload) []string { return []string{"low"} }}
 		if err := s.JudgeBy(ctx, by.Rules); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,7 @@ func TestHungIsKept(t *testing.T) {
 		}
 	}
 	flagged := func() (ids []uint32) {
-		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string {
+		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string {
 			if found.Job.Hung != nil {
 				return []string{"hung"}
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
@@ -147,8 +147,8 @@ func (s *Store) wrong(ctx context.Context, p span, f *facts.Facts) error {
 				continue
 			}
 			t.Jobs, t.Lost = 0, 0 // the notice was of all that the user ran
-			var ran *job.JobList
-			ran, err = s.Jobs(ctx, p.viewer(), job.JobQuery{Jobs: t.Job, Cluster: t.Cluster, End: t.At, Limit: 1}, []uint32{t.UID})
+			var ran *listing.JobList
+			ran, err = s.Jobs(ctx, p.viewer(), listing.JobQuery{Jobs: t.Job, Cluster: t.Cluster, End: t.At, Limit: 1}, []uint32{t.UID})
 			if wrong := new(SelectionError); errors.As(err, &wrong) {
 				err = nil
 				continue

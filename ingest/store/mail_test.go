@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
@@ -236,7 +237,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := 8 - (jobs[1].Metrics.Useful+jobs[2].Metrics.Useful)/3600
-	want := job.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
+	want := listing.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
 	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Error(d)
 	}
@@ -276,9 +277,9 @@ func TestFactsOfFoldedExecutions(t *testing.T) {
 		useful += (1e9 + float64(i)*12345) / 1e9 / 3600
 	}
 	used = hours
-	want := []job.NamedHours{
-		{Name: "of1", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: used, Judged: used, Lost: used - useful}},
-		{Name: "of4", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: 4 * used}},
+	want := []listing.NamedHours{
+		{Name: "of1", Hours: listing.Hours{Jobs: 3000, Measured: 3000, Used: used, Judged: used, Lost: used - useful}},
+		{Name: "of4", Hours: listing.Hours{Jobs: 3000, Measured: 3000, Used: 4 * used}},
 	}
 	if d := cmp.Diff(want, f.Programs, cmpopts.EquateApprox(1e-6, 0)); d != "" {
 		t.Error(d)

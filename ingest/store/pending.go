@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 )
 
@@ -101,7 +101,7 @@ const mostPendingListed = 1000
 
 // Pending lists what waits, of what a query of jobs selects and the viewer may see. It is nil where the query asks for
 // none that wait, and where what Slurm said is too old or was never asked.
-func (s *Store) Pending(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*slurmid.PendingList, error) {
+func (s *Store) Pending(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (*slurmid.PendingList, error) {
 	if !asksPending(q) {
 		return nil, nil
 	}
@@ -113,12 +113,12 @@ func (s *Store) Pending(ctx context.Context, v Viewer, q job.JobQuery, uids []ui
 }
 
 // asksPending says whether the first page of a query can hold jobs that have not begun.
-func asksPending(q job.JobQuery) bool {
+func asksPending(q listing.JobQuery) bool {
 	return (q.State == "" || slices.Contains(strings.Split(q.State, ","), "PENDING")) && q.Program == "" && q.Rule == "" &&
 		q.LeastElapsed == 0 && q.MostElapsed == 0 && q.Offset == 0 && q.After == ""
 }
 
-func (s *Store) pendingList(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, now time.Time) (*slurmid.PendingList, error) {
+func (s *Store) pendingList(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (*slurmid.PendingList, error) {
 	looks, err := s.looks(ctx, now)
 	if err != nil || len(looks) == 0 {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *Store) looks(ctx context.Context, now time.Time) (all []QueueLook, err 
 }
 
 // chosenPending are the conditions of a query on pending, and the sets of jobs that it names.
-func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c conditions, sets []slurmid.Set, err error) {
+func chosenPending(v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (c conditions, sets []slurmid.Set, err error) {
 	c.add("r.cluster IN (SELECT cluster FROM pending_looks WHERE until_us > ?)", now.UnixMicro())
 	c.add(notBegun)
 	if mine, args := v.sees(); mine != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/facts"
 )
 
@@ -21,8 +22,8 @@ const workloadsOfJobs = `SELECT w.cluster, w.job_id, w.attempt, w.workload_key, 
 
 // WorkloadsOf are the workloads of the jobs of a list, by their programs that took the most core time, with
 // key and name alone; empty: a job belongs to none, or is not merged yet.
-func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.WorkloadSummary, error) {
-	all, ids, of := make([]job.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*job.WorkloadSummary{}
+func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]listing.WorkloadSummary, error) {
+	all, ids, of := make([]listing.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*listing.WorkloadSummary{}
 	for i := range jobs {
 		ids[i], of[keyOf(&jobs[i])] = jobs[i].JobID, &all[i]
 	}
@@ -31,7 +32,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 	}
 	err := s.eachRow(ctx, fmt.Sprintf(workloadsOfJobs, strings.Repeat(", ?", len(ids)-1)), ids, func(rows *sql.Rows) error {
 		var k attemptKey
-		var w job.WorkloadSummary
+		var w listing.WorkloadSummary
 		err := rows.Scan(&k.cluster, &k.jobID, &k.attempt, &w.Key, &w.Name)
 		if found := of[k]; found != nil && found.Key == "" {
 			*found = w
@@ -46,7 +47,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
-func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]job.NamedHours, error) {
+func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]listing.NamedHours, error) {
 	p := span{from: from, to: to}
 	if !v.All {
 		if p.accounts = v.Coordinates(); len(p.accounts) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 )
 
@@ -36,7 +37,7 @@ func TestTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := &job.JobAndWorkload{Job: all[0]}
+		found := &listing.JobAndWorkload{Job: all[0]}
 		if err := s.AddTasks(ctx, c.who, ref, found); err != nil || len(found.Tasks) != c.tasks || found.MoreTasks {
 			t.Errorf("%+v: %v, %d tasks", c, err, len(found.Tasks))
 			continue
@@ -47,7 +48,7 @@ func TestTasks(t *testing.T) {
 			}
 		}
 	}
-	list, err := s.Jobs(ctx, alice, job.JobQuery{Stored: true}, nil)
+	list, err := s.Jobs(ctx, alice, listing.JobQuery{Stored: true}, nil)
 	if err != nil || !slices.ContainsFunc(list.Jobs, func(j job.Job) bool { return j.Program == "/b" }) {
 		t.Errorf("%v, %+v", err, list)
 	}

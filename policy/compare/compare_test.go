@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	jobtesting "jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
 )
 
@@ -63,7 +64,7 @@ func (m made) busy(i, n int) float64 {
 }
 
 // job is the run's job.
-func (m made) job() *job.JobAndWorkload {
+func (m made) job() *listing.JobAndWorkload {
 	n, most := m.nodes*m.perNode, 0.0
 	for i := range n {
 		most = max(most, m.busy(i, n))
@@ -108,7 +109,7 @@ func (m made) job() *job.JobAndWorkload {
 	j.Cluster, j.JobID, j.Attempt, j.DisplayID, j.UID = "test", m.id, 1, fmt.Sprint(m.id), 1000
 	j.Nodes, j.Reports, j.CPUs = m.nodes, m.nodes, n
 	j.Elapsed = jobtesting.Sec(elapsed + m.outside)
-	return &job.JobAndWorkload{Job: j}
+	return &listing.JobAndWorkload{Job: j}
 }
 
 // pairs have one cause each: the part that it must go to.
@@ -396,19 +397,19 @@ func TestMedianCounts(t *testing.T) {
 	w := runs(100, 102, 98, 101, 99, 115, 85)
 	after := base.with(func(m *made) { m.id, m.comm = 6, 20 }).job()
 	after.Workload = w
-	c, err := WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) {
+	c, err := WithMedian(after, false, func(r *job.Run) (*listing.JobAndWorkload, error) {
 		return base.with(func(m *made) { m.id = r.JobID }).job(), nil
 	})
 	if err != nil || c.Median != 5 || c.Usual.Runs != 5 || c.Before.Job.JobID != 1 || c.Usual.Time > 0.05 {
 		t.Errorf("%v %+v", err, c)
 	}
-	_, err = WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) { return nil, errors.New("gone") })
+	_, err = WithMedian(after, false, func(r *job.Run) (*listing.JobAndWorkload, error) { return nil, errors.New("gone") })
 	if err == nil || err.Error() != "job 1, the median of 5 earlier runs: gone" {
 		t.Error(err)
 	}
 	requeued := base.with(func(m *made) { m.id = 1 }).job()
 	requeued.Job.Attempt = 2
-	if _, err := WithMedian(after, false, func(*job.Run) (*job.JobAndWorkload, error) { return requeued, nil }); err == nil || !strings.Contains(err.Error(), "earlier start of job 1") {
+	if _, err := WithMedian(after, false, func(*job.Run) (*listing.JobAndWorkload, error) { return requeued, nil }); err == nil || !strings.Contains(err.Error(), "earlier start of job 1") {
 		t.Error(err)
 	}
 }
@@ -462,7 +463,7 @@ func TestUsual(t *testing.T) {
 // TestHostile compares whatever nodes may report: nothing panics, and no figure is without end.
 func TestHostile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 7))
-	draw := func(id uint32) *job.JobAndWorkload {
+	draw := func(id uint32) *listing.JobAndWorkload {
 		var all []job.Execution
 		for i := range 1 + rng.IntN(3) {
 			all = append(all, jobtesting.Part(rng, fmt.Sprint(i), fmt.Sprintf("n%d", rng.IntN(3)), jobtesting.Began, 0, rng.IntN(4), 1+rng.IntN(5)))
@@ -471,7 +472,7 @@ func TestHostile(t *testing.T) {
 		j.Cluster, j.JobID, j.Attempt, j.DisplayID = "test", id, 1, fmt.Sprint(id)
 		w := runs(1e-9, 1e300, 0, -1, math.NaN(), 100, 101)
 		w.Runs = append(w.Runs, job.RunOf(&all[0]))
-		return &job.JobAndWorkload{Job: j, Workload: w}
+		return &listing.JobAndWorkload{Job: j, Workload: w}
 	}
 	shown := 0
 	for range 3000 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
 	"jobeff/policy/harm"
 )
@@ -42,14 +43,14 @@ const SeriesRuns = 100
 
 // Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
 type Facts struct {
-	From  time.Time `json:"from"`
-	To    time.Time `json:"to"`
-	Total job.Hours `json:"total"`
+	From  time.Time     `json:"from"`
+	To    time.Time     `json:"to"`
+	Total listing.Hours `json:"total"`
 	// Lists hold the accounts, users and programs that lost the most hours.
-	Accounts []job.NamedHours `json:"accounts"`
-	Users    []job.NamedHours `json:"users"`
-	Programs []job.NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
-	Health   Health           `json:"health"`
+	Accounts []listing.NamedHours `json:"accounts"`
+	Users    []listing.NamedHours `json:"users"`
+	Programs []listing.NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
+	Health   Health               `json:"health"`
 
 	// The rest is of the later of TwoWeeks only.
 	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
@@ -64,12 +65,12 @@ type Facts struct {
 // ReasonHours are the hours of jobs that have no data for one reason.
 type ReasonHours struct {
 	NoData doubt.Warning `json:"no_data"`
-	job.Hours
+	listing.Hours
 }
 
 // HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
 type HeavyWorkload struct {
-	job.Hours
+	listing.Hours
 	Workload *job.Workload `json:"workload"` // its newest runs, of every core count
 	Job      *job.Job      `json:"job"`      // the one that lost most
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/facts"
@@ -28,8 +28,8 @@ const LeastTold = 0.005
 type Digest struct {
 	From, To time.Time
 	Accounts []string // empty: all
-	Total    job.Hours
-	Before   job.Hours // of the week before
+	Total    listing.Hours
+	Before   listing.Hours // of the week before
 	// Lists hold those with the most hours lost first, and how many there are more.
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
@@ -50,8 +50,8 @@ type Digest struct {
 
 // Share is the part of one account, user or program.
 type Share struct {
-	job.NamedHours
-	Before *job.Hours // of the week before; nil: there was nothing
+	listing.NamedHours
+	Before *listing.Hours // of the week before; nil: there was nothing
 }
 
 // Saving is what a workload's jobs on one core count would have saved in the week on a
@@ -114,8 +114,8 @@ func NewDigest(both *facts.TwoWeeks) *Digest {
 }
 
 // shares are the first of a list, each with what it was before, and how many are left out.
-func shares(this, before []job.NamedHours) (all []Share, more int) {
-	was := map[string]*job.Hours{}
+func shares(this, before []listing.NamedHours) (all []Share, more int) {
+	was := map[string]*listing.Hours{}
 	for i := range before {
 		was[before[i].Name] = &before[i].Hours
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -12,21 +12,21 @@ import (
 
 // Digest is the JSON form of a week's digest. Hours are core-hours.
 type Digest struct {
-	From      time.Time    `json:"from"`
-	To        time.Time    `json:"to"`
-	Accounts  []string     `json:"accounts"` // empty: all
-	Total     job.Hours    `json:"total"`
-	Before    job.Hours    `json:"before"` // of the week before
-	ByAccount []Share      `json:"by_account"`
-	ByUser    []Share      `json:"by_user"`
-	ByProgram []Share      `json:"by_program"`
-	Savings   []Saving     `json:"savings"` // the biggest
-	Losses    []Loss       `json:"losses"`  // the largest without advice
-	Changes   []Change     `json:"changes"` // of executables and MPI libraries
-	Steps     []Slower     `json:"steps"`   // of workloads whose runs became slower
-	Followed  []Followed   `json:"followed"`
-	Alarms    []harm.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
-	Wrong     []Wrong      `json:"wrong"`  // notices of which somebody who got them said so
+	From      time.Time     `json:"from"`
+	To        time.Time     `json:"to"`
+	Accounts  []string      `json:"accounts"` // empty: all
+	Total     listing.Hours `json:"total"`
+	Before    listing.Hours `json:"before"` // of the week before
+	ByAccount []Share       `json:"by_account"`
+	ByUser    []Share       `json:"by_user"`
+	ByProgram []Share       `json:"by_program"`
+	Savings   []Saving      `json:"savings"` // the biggest
+	Losses    []Loss        `json:"losses"`  // the largest without advice
+	Changes   []Change      `json:"changes"` // of executables and MPI libraries
+	Steps     []Slower      `json:"steps"`   // of workloads whose runs became slower
+	Followed  []Followed    `json:"followed"`
+	Alarms    []harm.Alarm  `json:"alarms"` // that were up: measured jobs ended worse than others
+	Wrong     []Wrong       `json:"wrong"`  // notices of which somebody who got them said so
 }
 
 // Wrong is a notice that somebody who got it said was wrong.
@@ -44,8 +44,8 @@ type Wrong struct {
 
 // Share is the part of one account, user or program.
 type Share struct {
-	job.NamedHours
-	Before *job.Hours `json:"before"` // null: nothing
+	listing.NamedHours
+	Before *listing.Hours `json:"before"` // null: nothing
 }
 
 // Saving is what a workload's jobs on one core count would have saved on another.

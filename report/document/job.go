@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
@@ -278,7 +279,7 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 type Judge struct{ Rules *policy.Rules }
 
 // Judge studies the workload of a job and asks the rules; both are nil for a step, and for what has not begun.
-func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdict) {
+func (d Judge) Judge(found *listing.JobAndWorkload) (*workload.Study, []policy.Verdict) {
 	if found.Step || found.OnlyWaits() {
 		return nil, nil
 	}
@@ -287,7 +288,7 @@ func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdi
 }
 
 // Job is the Job of a job with its verdicts.
-func (d Judge) Job(found *job.JobAndWorkload) any {
+func (d Judge) Job(found *listing.JobAndWorkload) any {
 	study, verdicts := d.Judge(found)
 	one := whole(found.Job, study, verdicts)
 	one.Array = arrayOf(found)
@@ -305,7 +306,7 @@ func (d Judge) Listed(j *job.Job, detail bool) any {
 }
 
 // Verdicts are those on a job, as ReadVerdicts reads them.
-func (d Judge) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
+func (d Judge) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
 	_, verdicts := d.Judge(found)
 	return json.Marshal(verdicts)
 }

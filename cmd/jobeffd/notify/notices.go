@@ -13,6 +13,7 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/facts"
@@ -179,7 +180,7 @@ func (w *week) decide(ctx context.Context) error {
 
 // judge asks the rules about the jobs that ended in the last weeks.
 func (w *week) judge(ctx context.Context) error {
-	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
+	q := listing.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
 		next, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
 			if j.Unconfirmed || j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {

@@ -13,6 +13,7 @@ import (
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/notice"
@@ -45,7 +46,7 @@ func judged(t *testing.T, db *store.Store, rules *policy.Rules, reports []*job.N
 		_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text))
 		must(t, err)
 	}
-	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
+	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
 	must(t, db.JudgeBy(ctx, by.Rules))
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := db.Merge(ctx)

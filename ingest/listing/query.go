@@ -1,10 +1,16 @@
-package job
+// Package listing has what people ask of jobs, workloads and months, and the lines that they are answered.
+// Before it stands ingest/job; reports and pages show the lines, the store finds them, server and client
+// carry them.
+package listing
 
 import (
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // JobQuery selects jobs for a list; a zero field does not restrict it. Each text may be a list
@@ -85,12 +91,12 @@ var Sorts = []string{"alloccpus", "comme", "corehours", "elapsed", "lb", "lost",
 
 // Line is what a list has in one line: a job, or of an array all tasks that the list selects.
 type Line struct {
-	Jobs []Job `json:"jobs"` // the newest first; of a very large array not all
-	Sum  Hours `json:"sum"`  // of all; of a job that is not summed up, Jobs alone
+	Jobs []job.Job `json:"jobs"` // the newest first; of a very large array not all
+	Sum  Hours     `json:"sum"`  // of all; of a job that is not summed up, Jobs alone
 }
 
 // LinesOf makes a line of each job.
-func LinesOf(jobs []Job) []Line {
+func LinesOf(jobs []job.Job) []Line {
 	all := make([]Line, len(jobs))
 	for i := range jobs {
 		all[i] = Line{Jobs: jobs[i : i+1], Sum: Hours{Jobs: 1}}
@@ -113,7 +119,7 @@ type LineList struct {
 
 // JobList is the answer to GET /v1/jobs?stored=1&tasks=1.
 type JobList struct {
-	Jobs []Job `json:"jobs"`
+	Jobs []job.Job `json:"jobs"`
 	// More says that the limit, or the most bytes of one answer, left out jobs.
 	More bool `json:"more,omitempty"`
 	// Next is then the path that answers the next ones.
@@ -134,3 +140,56 @@ func (q *WorkloadQuery) Parameters() Parameters {
 
 // Values is the query as the API's parameters.
 func (q WorkloadQuery) Values() url.Values { return q.Parameters().values() }
+
+// WorkloadQuery selects workloads for a list; a zero field does not restrict it.
+type WorkloadQuery struct {
+	User  string    // a name or a uid
+	Since time.Time // workloads that ran after it
+	Muted bool      // only muted ones
+	Named bool      // those of jobs that left no record of a program (NamedWorkload) in place of the others
+	Limit int       // the ones that ran last; 0: the server's default
+
+	Offset int    // skips so many
+	After  string // as of a JobQuery
+	Detail bool   // with their runs; the server then returns fewer at a time
+	Lost   bool   // the ones that lost most first; the API has no parameter for it
+}
+
+// WorkloadSummary is a workload in a list. Where jobs left no record of a program, they are its runs, and their CPUs its cores.
+type WorkloadSummary struct {
+	Key         string    `json:"key"`
+	Name        string    `json:"name"`
+	Runs        int       `json:"runs"`
+	FewestCores int       `json:"fewest_cores"`
+	MostCores   int       `json:"most_cores"`
+	CoreHours   float64   `json:"core_hours"` // sum over runs of Cores x Elapsed
+	Lost        float64   `json:"-"`          // … of those of which it is known what they lost, what was not useful
+	Newest      job.Run   `json:"newest"`
+	Mute        *job.Mute `json:"mute,omitempty"` // nil: not muted
+
+	Workload *job.Workload `json:"workload,omitempty"` // where the query asked for detail
+}
+
+// WorkloadList is the answer to GET /v1/workloads, the workload of the newest run first.
+type WorkloadList struct {
+	Workloads []WorkloadSummary `json:"workloads"`
+	// More says that the limit, or the most bytes of one answer, left out workloads.
+	More bool `json:"more,omitempty"`
+	// Next is then the path that answers the next ones.
+	Next string `json:"next,omitempty"`
+}
+
+// JobAndWorkload is a job with what it is judged by, and how: the answer to GET /v1/jobs/ID?stored=1.
+type JobAndWorkload struct {
+	*job.Job
+	Step     bool            `json:"step,omitempty"`     // it is a step of a job: no run of a workload, and not judged
+	Workload *job.Workload   `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
+	Verdicts json.RawMessage `json:"verdicts,omitempty"` // a list of policy.Verdict
+	// Tasks are all attempts of an array's tasks, as in a list, where its id was asked for; else nil. MoreTasks:
+	// only the first of them.
+	Tasks     []job.Job `json:"tasks,omitempty"`
+	MoreTasks bool      `json:"more_tasks,omitempty"`
+
+	// The runs of the workload just before and after it; nil: there is none, or it was not asked for.
+	Before, After *job.Run `json:"-"`
+}

@@ -1,4 +1,4 @@
-package job
+package listing
 
 // Hours are sums over jobs.
 type Hours struct {
