@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // This file says which tables hold which rows. A field's tag names its column, see columnsOf. A new column needs a tag, a
@@ -240,7 +242,7 @@ var (
 
 // noticeRow is a row of notices.
 type noticeRow struct {
-	job.Told
+	facts.Told
 	mailKey string `db:"mail_key"` // "": no mail, since the user had muted the workload
 }
 
@@ -248,8 +250,8 @@ var noticeTable = newTable("notices", columnsOf[noticeRow]())
 
 // mailRow is a row of mails, without the columns that its delivery fills in.
 type mailRow struct {
-	*job.Mail
-	letter []byte `db:"letter"` // job.Letter, packed
+	*notice.Mail
+	letter []byte `db:"letter"` // notice.Letter, packed
 }
 
 var mailTable = newTable("mails", columnsOf[mailRow]())
