@@ -66,7 +66,7 @@ func TestWriters(t *testing.T) {
 		listed = append(listed, strings.Fields(w.columns)...)
 	}
 	listed = append(listed, "start_us", "end_us", "trimmed", "flags")
-	all := strings.Split(names(columnsOfAttempt, ""), ", ")
+	all := strings.Split(names(columnsOfAttempt), ", ")
 	slices.Sort(listed)
 	slices.Sort(all)
 	if d := gocmp.Diff(all, listed); d != "" {
@@ -79,7 +79,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns, ""), ", ") }
+func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns), ", ") }
 
 // TestJobIsKept: every field of a job comes back from the database, in a view and in a list. A
 // list leaves out executions and steps.

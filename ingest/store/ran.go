@@ -153,7 +153,7 @@ func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (a
 		query, args = query+" AND "+where, append(args, seen...)
 	}
 	read, seen := newReader(readRan), map[attemptKey]bool{}
-	err = s.eachRow(ctx, "SELECT "+names(readRan, "")+query+" ORDER BY r.start_us DESC LIMIT ?", append(args, job.RanMost), func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, "SELECT "+names(readRan)+query+" ORDER BY r.start_us DESC LIMIT ?", append(args, job.RanMost), func(rows *sql.Rows) error {
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()

@@ -283,7 +283,7 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 	if by, _, _ := strings.Cut(order, " LIMIT"); strings.HasSuffix(by, ", "+newestFirst) {
 		query = keysFirst(query, by)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "")+query, append(args, limits...)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...)...)
 	if err != nil {
 		return nil, err
 	}

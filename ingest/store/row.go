@@ -29,24 +29,21 @@ type table[T any] struct {
 }
 
 func newTable[T any](name string, columns []column[T]) *table[T] {
-	return &table[T]{columns, name + " (" + names(columns, "") + ")"}
+	return &table[T]{columns, name + " (" + names(columns) + ")"}
 }
 
 // columnsOf are the columns of the rows T: its fields with a tag `db:"NAME"`. A struct that is embedded, or that has the
-// tag, stands for its own columns, with NAME before each, and with the names that `renamed:"FROM TO"` changes. `known:"FIELD"`
+// tag, stands for its own columns, with NAME before each, and with the name that `renamed:"FROM TO"` changes. `known:"FIELD"`
 // names a field beside it: unless that one is true, the numbers are NULL.
-func columnsOf[T any]() []column[T] {
-	var w columnWalk
-	w.fields(reflect.TypeFor[T](), nil, "", nil)
-	all := make([]column[T], len(w))
-	for i, f := range w {
-		all[i] = column[T]{f.name, func(row *T) any {
+func columnsOf[T any]() (all []column[T]) {
+	for _, f := range taggedFields(reflect.TypeFor[T]()) {
+		all = append(all, column[T]{f.name, func(row *T) any {
 			v := reflect.ValueOf(row).Elem()
 			if f.known == nil {
 				return pointTo(v.FieldByIndex(f.index))
 			}
 			return unknown{pointTo(v.FieldByIndex(f.index)), pointTo(v.FieldByIndex(f.known)).(*bool)}
-		}}
+		}})
 	}
 	return all
 }
@@ -56,47 +53,41 @@ func pointTo(field reflect.Value) any {
 	return reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Interface()
 }
 
-// columnWalk is what columnsOf has found: names, and the indexes of fields.
-type columnWalk []struct {
+// taggedField is a field that stands in a column, as reflect counts it from the row.
+type taggedField struct {
 	name         string
 	index, known []int
+	number       bool
 }
 
-// fields adds the columns of a struct that stands at an index of the row.
-func (w *columnWalk) fields(t reflect.Type, at []int, prefix string, known []int) {
+func taggedFields(t reflect.Type) (all []taggedField) {
 	for f := range t.Fields() {
 		name, tagged := f.Tag.Lookup("db")
 		if !tagged && !f.Anonymous {
 			continue
 		}
-		index, known := slices.Concat(at, f.Index), known
-		if beside, is := f.Tag.Lookup("known"); is {
-			flag, _ := t.FieldByName(beside)
-			known = slices.Concat(at, flag.Index)
-		}
 		of := f.Type
-		if of.Kind() == reflect.Pointer && f.Anonymous {
+		if f.Anonymous && of.Kind() == reflect.Pointer {
 			of = of.Elem()
 		}
+		columns := []taggedField{{number: of.Kind() != reflect.String && of.Kind() != reflect.Bool}}
 		if of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]() {
-			began := len(*w)
-			w.fields(of, index, prefix+name, known)
-			from, to, _ := strings.Cut(f.Tag.Get("renamed"), " ")
-			for i := range (*w)[began:] {
-				if c := &(*w)[began+i]; c.name == from {
-					c.name = to
-				}
+			columns = taggedFields(of)
+		}
+		flag, _ := t.FieldByName(f.Tag.Get("known"))
+		from, to, _ := strings.Cut(f.Tag.Get("renamed"), " ")
+		for _, c := range columns {
+			c.name, c.index = name+c.name, slices.Concat(f.Index, c.index)
+			if c.name == from {
+				c.name = to
 			}
-			continue
+			if c.number {
+				c.known = flag.Index
+			}
+			all = append(all, c)
 		}
-		if of.Kind() == reflect.String || of.Kind() == reflect.Bool {
-			known = nil
-		}
-		*w = append(*w, struct {
-			name         string
-			index, known []int
-		}{prefix + name, index, known})
 	}
+	return all
 }
 
 // only are the columns of these names; except are the others.
@@ -108,11 +99,11 @@ func except[T any](columns []column[T], names ...string) []column[T] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return slices.Contains(names, c.name) })
 }
 
-// names lists the columns, each behind a prefix.
-func names[T any](columns []column[T], prefix string) string {
+// names lists the columns.
+func names[T any](columns []column[T]) string {
 	all := make([]string, len(columns))
 	for i, c := range columns {
-		all[i] = prefix + c.name
+		all[i] = c.name
 	}
 	return strings.Join(all, ", ")
 }
