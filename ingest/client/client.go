@@ -480,9 +480,24 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	return nil
 }
 
-// Digest fetches the figures of a digest, of all accounts if none is given.
-func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
-	v := url.Values{"from": {from.UTC().Format(time.RFC3339)}, "to": {to.UTC().Format(time.RFC3339)}, "account": accounts}
+// DigestQuery says what a digest is of: a week by its ISO number, "2026-W46", or a time; without either it is the week of the
+// last one that was due. jobeffd says which days a week has.
+type DigestQuery struct {
+	Week     string
+	From, To time.Time
+	Accounts []string // empty: all
+}
+
+// Digest fetches the figures of a digest.
+func (c *Client) Digest(ctx context.Context, q DigestQuery) (*job.TwoWeeks, error) {
+	v := url.Values{"account": q.Accounts}
+	if q.Week != "" {
+		v.Set("week", q.Week)
+	}
+	if !q.From.IsZero() {
+		v.Set("from", q.From.UTC().Format(time.RFC3339))
+		v.Set("to", q.To.UTC().Format(time.RFC3339))
+	}
 	both := new(job.TwoWeeks)
 	if err := c.ask(ctx, "GET", "/v1/digest?"+v.Encode(), nil, both, "digest"); err != nil {
 		return nil, err

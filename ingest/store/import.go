@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 )
 
 // Imported counts what Import did.
@@ -347,7 +348,7 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	return false, number != r.key.attempt, nil
 }
 
-// AddJobs keeps jobs that are already merged, as an import has them; the nodes' reports
+// AddJobs keeps jobs that are already merged, as an import has them, and what each used and lost; the nodes' reports
 // are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not
 // asked about them again. If an attempt exists already, AddJobs fails and keeps nothing.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
@@ -396,7 +397,10 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 	if j.Reports > 0 {
 		by = by.with(arrival, merging)
 		r.nodesStart, r.nodesEnd = j.Start, j.End
-		err = r.merge(&r.job)
+		if err = r.merge(&r.job); len(j.Executions) > 0 {
+			h := policy.CoreHoursOf(j)
+			r.job.Judged, r.job.Lost = h.Judged(), h.Lost
+		}
 	}
 	return r, by, err
 }
