@@ -114,9 +114,9 @@ func unjudgedText(n int, ruled bool) string {
 	case n == 0:
 		return ""
 	case ruled:
-		return fmt.Sprintf("The present rules have not judged %s of the jobs that all but the rules select: they may flag these, too.", figure.Count(n))
+		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", figure.Count(n))
 	}
-	return fmt.Sprintf("The present rules have not judged %s of these jobs yet: which of them flag these is not known.", figure.Count(n))
+	return fmt.Sprintf("Of these jobs, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
 }
 
 // usual are the columns of a plain list. Where all jobs are of one user, people know whose.

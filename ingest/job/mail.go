@@ -181,7 +181,7 @@ const LateAfter = 10 * time.Minute
 // GET /v1/digest?from=&to=&account=… answers them.
 type TwoWeeks struct {
 	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
-	Zone     string   `json:"zone"`               // the clock by which jobeffd's weeks begin, as "Europe/Berlin"
 	This     *Facts   `json:"this"`
 	Before   *Facts   `json:"before"` // without comparisons
+	Zone     string   `json:"zone"`   // the clock by which jobeffd's weeks begin, as "Europe/Berlin"
 }
