@@ -13,9 +13,11 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/demo"
+	"jobeff/policy/facts"
 	"jobeff/report/document"
 )
 
@@ -144,12 +146,12 @@ func TestOneLoss(t *testing.T) {
 			t.Errorf("%s: %+v; the sums of the jobs' pages are %+v", what, got, want)
 		}
 	}
-	var lines job.LineList
+	var lines listing.LineList
 	s.get("/v1/jobs?stored=1&sort=lost&limit=1000", &lines)
 	sum := lines.Selected.Sum
 	want("a list", ofHours(sum.Jobs, sum.Used, sum.Judged, sum.Lost), s.all)
 	s.order()
-	months, err := s.db.Months(ctx, store.Viewer{All: true}, job.MonthQuery{By: []string{"month", "user", "partition"}})
+	months, err := s.db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"month", "user", "partition"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +161,7 @@ func TestOneLoss(t *testing.T) {
 		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost}
 	}
 	want("months", sums, s.ended)
-	var weeks job.TwoWeeks
+	var weeks facts.TwoWeeks
 	s.get("/v1/digest?from="+demoUntil.AddDate(0, 0, -366).Format(time.RFC3339)+"&to="+demoUntil.Format(time.RFC3339), &weeks)
 	total := weeks.This.Total
 	for _, one := range weeks.This.Accounts {

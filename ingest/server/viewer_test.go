@@ -14,9 +14,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
@@ -100,7 +102,7 @@ func TestCoordinator(t *testing.T) {
 		{"of an account without a name", []string{""}, nil}, {"of an injected one", []string{"x') OR ('1' = '1"}, nil},
 	} {
 		v := store.Viewer{UID: daemon, Accounts: c.accounts}
-		list, err := db.Jobs(ctx, v, job.JobQuery{}, nil)
+		list, err := db.Jobs(ctx, v, listing.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +111,7 @@ func TestCoordinator(t *testing.T) {
 			seen[j.JobID] = true
 		}
 		for id := uint32(1); id <= 3; id++ {
-			_, err := db.Job(ctx, v, job.JobRef{ID: id}, 0)
+			_, err := db.Job(ctx, v, slurmid.Ref{ID: id}, 0)
 			want := false
 			for _, w := range c.want {
 				want = want || w == id
@@ -161,7 +163,7 @@ func TestDigestWeek(t *testing.T) {
 	for query, want := range map[string][2]string{"week=2026-W46": {"2026-11-09T00:00:00+13:00", "2026-11-16T00:00:00+13:00"}, "week=": {}, "": {},
 		"from=2026-11-09T00:00:00Z&to=2026-11-10T00:00:00Z": {"2026-11-09T00:00:00Z", "2026-11-10T00:00:00Z"}} {
 		got := request{Addr: s.unix, Method: "GET", Path: "/v1/digest?" + query}.do()
-		var both job.TwoWeeks
+		var both facts.TwoWeeks
 		if err := json.Unmarshal([]byte(got.Text), &both); err != nil || got.Status != 200 || both.Zone != "Pacific/Auckland" {
 			t.Fatalf("%q: %d %v %.300s", query, got.Status, err, got.Text)
 		}
@@ -253,12 +255,12 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &http.Request{URL: &url.URL{RawQuery: text}}
 		if onlyKnown(r, listParameters) == nil {
-			again(t, r.URL.Query(), job.JobQuery.Values, func(v url.Values) (job.JobQuery, *refusal) {
+			again(t, r.URL.Query(), listing.JobQuery.Values, func(v url.Values) (listing.JobQuery, *refusal) {
 				return parseQuery(v)
 			})
 		}
 		if onlyKnown(r, workloadParameters) == nil {
-			again(t, r.URL.Query(), job.WorkloadQuery.Values, func(v url.Values) (job.WorkloadQuery, *refusal) {
+			again(t, r.URL.Query(), listing.WorkloadQuery.Values, func(v url.Values) (listing.WorkloadQuery, *refusal) {
 				return parseWorkloads(v)
 			})
 		}

@@ -67,15 +67,15 @@ type Recommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-// documentRecommended is a list of one, or of none.
-func documentRecommended(r *workload.Recommendation) []Recommendation {
+// Recommended is a list of one, or of none.
+func Recommended(r *workload.Recommendation) []Recommendation {
 	if r == nil {
 		return []Recommendation{}
 	}
 	d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
-	d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
-	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
-	d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
+	d.Time, d.TimeLow, d.TimeHigh = Ends(r.Time)
+	d.Saved, d.SavedLow, d.SavedHigh = Ends(r.Saved)
+	d.Share, d.ShareLow, d.ShareHigh = Ends(r.Share)
 	return []Recommendation{d}
 }
 
@@ -103,7 +103,7 @@ func documentOptions(all []workload.Option) []Option {
 		one := Option{Cores: o.Cores, For: append([]string{}, o.For...), Time: o.Time.Value, TimeLow: o.Time.Low, TimeHigh: o.Time.High,
 			CoreHours: o.CoreHours.Value, CoreHoursLow: o.CoreHours.Low, CoreHoursHigh: o.CoreHours.High, PE: o.PE.Value, Runs: o.Runs, Level: o.Level, Flagged: o.Flagged}
 		if o.Runs == 0 {
-			_, one.PELow, one.PEHigh = ends(&o.PE)
+			_, one.PELow, one.PEHigh = Ends(&o.PE)
 		}
 		d = append(d, one)
 	}
@@ -120,7 +120,7 @@ func documentVerdicts(verdicts []policy.Verdict) []Verdict {
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
 			CoreHours:   coreHours(v.Hours),
-			Recommended: documentRecommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
+			Recommended: Recommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {
 			d.Figures[f.Name] = f.Value
