@@ -46,7 +46,6 @@ type fakeServer struct {
 	mu     sync.Mutex
 	got    []uint32 // job ids of the reports
 	posts  int
-	old    bool // does not know batches
 	answer func(job uint32) (status int, body string)
 	retry  string            // Retry-After of every answer
 	look   func(http.Header) // at a request's header; may be nil
@@ -68,9 +67,6 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Retry-After", f.retry)
 	switch batch := r.URL.Path == "/v1/reports/batch"; {
-	case batch && f.old:
-		w.WriteHeader(404)
-		io.WriteString(w, `{"type":"urn:jobeff:x","detail":"jobeffd knows no POST of this path"}`)
 	case !batch:
 		status, text := f.take(text)
 		w.WriteHeader(status)

@@ -51,7 +51,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 	in := json.NewDecoder(r)
 	in.UseNumber()
 	i := &importer{Store: s, columns: map[string]map[string]bool{}}
-	for n, schema := 1, int64(0); ; n++ {
+	for n := 1; ; n++ {
 		var l line
 		before := in.InputOffset()
 		if err := in.Decode(&l); err == io.EOF && n > 1 {
@@ -62,11 +62,8 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 			return i.done, err
 		}
 		if n == 1 {
-			schema, err = l.Schema, l.check()
-		} else if schema == trialSchema {
-			err = l.fromTrial()
-		}
-		if n > 1 && err == nil {
+			err = l.check()
+		} else {
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
@@ -96,12 +93,15 @@ func atLine(n int, err error) error {
 	return &lineError{n, err}
 }
 
+// importedSchema is the schema of commit 967a4cf4, whose exports are taken, too: the tables that both have are alike.
+const importedSchema = 2788539471
+
 // check examines the first line.
 func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != trialSchema:
+	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != importedSchema:
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
@@ -169,9 +169,6 @@ func (i *importer) columnsOf(ctx context.Context, table string) (map[string]bool
 	return known, err
 }
 
-// gone are columns that older exports have, and nothing reads any more.
-var gone = map[string]bool{"notices.useful_s": true, "notices.hours": true}
-
 // typed converts a row from JSON to the database's types.
 func (i *importer) typed(ctx context.Context, table string, in map[string]any) (row, error) {
 	known, err := i.columnsOf(ctx, table)
@@ -180,9 +177,6 @@ func (i *importer) typed(ctx context.Context, table string, in map[string]any) (
 	}
 	out := row{}
 	for c, v := range in {
-		if gone[table+"."+c] {
-			continue
-		}
 		if !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}

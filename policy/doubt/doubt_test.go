@@ -20,7 +20,6 @@ func TestWarningTexts(t *testing.T) {
 		want string
 	}{
 		{"of a later version", job.Args{N: 3}, "of a later version"},
-		{job.WarnCoverage, job.Args{Kind: job.KindText, Other: "3 of 4 ranks"}, "3 of 4 ranks"},
 		{job.WarnOversubs, job.Args{N: 9, CPUs: 1, Of: 6, Names: "n1,n2,n3,n4"}, "9 ranks share 1 CPU (nodes n1, n2, n3, n4 and 2 more are one machine)"},
 		{job.WarnThreadsCounted, job.Args{N: 1, Of: 1}, "the rank had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
 		{job.WarnThreadsCounted, job.Args{N: 4, Of: 4}, "all 4 ranks had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
