@@ -45,7 +45,7 @@ func TestEveryKeyIsShipped(t *testing.T) {
 	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "mail", "digest", "notice", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
-			if lineOf(shipped, []string{table, key}) == 1 {
+			if NewFile("", shipped).lineOf([]string{table, key}) == 1 {
 				t.Errorf("jobeff.toml has no %s.%s", table, key)
 			}
 		}
