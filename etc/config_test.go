@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/test/wrongfiles"
+	"jobeff/test/trial"
 )
 
 // bare leaves out the rules, which rule_test.go looks at.
@@ -54,7 +54,7 @@ func TestEveryKeyIsShipped(t *testing.T) {
 
 // TestBadFiles: what is said of wrong configurations.
 func TestBadFiles(t *testing.T) {
-	wrongfiles.Check(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
+	trial.WrongFiles(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
 		_, err := Load(path)
 		return err
 	})
