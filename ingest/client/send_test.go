@@ -155,7 +155,7 @@ func TestSend(t *testing.T) {
 		{"too large", 413, said("large"), false, true, "large: h"},
 		{"unauthorized", 401, said("old"), true, false, "old: h"},
 		{"too many", 429, said("many"), true, false, "many: h"},
-		{"an older server", 415, said("what"), true, false, "what: h"},
+		{"packed otherwise than it says", 415, said("what"), true, false, "what: h"},
 		{"unavailable", 503, said("busy"), true, false, "busy: h"},
 		{"failed", 500, said("bug"), true, false, "bug: h"},
 		{"another server", 404, "<html>", true, false, "is not jobeffd"},

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// latest bounds the times of a run, ns after its first call (73 years), so that differences of two never overflow.
-const latest = 1 << 61
+// latest bounds the times of a run, ns after its first call (9 years), so that differences of two never overflow.
+const latest = 1 << 58
 
 // mostComms bounds the communicators of a run. With more, the logs have no room for windows.
 const mostComms = MostEntries / (2 * windowsLeast)

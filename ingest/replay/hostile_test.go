@@ -188,7 +188,7 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(calls)*float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
 
-// The same run has the same windows in any year that ns since 1970 can tell; a run of centuries cannot be.
+// The same run has the same windows in any year that ns since 1970 can tell; a run of 9 years cannot be.
 func TestAnyYear(t *testing.T) {
 	m := machine{size: 2, transfer: ms}
 	logs := m.simulate(t, loop(8, persistentHalo()))
@@ -218,6 +218,6 @@ func TestAnyYear(t *testing.T) {
 	last := &long[1].Entries[len(long[1].Entries)-1]
 	last.Leave = last.Enter + latest
 	if got := replay(long, 2, run); got.Why != WhyOdd {
-		t.Errorf("a call of 73 years: %+v", got)
+		t.Errorf("a call of 9 years: %+v", got)
 	}
 }

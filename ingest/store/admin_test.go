@@ -329,6 +329,14 @@ func TestImportOfCommit(t *testing.T) {
 			t.Errorf("%d %s, want %d", got, table, n)
 		}
 	}
+	for what, n := range map[string]int{
+		"attempts WHERE used_us = 1000000 * alloc_cpus * slurm_elapsed_s": 10, "attempts WHERE used_us IS NOT NULL": 10,
+		"attempts WHERE judged_by > 0 OR judged_us IS NOT NULL": 0, "month_sums WHERE part < 0 AND used_us = 80000000 AND judged_us = 80000000 AND lost_us = 66000000": 1,
+	} {
+		if got := count(t, s, what); got != n {
+			t.Errorf("%d %s, want %d", got, what, n)
+		}
+	}
 	if err := s.do(ctx, func(w *writer) error {
 		return w.exec("UPDATE attempts SET unmerged = 1 WHERE trimmed = 0 AND job_id IN (SELECT job_id FROM reports)")
 	}); err != nil {

@@ -51,7 +51,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 	in := json.NewDecoder(r)
 	in.UseNumber()
 	i := &importer{Store: s, columns: map[string]map[string]bool{}}
-	for n := 1; ; n++ {
+	for n, schema := 1, int64(0); ; n++ {
 		var l line
 		before := in.InputOffset()
 		if err := in.Decode(&l); err == io.EOF && n > 1 {
@@ -62,8 +62,11 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 			return i.done, err
 		}
 		if n == 1 {
-			err = l.check()
+			schema, err = l.Schema, l.check()
 		} else {
+			if schema == bridgedSchema {
+				l.bridge()
+			}
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
@@ -93,15 +96,12 @@ func atLine(n int, err error) error {
 	return &lineError{n, err}
 }
 
-// importedSchema is the schema of commit 967a4cf4, whose exports are taken, too: the tables that both have are alike.
-const importedSchema = 2788539471
-
 // check examines the first line.
 func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != importedSchema:
+	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != bridgedSchema:
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
