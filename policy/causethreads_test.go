@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/jobtest"
+	"jobeff/ingest/job/jobtest"
 )
 
 var openmp = jobtest.Threaded

@@ -24,10 +24,10 @@ func (l *line) bridge() {
 			a["judged_by"] = json.Number("0")
 		}
 	}
-	for _, time := range []string{"used", "judged", "lost"} {
-		if ms, is := l.Sum[time+"_ms"].(json.Number); is {
-			delete(l.Sum, time+"_ms")
-			l.Sum[time+"_us"] = ms + "000"
+	for _, sum := range []string{"used", "judged", "lost"} {
+		if ms, is := l.Sum[sum+"_ms"].(json.Number); is {
+			delete(l.Sum, sum+"_ms")
+			l.Sum[sum+"_us"] = ms + "000"
 		}
 	}
 }
