@@ -24,7 +24,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 	"jobeff/report/page"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
@@ -171,7 +171,7 @@ func startNginx(t *testing.T, d *daemon) string {
 			t.Fatal(err)
 		}
 	}
-	proxy := serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
+	proxy := trial.Serve(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			c.Close()
