@@ -31,6 +31,9 @@ const (
 	schemaBetween = 2963515392 // of the commits between these, which add the table comparison
 )
 
+// isFirstSchema says whether a mark is of the tables of version 1.
+func isFirstSchema(mark int64) bool { return mark == schema967a4cf || mark == schemaBetween }
+
 // dialect is how an engine's SQL differs from SQLite's.
 type dialect struct {
 	folder string // of its own part of the migrations
@@ -43,7 +46,7 @@ type dialect struct {
 // Databases that this build cannot bring up to date.
 var (
 	errNewerSchema = errors.New("a newer version of jobeffd made this database: install that version, or restore a backup of the time before it")
-	errOlderSchema = errors.New("a version of jobeffd that is too old made this database: export it with that version (jobeff admin export --json FILE), let server.database name a new one, start this jobeffd, and add the jobs with jobeff admin import FILE")
+	errOlderSchema = errors.New("a version of jobeffd from before commit 967a4cf4 made this database: export it with that version (jobeff admin export --json FILE), let one of 967a4cf4 take that into a new database (jobeff admin import FILE), and start this jobeffd with it; or let server.database name a new one")
 	errNoSchema    = errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
 	errNotMigrated = errors.New("an older version of jobeffd made this database: stop jobeffd, and bring it up to date with `jobeff admin migrate`, or start this version's jobeffd")
 )
@@ -87,7 +90,7 @@ func knownSchema(ctx context.Context, db *sql.DB, version int64) error {
 	switch {
 	case sqlitePasses(err) || postgresPasses(err):
 		return err
-	case err != nil || mark != schema967a4cf && mark != schemaBetween: // the oldest have no marks
+	case err != nil || !isFirstSchema(mark): // the oldest have no marks
 		return errOlderSchema
 	case version > schemaVersion:
 		return errNewerSchema
