@@ -262,6 +262,11 @@ var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.Wa
 	job.WarnStatic, job.WarnPreload, job.WarnUnseen, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
 	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
 
+// CastsDoubt says whether a warning, by its code, casts doubt on a job's efficiency.
+func CastsDoubt(code string) bool {
+	return slices.Contains(doubtful, code) || code == job.WarnCoverage || code == job.WarnMerging
+}
+
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {
