@@ -42,7 +42,7 @@ func ArrayScreen(w io.Writer, attempts []job.Job, more bool, opts text.Options) 
 	programs := len(v.parts) - min(len(v.Worst), 1)
 	for keep := programs; ; keep-- {
 		p = text.NewPage(opts)
-		v.writeScreen(p, append(slices.Clone(v.parts[:max(keep, 0)]), v.parts[programs:]...), rooms[min(programs-keep, len(rooms)-1)], programs-max(keep, 0))
+		v.writeScreen(p, append(slices.Clone(v.parts[:max(keep, 0)]), v.parts[programs:]...), rooms[min(programs-keep, len(rooms)-1)], map[bool]int{true: len(v.Parts) - max(keep, 0)}[keep < programs])
 		if p.Height() <= mostLines || keep < -len(rooms) {
 			return p.To(w)
 		}
