@@ -34,7 +34,7 @@ func jobPage(found *job.JobAndWorkload, study *workload.Study, verdicts []policy
 	}
 	of := found.Job
 	s := screenOf(of, study, verdicts, ofPage)
-	p := &page.Job{ID: cmp.Or(s.id, "by hand"), Verdict: s.headline, Ask: s.ask, Brief: s.facts, Tree: treeLines(s.tree), ToldFirst: s.told, Pending: page.Parts(s.parts...)}
+	p := &page.Job{ID: cmp.Or(s.id, "by hand"), Verdict: s.headline, Ask: s.ask, Brief: s.facts, Tree: treeLines(s.tree), ToldFirst: slices.Concat(s.verdict, s.told), Pending: page.Parts(s.parts...)}
 	if s.facts[0].Label == "Job" { // it is the heading
 		p.Name, p.Brief = s.facts[0].Text, s.facts[1:]
 	}

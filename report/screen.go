@@ -27,7 +27,8 @@ type screen struct {
 	ask      *page.Action // nil: there is none
 	facts    block.Facts
 	tree     []block.Branch
-	told     block.Facts  // what the rules say, core-hours, doubts
+	verdict  block.Facts  // what the rules say
+	told     block.Facts  // core-hours, doubts
 	parts    []block.Part // further lines of a job that waits
 	id       string       // "" of a job without Slurm
 	rest     []string     // what there is beyond it
@@ -60,10 +61,10 @@ func Screen(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.V
 const mostLines = 40
 
 // room is how many lines parts of a screen may take.
-type room struct{ headline, ask, fact, rest int }
+type room struct{ headline, ask, fact, verdict, rest int }
 
 // rooms are tried one after the other, until all fits.
-var rooms = []room{{9, 4, 2, 2}, {7, 3, 1, 2}, {5, 2, 1, 1}}
+var rooms = []room{{9, 4, 2, 5, 3}, {7, 3, 1, 3, 2}, {5, 2, 1, 1, 1}}
 
 func (s *screen) write(p *text.Page, r room) {
 	p.HeadlineIn(s.headline, r.headline)
@@ -77,9 +78,10 @@ func (s *screen) write(p *text.Page, r room) {
 	if len(s.tree) > 0 {
 		p.Tree(s.tree, nil)
 	}
-	if len(s.told) > 0 {
+	if len(s.verdict)+len(s.told) > 0 {
 		p.Line("")
 	}
+	p.FactsIn(s.verdict, r.verdict)
 	p.FactsIn(s.told, r.fact)
 	if len(s.rest) > 0 {
 		p.Line("")
@@ -110,7 +112,7 @@ func screenOf(of *job.Job, study *workload.Study, verdicts []policy.Verdict, r r
 	if j.Metrics != nil && !measure.Singletons(j) {
 		s.tree = branches(j)
 	}
-	s.told.Add("Verdict", ruledText(inertVerdicts(verdicts, r.wide), s.headline.Text, best))
+	s.verdict.Add("Verdict", ruledText(inertVerdicts(verdicts, r.wide), s.headline.Text, best))
 	s.told.Add("Core-hours", coreHours(verdicts))
 	s.told = append(s.told, doubtFacts(j)...)
 	return s
@@ -238,23 +240,23 @@ func beyond(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all [
 			all = append(all, name)
 		}
 	}
-	add("what its rules say", len(flagged(verdicts, "")) > 0)
+	add("texts of rules", len(flagged(verdicts, "")) > 0)
 	add("its workload", study != nil)
-	add("core counts to choose from", study != nil && len(policy.Options(study, j)) > 0)
+	add("core counts", study != nil && len(policy.Options(study, j)) > 0)
 	add("memory", memoryText(j) != "")
 	if j.Metrics != nil {
 		_, heat := heats(j)
-		add("course over time", len(course(j).Buckets) > 0)
+		add("course", len(course(j).Buckets) > 0)
 		add("ranks by node", len(heat) > 0)
 		for _, one := range []struct {
 			name string
 			part block.Part
 		}{{"programs", executionsPart(j)}, {"sections", sectionsPart(j)}, {"waits", waitsPart(j)}, {"nodes", nodesPart(j, costly)}, {"busiest ranks", ranksPart(j)}, {"calls", callsPart(j, costly)},
-			{"places in the code", placesPart(j)}, {"sizes of messages", sizesPart(j)}, {"overlap", overlapPart(j)}} {
+			{"places", placesPart(j)}, {"sizes", sizesPart(j)}, {"overlap", overlapPart(j)}} {
 			add(one.name, one.part.Heading != "")
 		}
 	}
 	add("steps", stepsPart(j).Heading != "")
-	add("warnings in full", len(measure.Warnings(j)) > 0)
+	add("warnings", len(measure.Warnings(j)) > 0)
 	return all
 }

@@ -81,6 +81,19 @@ func screenCases(t *testing.T) map[string]screenCase {
 	waiting := hybrid()
 	waiting.Executions[0].Windows = sampled(serialised()).Executions[0].Windows
 	add("hybrid-waits", waiting)
+	worst := hybrid()
+	like := serialised()
+	like.Serialisation.Value, like.Transfer.Value = 0.73, 0.96
+	worst.Executions[0].Windows, worst.Pending, worst.Covered, worst.CPUs = &like, queue(), some(0.1), 99
+	worst.Name, worst.User, worst.Account, worst.State = nasty, nasty, nasty, "FAILED by "+nasty
+	for code := range 9 {
+		worst.Warnings = append(worst.Warnings, job.Warning{Code: fmt.Sprint(nasty, code)})
+	}
+	told := judged(t, worst)
+	for i := range told {
+		told[i].Outcome, told[i].Shadow, told[i].Text = policy.Flagged, false, strings.Repeat("It is as bad as it can be. ", 9)
+	}
+	all["worst"] = screenCase{worst, nil, told}
 	q := queue()
 	all["pending"] = screenCase{waits(q.Jobs[0]), nil, nil}
 	all["pending-many"] = screenCase{waits(q.Jobs[3], slices.Repeat(q.Jobs, 9)...), nil, nil}
@@ -132,7 +145,7 @@ func TestScreenOnPage(t *testing.T) {
 		_, main, _ := strings.Cut(b.String(), "<main")
 		open, _, _ := strings.Cut(main, "<details>")
 		said := pageText("<main" + open)
-		wants := append(slices.Concat(s.facts[min(1, len(s.facts)):].Texts(), s.told.Texts()), s.headline.Text)
+		wants := append(slices.Concat(s.facts[min(1, len(s.facts)):].Texts(), s.verdict.Texts(), s.told.Texts()), s.headline.Text)
 		if s.ask != nil {
 			wants = append(wants, s.ask.Text, s.ask.Line)
 		}
@@ -197,7 +210,7 @@ func TestScreenSaysRatiosOnce(t *testing.T) {
 
 // TestScreenNamesTheRest: the last line names what --full has more, and nothing that it has not.
 func TestScreenNamesTheRest(t *testing.T) {
-	for name, wants := range map[string]string{"good": "ranks by node, nodes, busiest ranks, calls, sizes of messages", "no-mpi": "", "off": "steps", "sections": "sections"} {
+	for name, wants := range map[string]string{"good": "ranks by node, nodes, busiest ranks, calls, sizes", "no-mpi": "", "off": "steps", "sections": "sections"} {
 		shown := firstScreen(t, screenCases(t)[name], text.Options{})
 		_, rest, there := strings.Cut(shown, "\njobeff --full 4711: ")
 		if rest = strings.Join(strings.Fields(rest), " "); there != (wants != "") || !strings.Contains(rest, wants) {
