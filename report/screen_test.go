@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
+	"jobeff/report/document"
 	"jobeff/report/text"
 )
 
@@ -321,4 +323,34 @@ func manyPrograms() []job.Job {
 		all[i].Program, all[i].Name, all[i].User = nasty+fmt.Sprint("-", i), nasty, nasty
 	}
 	return all
+}
+
+// TestFixedNames: each kind of job has all the names that programs rely on; what is null by kind of job is absent where it
+// is none of them.
+func TestFixedNames(t *testing.T) {
+	fixed := strings.Fields(`parallel_efficiency load_balance load_balance_in load_balance_out communication_efficiency elapsed useful mpi_time ranks nodes coverage calls sections executions
+		threads threaded cpu_time cpus_allowed openmp_parallel_efficiency openmp_load_balance openmp_scheduling_efficiency openmp_serialisation_efficiency
+		openmp_pop_parallel_efficiency openmp_pop_load_balance openmp_pop_communication_efficiency process_efficiency thread_efficiency
+		serialisation_efficiency serialisation_efficiency_low serialisation_efficiency_high transfer_efficiency transfer_efficiency_low transfer_efficiency_high windows
+		mpi_parallel_efficiency mpi_load_balance mpi_communication_efficiency needed_memory cache_memory time_limit time_efficiency queue_time`)
+	for name, c := range screenCases(t) {
+		var out bytes.Buffer
+		if err := document.WriteJob(&out, c.job, c.study, c.verdicts); err != nil {
+			t.Fatal(err)
+		}
+		var d map[string]any
+		if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range fixed {
+			if _, there := d[field]; !there {
+				t.Errorf("%s has no %s", name, field)
+			}
+		}
+		for _, field := range []string{"overlap", "array", "useful_ipc", "memory_kills", "waits", "thread_times"} {
+			if v, there := d[field]; there && v == nil {
+				t.Errorf("%s: %s is null", name, field)
+			}
+		}
+	}
 }
