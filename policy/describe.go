@@ -80,20 +80,27 @@ func (c *Case) size(j *job.Job) {
 	}
 }
 
+// notMeasured says why nothing is known of what a job's nodes recorded; "": it is.
+func notMeasured(j *job.Job) string {
+	switch {
+	case j.Metrics == nil:
+		return "no data, " + cmp.Or(doubt.Text(j.NoData), "and no reason was recorded")
+	case !j.AsOf.IsZero():
+		return "its figures are those up to " + figure.Minute(j.AsOf) + ", and it ran on"
+	case j.Reports < j.Nodes && !j.Complete:
+		return doubt.Reported(j.Reports, j.Nodes) + ", and the others are waited for"
+	}
+	return ""
+}
+
 // measured is what its nodes recorded.
 func (c *Case) measured(j *job.Job) {
 	m := j.Metrics
-	if m == nil {
-		c.unknown("no data, "+cmp.Or(doubt.Text(j.NoData), "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
-		return
-	}
-	if !j.AsOf.IsZero() {
-		c.Coverage = m.Coverage
-		c.unknown("its figures are those up to "+figure.Minute(j.AsOf)+", and it ran on", slices.Concat(measuredFields, workloadFields)...)
-		return
-	}
-	if j.Reports < j.Nodes && !j.Complete {
-		c.unknown(doubt.Reported(j.Reports, j.Nodes)+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
+	if why := notMeasured(j); why != "" {
+		c.unknown(why, slices.Concat(measuredFields, workloadFields)...)
+		if m != nil && !j.AsOf.IsZero() {
+			c.Coverage = m.Coverage
+		}
 		return
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
@@ -166,7 +173,7 @@ func (c *Case) waits(w *job.Windows) {
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
-	isSingleton := func(w job.Warning) bool { return w.Code == job.WarnSingletons }
+	isSingleton := func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }
 	for i := range executions {
 		e := &executions[i]
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
@@ -257,14 +264,14 @@ func (c *Case) idle(executions []job.Execution) {
 }
 
 // doubtful are the warnings that cast doubt on a job's efficiency.
-var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
-	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
-	job.WarnStatic, job.WarnPreload, job.WarnUnseen, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
-	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
+var doubtful = []string{doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnRunning, doubt.WarnClock, doubt.WarnClockDrift,
+	doubt.WarnThreads, doubt.WarnOversubs, doubt.WarnContention, doubt.WarnInitOnly, doubt.WarnLostFull, doubt.WarnLostMemory,
+	doubt.WarnStatic, doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnForeign, doubt.WarnUnreadable, doubt.WarnNodesMissing, doubt.WarnInterim,
+	doubt.WarnImpossible, doubt.WarnOutboxFull, doubt.WarnLeft}
 
 // CastsDoubt says whether a warning, by its code, casts doubt on a job's efficiency.
 func CastsDoubt(code string) bool {
-	return slices.Contains(doubtful, code) || code == job.WarnCoverage || code == job.WarnMerging
+	return slices.Contains(doubtful, code) || code == doubt.WarnCoverage || code == doubt.WarnMerging
 }
 
 // doubts collects what lowers the confidence in every verdict of the job.
@@ -295,7 +302,7 @@ func (c *Case) doubts(j *job.Job) {
 	for _, w := range warnings(j) {
 		if text := doubt.Text(w); slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, text) {
 			c.Doubts = append(c.Doubts, text)
-			if w.Code == job.WarnContention || w.Code == job.WarnOversubs {
+			if w.Code == doubt.WarnContention || w.Code == doubt.WarnOversubs {
 				c.Waits = append(c.Waits, text)
 			}
 		}

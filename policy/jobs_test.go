@@ -2,8 +2,8 @@ package policy
 
 import (
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/curve"
-	"jobeff/policy/jobtest"
 	"jobeff/policy/workload"
 )
 
@@ -17,7 +17,7 @@ var (
 	aJob       = jobtest.Job
 	with       = jobtest.With
 	run        = jobtest.Run
-	changed    = jobtest.Changed
+	changed    = jobtest.ChangedRun
 	workloadOf = jobtest.Workload
 	jobOf      = jobtest.JobOf
 )

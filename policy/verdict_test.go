@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 func singleton(node int) job.Execution {
 	e := world(node, 1, 0, work(3500, 1))
-	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 	return e
 }
 
@@ -29,7 +31,7 @@ func onOneNode(e job.Execution) *job.Job { j := aJob(e); j.Nodes, j.Reports = 1,
 // bare is such a job without a record of a program: two nodes, 32 busy CPUs, 40 of 48 GiB, an hour of two.
 func bare(change func(*job.Job)) *job.Job {
 	j := aJob()
-	j.NoData, j.CPUs, j.TimeLimit = job.NewWarning(job.WhyNoMPI, 0), 32, 2*time.Hour
+	j.NoData, j.CPUs, j.TimeLimit = doubt.NewWarning(doubt.WhyNoMPI, 0), 32, 2*time.Hour
 	j.Usage = &job.Usage{TotalCPU: 31 * time.Hour, Memory: 40 << 30, Allocated: 48 << 30}
 	change(j)
 	return j
@@ -89,7 +91,7 @@ func someJobs() []someJob {
 		{"sacct is silent", with(good(), func(j *job.Job) { j.CPUs = 0 }), "core_hours is not known: Slurm's accounting has not said it yet"},
 		{"it hangs", with(good(), func(j *job.Job) {
 			j.AsOf, j.End, j.Together = j.End, time.Time{}, true
-			j.Hung = &job.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []job.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
+			j.Hung = &hang.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []hang.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
 		}), "hung is true: the condition holds"},
 		{"it runs", with(good(), func(j *job.Job) { j.End = time.Time{} }), "runtime is not known: the job's end is not known"},
 		{"from a list", with(good(), func(j *job.Job) { j.Executions = nil }), "a list of jobs does not hold it"},
@@ -288,6 +290,16 @@ func TestCoreHours(t *testing.T) {
 		{"two beside each other", aJob(world(1, 2, 0, alike(2, work(3600, 0))...), world(2, 2, 0, alike(2, work(1800, 1800))...)), 4, 1, 1, 0, 0},
 		{"a rank that ended early", aJob(world(1, 2, 0, work(3600, 0), work(3600, 0), work(3600, 0), work(1800, 0))), 4, 0.5, 0, 0, 0.5},
 		{"Slurm's seconds are fewer", aJob(world(1, 2, 0, alike(4, work(3600.9, 0.1))...)), 4, 0, 0, 0, 0},
+		{"further hardware threads", with(aJob(world(1, 2, 0, alike(2, work(1800, 900))...)), func(j *job.Job) {
+			for i := range j.Executions[0].Nodes {
+				j.Executions[0].Nodes[i].Hardware = &job.Hardware{Cores: 8, ThreadsPerCore: 2}
+			}
+		}), 4, 1.5, 0.5, 0, 1},
+		{"further hardware threads", with(aJob(world(1, 2, 0, alike(2, work(1800, 900))...)), func(j *job.Job) {
+			for i := range j.Executions[0].Nodes {
+				j.Executions[0].Nodes[i].Hardware = &job.Hardware{Cores: 8, ThreadsPerCore: 2}
+			}
+		}), 4, 1.5, 0.5, 0, 1},
 		{"threads", aJob(threaded(world(1, 1, 0, alike(2, work(1800, 0))...))), 4, -1, -1, -1, 2},
 		{"no data", aJob(), 4, -1, -1, -1, -1},
 		{"ranks missing", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
@@ -295,24 +307,24 @@ func TestCoreHours(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := Describe(c.job, nil).Hours
-			for i, got := range []*float64{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
+			for i, got := range []*job.CoreTime{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
 				want := []float64{c.used, c.lost, c.mpi, c.idle, c.outside}[i]
-				if (got == nil) != (want < 0) || got != nil && math.Abs(*got-want) > 1e-9 {
+				if (got == nil) != (want < 0) || got != nil && math.Abs(got.Hours()-want) > 0.5/job.CoreHour {
 					t.Errorf("part %d: got %v, want %v", i, value(got), want)
 				}
 			}
-			if h.Lost != nil && math.Abs(*h.Lost-*h.MPI-*h.IO-*h.Idle-*h.Outside) > 1e-12 {
+			if h.Lost != nil && *h.Lost != *h.MPI+*h.IO+*h.OpenMP+*h.Idle+*h.Outside {
 				t.Error("the parts are not the whole")
 			}
 		})
 	}
 }
 
-func value(f *float64) any {
-	if f == nil {
+func value(t *job.CoreTime) any {
+	if t == nil {
 		return nil
 	}
-	return *f
+	return t.Hours()
 }
 
 func TestConfidence(t *testing.T) {
@@ -320,7 +332,7 @@ func TestConfidence(t *testing.T) {
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
-	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}, {Code: job.WarnTorn}}
+	j.Executions[0].Warnings = []doubt.Warning{{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}, {Code: doubt.WarnTorn}}
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs (node n1)" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}

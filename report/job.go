@@ -24,7 +24,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	best := policy.Recommend(study, of)
 	first := headline(j, best)
 	p.Headline(first)
-	told := flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text)
+	told := flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text, j.IsRunning())
 	p.Block(told)
 	if study != nil {
 		p.Facts(placeFacts(study, of, best, block.Joined(" ", append(told.Texts(), first.Text)...)).Inert(p.Unicode))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -23,12 +25,12 @@ import (
 
 // JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
 // the rules. Both are nil if they were not asked for.
-func JobHTML(w io.Writer, found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
+func JobHTML(w io.Writer, found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
 	return page.Write(w, "job", jobPage(found, study, verdicts, links))
 }
 
 // jobPage shows first what a text's screen has; the rest is folded.
-func jobPage(found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
+func jobPage(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
 	if found.Step {
 		study, verdicts = nil, nil
 	}
@@ -47,7 +49,7 @@ func jobPage(found *job.JobAndWorkload, study *workload.Study, verdicts []policy
 }
 
 // fillRest fills in what is folded.
-func fillRest(p *page.Job, found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) {
+func fillRest(p *page.Job, found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) {
 	of := found.Job
 	j, best := inert.Copy(of, true), policy.Recommend(study, of)
 	steps := stepsPart(j)
@@ -55,7 +57,7 @@ func fillRest(p *page.Job, found *job.JobAndWorkload, study *workload.Study, ver
 	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t page.Told) bool { return t.Text == "" && t.Link == "" })
 	p.Facts = slices.DeleteFunc(block.Facts(jobFacts(j)), func(f block.Fact) bool { return f.Label == "Job" })
 	if len(verdicts) > 0 {
-		p.Facts = append(p.Facts, block.Facts(hoursFacts(verdicts)).Inert(true)...)
+		p.Facts = append(p.Facts, block.Facts{confidenceFact(verdicts)}.Inert(true)...)
 	}
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
@@ -169,7 +171,7 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 			return nodeHeat(e, m, which)
 		}
 		node := pictures.HeatNode{Name: n.Node, Shares: shares}
-		ranks, err := job.RankList(n.RankIDs, len(shares))
+		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
 		}

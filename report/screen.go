@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -106,14 +107,14 @@ func screenOf(of *job.Job, study *workload.Study, verdicts []policy.Verdict, r r
 	best := policy.Recommend(study, of)
 	s := &screen{headline: headline(j, best), facts: briefFacts(j), id: j.DisplayID, rest: beyond(j, study, verdicts)}
 	s.headline.Text = inert.Text(s.headline.Text, r.wide)
-	if ref, err := job.ParseJobID(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
+	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
 		s.ask = first(todo(of, study, verdicts, r.wide))
 	}
 	if j.Metrics != nil && !measure.Singletons(j) {
 		s.tree = branches(j)
 	}
 	s.verdict.Add("Verdict", ruledText(inertVerdicts(verdicts, r.wide), s.headline.Text, best))
-	s.told.Add("Core-hours", coreHours(verdicts))
+	s.told.Add("Core-hours", coreHours(j, verdicts))
 	s.told = append(s.told, doubtFacts(j)...)
 	return s
 }
@@ -126,7 +127,7 @@ func first(all []page.Action) *page.Action {
 }
 
 // pendingScreen is that of a job of which nothing has begun.
-func pendingScreen(list *job.PendingList, r reader) *screen {
+func pendingScreen(list *slurmid.PendingList, r reader) *screen {
 	s := &screen{headline: pendingHeadline(list), facts: pendingFacts(list), id: list.Jobs[0].ID}
 	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command
 		s.id = fmt.Sprint(array)
@@ -153,12 +154,12 @@ func briefFacts(j *job.Job) block.Facts {
 // briefLabels are those of the facts that are seen first.
 var briefLabels = []string{"Job", "User", "State", "Waits", "Time", "Size"}
 
-// coreHours says what the job used and lost; "" where nobody asked.
-func coreHours(verdicts []policy.Verdict) string {
-	if len(verdicts) == 0 || verdicts[0].Hours.Used == nil {
-		return ""
+// coreHours says what the job used and lost: of one that runs so far, once a rule flags it.
+func coreHours(j *job.Job, verdicts []policy.Verdict) string {
+	if all := flagged(verdicts, ""); j.IsRunning() && len(all) > 0 && all[0].Hours.Used != nil {
+		return hoursText(all[0].Hours)
 	}
-	return hoursText(verdicts[0].Hours)
+	return coreHoursText(j)
 }
 
 // ruledText names the rules that flag a job, with what their texts tell beyond what was said: the headline has the efficiency
@@ -188,7 +189,7 @@ const poorlyCovered = 0.8
 // doubtFacts are what jobeff could not tell, in short words: first what casts doubt on the efficiency.
 func doubtFacts(j *job.Job) (f block.Facts) {
 	warnings := measure.Warnings(j)
-	slices.SortStableFunc(warnings, func(a, b job.Warning) int { return cmp.Compare(weight(a), weight(b)) })
+	slices.SortStableFunc(warnings, func(a, b doubt.Warning) int { return cmp.Compare(weight(a), weight(b)) })
 	all := missing(j, warnings)
 	for i, d := range doubt.All(warnings) {
 		if len(all) == mostDoubts-1 && i < len(warnings)-1 {
@@ -204,11 +205,11 @@ func doubtFacts(j *job.Job) (f block.Facts) {
 }
 
 // missing says what the figures do not speak of, where no warning does.
-func missing(j *job.Job, warnings []job.Warning) (all []string) {
+func missing(j *job.Job, warnings []doubt.Warning) (all []string) {
 	if j.Metrics == nil || measure.ByHand(j) {
 		return nil
 	}
-	if j.Reports < j.Nodes && !slices.ContainsFunc(warnings, func(w job.Warning) bool { return w.Code == job.WarnNodesMissing }) {
+	if j.Reports < j.Nodes && !slices.ContainsFunc(warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnNodesMissing }) {
 		all = append(all, doubt.Reported(j.Reports, j.Nodes))
 	}
 	if j.Covered != nil && *j.Covered < poorlyCovered {
@@ -217,7 +218,7 @@ func missing(j *job.Job, warnings []job.Warning) (all []string) {
 	return all
 }
 
-func codes(warnings []job.Warning) string {
+func codes(warnings []doubt.Warning) string {
 	var all []string
 	for _, w := range warnings {
 		all = append(all, w.Code)
@@ -226,7 +227,7 @@ func codes(warnings []job.Warning) string {
 }
 
 // weight orders warnings: those first that change what the figures mean.
-func weight(w job.Warning) int {
+func weight(w doubt.Warning) int {
 	if policy.CastsDoubt(w.Code) {
 		return 0
 	}

@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/document"
@@ -47,7 +50,7 @@ func screenCases(t *testing.T) map[string]screenCase {
 		}
 	}
 	serial := withoutMPI(execution(1, work{60, 0}))
-	serial.Executions, serial.Metrics, serial.Covered, serial.CPUs, serial.NoData = nil, nil, nil, 1, job.NewWarning(job.WhyNoMPI, 0)
+	serial.Executions, serial.Metrics, serial.Covered, serial.CPUs, serial.NoData = nil, nil, nil, 1, doubt.NewWarning(doubt.WhyNoMPI, 0)
 	serial.Usage = &job.Usage{TotalCPU: sec(50), Memory: 1 << 30, Allocated: 4 << 30}
 	add("serial", serial)
 	running := fixtures()["good"]
@@ -55,7 +58,7 @@ func screenCases(t *testing.T) map[string]screenCase {
 	add("running", running)
 	hung := fixtures()["good"]
 	hung.State, hung.End, hung.AsOf = "RUNNING", time.Time{}, began.Add(sec(6000))
-	hung.Hung = &job.Hung{Since: began, AsOf: hung.AsOf}
+	hung.Hung = &hang.Hung{Since: began, AsOf: hung.AsOf}
 	add("hung", hung)
 	failed := fixtures()["good"]
 	failed.State, failed.ExitCode = "FAILED", "1:0"
@@ -66,13 +69,13 @@ func screenCases(t *testing.T) map[string]screenCase {
 	add("oom", full)
 	partly := fixtures()["good"]
 	partly.Reports, partly.Executions[0].Size, partly.Covered = 1, 64, some(0.1)
-	partly.Executions[0].Warnings = []job.Warning{{Code: job.WarnSectionExit}, {Code: job.WarnCPUOver}, {Code: job.WarnNoFinalize, Count: 60}, {Code: job.WarnTorn}, {Code: job.WarnCoverage, Args: job.Args{N: 4, Of: 64}}}
-	partly.Warnings = []job.Warning{{Code: job.WarnNodesMissing, Args: job.Args{N: 1, Of: 2}}, {Code: job.WarnInterim, Args: job.Args{N: 1, Names: "n2", Time: sec(77)}}}
+	partly.Executions[0].Warnings = []doubt.Warning{{Code: doubt.WarnSectionExit}, {Code: doubt.WarnCPUOver}, {Code: doubt.WarnNoFinalize, Count: 60}, {Code: doubt.WarnTorn}, {Code: doubt.WarnCoverage, Args: doubt.Arguments{N: 4, Of: 64}}}
+	partly.Warnings = []doubt.Warning{{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: 1, Of: 2}}, {Code: doubt.WarnInterim, Args: doubt.Arguments{N: 1, Names: "n2", Time: sec(77)}}}
 	partly.Metrics = job.JobMetrics(partly.Executions)
 	add("partly", partly)
 	het := fixtures()["good"]
 	het.DisplayID, het.HetJobID = "4711+1", 4711
-	het.Warnings = []job.Warning{{Code: job.WarnPart, Args: job.Args{Kind: job.KindHet, Name: "4711+1", Names: "4711+0,4711+2"}}}
+	het.Warnings = []doubt.Warning{{Code: doubt.WarnPart, Args: doubt.Arguments{Kind: doubt.KindHet, Name: "4711+1", Names: "4711+0,4711+2"}}}
 	add("het", het)
 	step := fixtures()["good"]
 	step.DisplayID = "4711.0"
@@ -89,7 +92,7 @@ func screenCases(t *testing.T) map[string]screenCase {
 	worst.Executions[0].Windows, worst.Pending, worst.Covered, worst.CPUs = &like, queue(), some(0.1), 99
 	worst.Name, worst.User, worst.Account, worst.State = nasty, nasty, nasty, "FAILED by "+nasty
 	for code := range 9 {
-		worst.Warnings = append(worst.Warnings, job.Warning{Code: fmt.Sprint(nasty, code)})
+		worst.Warnings = append(worst.Warnings, doubt.Warning{Code: fmt.Sprint(nasty, code)})
 	}
 	told := judged(t, worst)
 	for i := range told {
@@ -140,7 +143,7 @@ func TestScreenOnPage(t *testing.T) {
 	for name, c := range screenCases(t) {
 		s := screenOf(c.job, c.study, c.verdicts, ofPage)
 		var b bytes.Buffer
-		if err := JobHTML(&b, &job.JobAndWorkload{Job: c.job, Step: name == "step"}, c.study, c.verdicts, siteLinks); err != nil {
+		if err := JobHTML(&b, &listing.JobAndWorkload{Job: c.job, Step: name == "step"}, c.study, c.verdicts, siteLinks); err != nil {
 			t.Fatal(err)
 		}
 		checkPage(t, b.Bytes())

@@ -24,6 +24,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
@@ -108,9 +109,9 @@ func (f rulesFile) judge() document.Judge {
 	return document.Judge{Rules: rules}
 }
 
-func (f rulesFile) Job(found *job.JobAndWorkload) any  { return f.judge().Job(found) }
-func (f rulesFile) Listed(j *job.Job, detail bool) any { return f.judge().Listed(j, detail) }
-func (f rulesFile) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
+func (f rulesFile) Job(found *listing.JobAndWorkload) any { return f.judge().Job(found) }
+func (f rulesFile) Listed(j *job.Job, detail bool) any    { return f.judge().Listed(j, detail) }
+func (f rulesFile) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
 	return f.judge().Verdicts(found)
 }
 

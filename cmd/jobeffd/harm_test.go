@@ -19,8 +19,10 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 // TestAlarm: measured jobs crash more often than the others. jobeffd says so to nodes, Prometheus and
@@ -82,7 +84,7 @@ func TestAlarm(t *testing.T) {
 		must(t, c.db.AddJobs(ctx, jobs))
 		now = now.Add(2 * time.Hour)
 	}
-	up := func(want int, why string) []job.Alarm {
+	up := func(want int, why string) []harm.Alarm {
 		t.Helper()
 		must(t, w.look(ctx))
 		all, err := c.db.AlarmsUp(ctx)
@@ -110,7 +112,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		for _, text := range []string{letter.Text, letter.HTML} {
 			if strings.Contains(flat(text), "cannot tell, because") != (want != "") {
@@ -118,7 +120,7 @@ func TestAlarm(t *testing.T) {
 			}
 		}
 	}
-	cannot(job.FewUsers)
+	cannot(harm.FewUsers)
 	if heard() {
 		t.Error("the node goes on as if there were an alarm")
 	}
@@ -153,7 +155,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		return letter.Subject + strings.SplitN(letter.Text, "\n\n", 3)[1]
 	}
@@ -201,7 +203,7 @@ func TestAlarm(t *testing.T) {
 	c.cfg.Measure.Share = 1
 	restart()
 	up(0, "there is nothing to compare with")
-	cannot(job.AllMeasured)
+	cannot(harm.AllMeasured)
 	c.cfg.Measure.Share = .25
 	restart()
 	up(0, "the share is again another")

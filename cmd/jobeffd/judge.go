@@ -6,7 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/report/document"
@@ -22,7 +22,7 @@ const (
 
 // judging is how a configuration's rules are asked.
 func judging(by document.Judge, grace time.Duration) store.Judging {
-	return store.Judging{Rules: by.Rules.Mark(), Grace: grace, Ask: func(found *job.JobAndWorkload) []string {
+	return store.Judging{Rules: by.Rules.Mark(), Grace: grace, Ask: func(found *listing.JobAndWorkload) []string {
 		_, verdicts := by.Judge(found)
 		return policy.Flags(verdicts)
 	}}

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
@@ -85,7 +86,7 @@ func menu(v store.Viewer, up, here string) page.Links {
 }
 
 // since is a query with a beginning, the midnight so many days ago where it has none.
-func since(q job.JobQuery, days int) job.JobQuery {
+func since(q listing.JobQuery, days int) listing.JobQuery {
 	if q.Start.IsZero() {
 		now := time.Now()
 		q.Start = time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, time.Local)
@@ -93,11 +94,11 @@ func since(q job.JobQuery, days int) job.JobQuery {
 	return q
 }
 
-func (l lists) ownJobs(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) ownJobs(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	return l.jobsPage(ctx, v, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{v.UID})
 }
 
-func (l lists) jobs(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+func (l lists) jobs(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	p := &views.JobsPage{Others: seesOthers(v), Query: q}
 	switch {
 	case !p.Others || len(uids) > 0: // an index has the jobs of a user
@@ -117,7 +118,7 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, l.rules
 	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
 	var jobs []job.Job
-	next, all, err := l.db.EachLine(ctx, v, p.Query, uids, func(one *job.Line) error {
+	next, all, err := l.db.EachLine(ctx, v, p.Query, uids, func(one *listing.Line) error {
 		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
 		return nil
 	})
@@ -130,7 +131,7 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 	}
 	for i := range p.Lines {
 		if len(p.Lines[i].Jobs) > 1 { // each task may be of another one
-			p.Workloads[i] = job.WorkloadSummary{}
+			p.Workloads[i] = listing.WorkloadSummary{}
 		}
 	}
 	if p.Pending, err = l.db.Pending(ctx, v, p.Query, uids); err != nil {
@@ -144,8 +145,8 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 }
 
 // months makes the page of the sums by month, or of whole months by user or by account.
-func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuery, []uint32) ([]byte, error) {
-	return func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) months(by string) func(context.Context, store.Viewer, listing.JobQuery, []uint32) ([]byte, error) {
+	return func(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 		now := time.Now().UTC()
 		if q.Start.IsZero() {
 			q.Start = now.AddDate(-1, 0, 0)
@@ -155,7 +156,7 @@ func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuer
 		if err := knownOrder(q.Sort, sumOrders); err != nil {
 			return nil, err
 		}
-		sums, err := l.db.Months(ctx, v, job.MonthQuery{From: q.Start, By: []string{by}, Account: q.Account, Partition: q.Partition})
+		sums, err := l.db.Months(ctx, v, listing.MonthQuery{From: q.Start, By: []string{by}, Account: q.Account, Partition: q.Partition})
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +167,7 @@ func (l lists) months(by string) func(context.Context, store.Viewer, job.JobQuer
 			if by == "user" && name == "" {
 				name = fmt.Sprint(m.UID)
 			}
-			p.Rows = append(p.Rows, job.NamedHours{Name: name, Hours: job.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
+			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
 		}
 		return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, by+"s")) })
 	}
@@ -184,9 +185,9 @@ func knownOrder(by, known string) error {
 }
 
 // jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
-func jobsOf(by string, q job.JobQuery) func(name string) string {
+func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	return func(name string) string {
-		to := job.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
+		to := listing.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
 		if least := time.Now().UTC().AddDate(0, 0, 1-longestDays); by != "user" && to.Start.Before(least) {
 			to.Start = least.Truncate(24 * time.Hour)
 		}
@@ -208,7 +209,7 @@ func jobsOf(by string, q job.JobQuery) func(name string) string {
 	}
 }
 
-func (l lists) programs(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) programs(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, allDays)
 	now := time.Now()
 	if now.Sub(q.Start) > longestDays*24*time.Hour {
@@ -227,7 +228,7 @@ func (l lists) programs(ctx context.Context, v store.Viewer, q job.JobQuery, _ [
 	return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, "programs")) })
 }
 
-func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+func (l lists) workloads(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	q = since(q, ownDays)
 	q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost")
 	if err := knownOrder(q.Sort, "lost start"); err != nil {
@@ -237,8 +238,8 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, ui
 	if len(uids) > 0 {
 		uid = &uids[0]
 	}
-	var all []job.WorkloadSummary
-	next, err := l.db.EachWorkload(ctx, v, job.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *job.WorkloadSummary) error {
+	var all []listing.WorkloadSummary
+	next, err := l.db.EachWorkload(ctx, v, listing.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *listing.WorkloadSummary) error {
 		all = append(all, *s)
 		return nil
 	})
@@ -250,7 +251,7 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q job.JobQuery, ui
 	})
 }
 
-func (l lists) nodes(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) nodes(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	if !v.Operates() {
 		return nil, store.ErrNotFound
 	}
@@ -263,7 +264,7 @@ func (l lists) nodes(ctx context.Context, v store.Viewer, q job.JobQuery, _ []ui
 }
 
 // digests links to the digests of whole weeks since the first month that has jobs.
-func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) digests(ctx context.Context, v store.Viewer, _ listing.JobQuery, _ []uint32) ([]byte, error) {
 	of := "of all accounts"
 	switch {
 	case v.Operates():
@@ -272,7 +273,7 @@ func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []
 	default:
 		of = "of the accounts that you coordinate"
 	}
-	months, err := l.db.Months(ctx, v, job.MonthQuery{By: []string{"month"}})
+	months, err := l.db.Months(ctx, v, listing.MonthQuery{By: []string{"month"}})
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +291,7 @@ func (l lists) digests(ctx context.Context, v store.Viewer, _ job.JobQuery, _ []
 	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, l.links(v, "digests")) })
 }
 
-func (l lists) notices(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (l lists) notices(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, listedWeeks*7)
 	q.Limit = listedJobs
 	all, err := l.db.ToldOf(ctx, v, q.Start)

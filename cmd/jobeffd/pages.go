@@ -10,17 +10,20 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/compare"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	views "jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/mail"
 	"jobeff/report/page"
+	"jobeff/report/view"
 )
 
 // How deep pages lie below the first one: a job's, a comparison of one, and one of two named jobs.
@@ -47,14 +50,14 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
 		Policy: page.ContentSecurityPolicy, FormPolicy: page.FormPolicy, Link: cfg.Mail.Link,
-		Wrong: func(v store.Viewer, told *job.Told) ([]byte, error) {
+		Wrong: func(v store.Viewer, told *facts.Told) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(v, fromMedian, "")) })
 		},
 		Lists: lists{db, by.Rules.Names(), notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}}.all(),
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.RefusalHTML(w, status, message, hint, page.Links{Home: home}) })
 		},
-		Job: func(v store.Viewer, found *job.JobAndWorkload) ([]byte, error) {
+		Job: func(v store.Viewer, found *listing.JobAndWorkload) ([]byte, error) {
 			links := menu(v, fromPage, "")
 			if found.Tasks != nil {
 				return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
@@ -78,7 +81,7 @@ func written(write func(io.Writer) error) ([]byte, error) {
 }
 
 // comparePage writes why a job took longer than an earlier one, or why that cannot be said.
-func comparePage(v store.Viewer, before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error) {
+func comparePage(v store.Viewer, before, after *listing.JobAndWorkload, load func(*job.Run) (*listing.JobAndWorkload, error)) ([]byte, error) {
 	var c *compare.Comparison
 	var err error
 	links := menu(v, fromMedian, "")
@@ -109,6 +112,6 @@ func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *
 	if err != nil {
 		return nil, err
 	}
-	letter, err := letters.Digest(notice.NewDigest(both), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	letter, err := letters.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link}))
 	return []byte(letter.HTML), err
 }

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // TestListEndsAfterSomeBytes: a list with the jobs' executions ends after so many bytes, and says
@@ -36,7 +36,7 @@ func TestListEndsAfterSomeBytes(t *testing.T) {
 	path := "/v1/jobs?detail=1&user=61001"
 	for pages := 0; path != "" && pages < 2*jobs; pages++ {
 		got := request{Addr: s.unix, Method: "GET", Path: path}.do()
-		var list job.JobList
+		var list listing.JobList
 		if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {
 			t.Fatalf("%v: %d %s", err, got.Status, got.Text)
 		}
@@ -70,7 +70,7 @@ func TestWorkloadsEndAfterSomeBytes(t *testing.T) {
 		seen, pages := map[string]bool{}, 0
 		for path := "/v1/workloads?detail=1&limit=2&user=61001"; path != "" && pages < 2*workloads; pages++ {
 			got := request{Addr: s.unix, Method: "GET", Path: path}.do()
-			var list job.WorkloadList
+			var list listing.WorkloadList
 			if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {
 				t.Fatalf("%v: %d %s", err, got.Status, got.Text)
 			}
@@ -183,7 +183,7 @@ func FuzzPaging(f *testing.F) {
 // pageOf reads a page: the ids of its jobs, and the path of the next one.
 func pageOf(t *testing.T, w *httptest.ResponseRecorder) (ids []uint32, next string) {
 	t.Helper()
-	var list job.JobList
+	var list listing.JobList
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK || list.More != (list.Next != "") {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}

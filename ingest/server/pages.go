@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 )
 
@@ -153,13 +154,13 @@ func (s *Server) comparePage(r *http.Request, by viewer, p Pages) ([]byte, *refu
 	if e != nil {
 		return nil, e
 	}
-	var before *job.JobAndWorkload
+	var before *listing.JobAndWorkload
 	if id := r.PathValue("before"); id != "" {
 		if before, e = s.jobOf(r, by, id, 0); e != nil {
 			return nil, e
 		}
 	}
-	return made(p.Compare(by.Viewer, before, after, func(run *job.Run) (*job.JobAndWorkload, error) {
+	return made(p.Compare(by.Viewer, before, after, func(run *job.Run) (*listing.JobAndWorkload, error) {
 		found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
 		if e != nil {
 			return nil, errors.New(e.Message)

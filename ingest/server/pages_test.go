@@ -15,8 +15,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // Users that every Debian has. The proxy of the tests runs as wwwData.
@@ -48,16 +50,16 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	t.Cleanup(func() { db.Close() })
 	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'", FormPolicy: "default-src 'none'; form-action 'self'", Link: "https://portal.example.org/pun/jobeff",
-		Wrong: func(_ store.Viewer, told *job.Told) ([]byte, error) {
+		Wrong: func(_ store.Viewer, told *facts.Told) ([]byte, error) {
 			return say("by %d: %q", told.WrongBy, told.Wrong)
 		},
-		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 			list, err := db.Jobs(ctx, v, q, []uint32{v.UID})
 			if err != nil {
 				return nil, err
 			}
 			return say("%d jobs by %q", len(list.Jobs), q.Sort)
-		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ job.JobQuery, uids []uint32) ([]byte, error) {
+		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ listing.JobQuery, uids []uint32) ([]byte, error) {
 			if !v.All {
 				return nil, &admit.Refusal{Status: 403, Message: "operators see <users>", Hint: "ask"}
 			}
@@ -66,7 +68,7 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return say("<page>%s|%s|%s|%s", home, status, message, hint)
 		},
-		Job: func(_ store.Viewer, j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Job: func(_ store.Viewer, j *listing.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound
@@ -74,11 +76,11 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 			return say("digest of %s", q.Get("week"))
 		}}},
 	}}, l, pl)
-	told := []job.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
+	told := []facts.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
 	for i := range told {
 		told[i].At = time.Now()
 	}
-	if _, err := db.DecideMail(ctx, &job.Mail{Key: "notice:1", Kind: job.MailNotice, UID: daemon, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
+	if _, err := db.DecideMail(ctx, &notice.Mail{Key: "notice:1", Kind: notice.MailNotice, UID: daemon, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
 		t.Fatal(err)
 	}
 	socket = "unix:" + l.Addr().String()

@@ -30,7 +30,9 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
 )
 
 // Server answers HTTP requests. It is an http.Handler.
@@ -316,9 +318,9 @@ type Options struct {
 // Documents make the JSON of what a viewer may see. Package report/document, which comes later in the
 // flow, knows its form, and the rules by which a job is judged.
 type Documents interface {
-	Job(*job.JobAndWorkload) any                  // with verdicts
-	Listed(j *job.Job, detail bool) any           // without; detail: its executions were read
-	Verdicts(*job.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
+	Job(*listing.JobAndWorkload) any                  // with verdicts
+	Listed(j *job.Job, detail bool) any               // without; detail: its executions were read
+	Verdicts(*listing.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
 }
 
 // Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
@@ -327,12 +329,12 @@ type Pages struct {
 	Policy string // Content-Security-Policy of every page
 	// FormPolicy is that of a page with a form.
 	FormPolicy string
-	Job        func(store.Viewer, *job.JobAndWorkload) ([]byte, error)
+	Job        func(store.Viewer, *listing.JobAndWorkload) ([]byte, error)
 	Workload   func(store.Viewer, *job.Workload) ([]byte, error)
 	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
-	Compare func(v store.Viewer, before, after *job.JobAndWorkload, load func(*job.Run) (*job.JobAndWorkload, error)) ([]byte, error)
+	Compare func(v store.Viewer, before, after *listing.JobAndWorkload, load func(*job.Run) (*listing.JobAndWorkload, error)) ([]byte, error)
 	// Wrong asks who got a notice whether it was wrong, and shows what they said.
-	Wrong func(store.Viewer, *job.Told) ([]byte, error)
+	Wrong func(store.Viewer, *facts.Told) ([]byte, error)
 	Link  string          // where the pages are, for people; "": not known
 	Lists map[string]List // by their path, "/users"
 	More  map[string]Page // further ones likewise, "/digest"
@@ -343,8 +345,8 @@ type Pages struct {
 // List is the page of a list. Make asks the store itself, for no more than the viewer may see. uids are of the
 // users that the query names. An *admit.Refusal is what the viewer is told.
 type List struct {
-	Known []string // its parameters, of those of job.JobQuery
-	Make  func(ctx context.Context, v store.Viewer, q job.JobQuery, uids []uint32) ([]byte, error)
+	Known []string // its parameters, of those of listing.JobQuery
+	Make  func(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
 }
 
 // Page is a further page. Make asks the store itself, for no more than the viewer may see. Its

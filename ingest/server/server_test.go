@@ -26,6 +26,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/store"
 	"jobeff/test/mungetest"
@@ -115,9 +116,9 @@ func (r request) once(nonces string) response {
 // plain makes no documents of its own: it answers what the store has, and judges nothing.
 type plain struct{}
 
-func (plain) Job(found *job.JobAndWorkload) any            { return found }
-func (plain) Listed(j *job.Job, _ bool) any                { return j }
-func (plain) Verdicts(*job.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
+func (plain) Job(found *listing.JobAndWorkload) any            { return found }
+func (plain) Listed(j *job.Job, _ bool) any                    { return j }
+func (plain) Verdicts(*listing.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
 
 // textOf is the JSON that a node would send.
 func textOf(r *job.NodeReport) []byte {
@@ -278,7 +279,7 @@ func zip(text []byte) []byte {
 // rows counts the jobs that root sees.
 func (s *testServer) rows(t *testing.T) int {
 	t.Helper()
-	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, job.JobQuery{}, nil)
+	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, listing.JobQuery{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +421,7 @@ func TestClient(t *testing.T) {
 		if err != nil || j.JobID != r.JobID || j.Metrics.Parallel != 1 {
 			t.Fatalf("%v, %+v", err, j)
 		}
-		list, err := c.Jobs(ctx, job.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
+		list, err := c.Jobs(ctx, listing.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
 		if err != nil || len(list.Jobs) != i+1 {
 			t.Errorf("%v, %+v", err, list)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -198,7 +199,7 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: told, Try: try, Jobs: 1, last: j.Job.End,
 		asked: slices.ContainsFunc(told, func(v policy.Verdict) bool { return slices.Contains(d.Asked, v.Rule) }), of: []*Judged{j}}
 	if lost := told[0].Hours.Lost; lost != nil {
-		item.Lost = *lost
+		item.Lost = lost.Hours()
 	}
 	if try != nil && try.Launch {
 		item.Lost = try.Saved.Value // copies compute all the time, in vain
@@ -231,7 +232,7 @@ func (d *draft) joinBare() {
 		}
 		d.items[at].Jobs++
 		if v.Hours.Lost != nil {
-			d.items[at].Lost += *v.Hours.Lost
+			d.items[at].Lost += v.Hours.Lost.Hours()
 		}
 	}
 }
@@ -243,7 +244,7 @@ func (d *draft) notice(jobs []Judged) *Notice {
 	asked := false
 	for i := range d.items {
 		item := &d.items[i]
-		if passedSince(jobs, &job.Told{Subject: item.Subject, Rule: item.Verdicts[0].Rule, At: item.last}) {
+		if passedSince(jobs, &facts.Told{Subject: item.Subject, Rule: item.Verdicts[0].Rule, At: item.last}) {
 			d.holdItem(item, "its newest jobs pass the rule")
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jobeff/etc"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy"
-	"jobeff/policy/jobtest"
 )
 
 // Short names for the tables.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/report/figure"
 )
 
@@ -27,7 +27,7 @@ const (
 )
 
 // lossesOf are the largest losses of a week of which no saving speaks.
-func lossesOf(heavy []job.HeavyWorkload, savings []Saving) (all []Loss) {
+func lossesOf(heavy []facts.HeavyWorkload, savings []Saving) (all []Loss) {
 	for i := range heavy {
 		h := &heavy[i]
 		advised := slices.ContainsFunc(savings, func(s Saving) bool { return s.Key == h.Workload.Key && s.Job == h.Job.DisplayID })
@@ -50,7 +50,7 @@ func (d *draft) lose(j *Judged, v *policy.Verdict) {
 	if v.Hours.Lost == nil || d.tooSoon(j.subject()) != "" {
 		return
 	}
-	lost := *v.Hours.Lost
+	lost := v.Hours.Lost.Hours()
 	at := slices.IndexFunc(d.losses, func(l Loss) bool { return l.Key == j.subject() && l.Cores == j.cores })
 	if at < 0 {
 		at = len(d.losses)

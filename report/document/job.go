@@ -6,7 +6,10 @@ import (
 	"math"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
@@ -36,39 +39,40 @@ type Job struct {
 	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
 	ExitCode    string  `json:"exit_code,omitempty"`
 
-	Submit         time.Time `json:"submit,omitzero"`
-	QueueTime      *float64  `json:"queue_time"`      // s, from when it could have started to its start; null in a list
-	TimeLimit      *float64  `json:"time_limit"`      // s; null: none, not known, or in a list
-	TimeEfficiency *float64  `json:"time_efficiency"` // job_elapsed / time_limit
-	Start          time.Time `json:"start,omitzero"`
-	End            time.Time `json:"end,omitzero"`
-	Running        bool      `json:"running,omitempty"` // the figures are those so far
-	AsOf           time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
-	Hung           *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
-	JobElapsed     float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
-	AllocNodes     int       `json:"alloc_nodes,omitempty"`
-	NodesReported  int       `json:"nodes_reported"`
-	AllocCPUs      int       `json:"alloc_cpus,omitempty"`
+	Submit         time.Time  `json:"submit,omitzero"`
+	QueueTime      *float64   `json:"queue_time"`      // s, from when it could have started to its start; null in a list
+	TimeLimit      *float64   `json:"time_limit"`      // s; null: none, not known, or in a list
+	TimeEfficiency *float64   `json:"time_efficiency"` // job_elapsed / time_limit
+	Start          time.Time  `json:"start,omitzero"`
+	End            time.Time  `json:"end,omitzero"`
+	Running        bool       `json:"running,omitempty"` // the figures are those so far
+	AsOf           time.Time  `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	Hung           *hang.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
+	JobElapsed     float64    `json:"job_elapsed"`       // s, Slurm's Elapsed
+	AllocNodes     int        `json:"alloc_nodes,omitempty"`
+	NodesReported  int        `json:"nodes_reported"`
+	AllocCPUs      int        `json:"alloc_cpus,omitempty"`
 	Usage
-	Decision string   `json:"decision,omitempty"`
-	NoData   string   `json:"no_data,omitempty"`
-	NoDataIs string   `json:"no_data_code,omitempty"` // for programs; the text may change
-	Covered  *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
+	CoreHours          // null where they are not known; a list has the lost ones, without their parts, once jobeffd has worked them out
+	Decision  string   `json:"decision,omitempty"`
+	NoData    string   `json:"no_data,omitempty"`
+	NoDataIs  string   `json:"no_data_code,omitempty"` // for programs; the text may change
+	Covered   *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
-	Hidable    *Hidable         `json:"overlap,omitempty"` // absent without a curve of its partition and MPI, and in a list
-	Endings    map[string]int   `json:"endings"`
-	Steps      []Step           `json:"steps"`
-	Executions []Execution      `json:"executions"`
-	Warnings   []doubt.Doubt    `json:"warnings"`
-	Workload   *Place           `json:"workload"` // null where it is not known, in a list and for a step
-	Cause      *string          `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
-	CauseText  *string          `json:"cause_text"`
-	Line       *Line            `json:"line"`              // null in a list and for a step
-	Array      *Array           `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
-	Verdicts   []Verdict        `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
-	Pending    *job.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
-	Flags      []string         `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+	Hidable    *Hidable             `json:"overlap,omitempty"` // absent without a curve of its partition and MPI, and in a list
+	Endings    map[string]int       `json:"endings"`
+	Steps      []Step               `json:"steps"`
+	Executions []Execution          `json:"executions"`
+	Warnings   []doubt.Doubt        `json:"warnings"`
+	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
+	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
+	CauseText  *string              `json:"cause_text"`
+	Line       *Line                `json:"line"`              // null in a list and for a step
+	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
+	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
+	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
+	Flags      []string             `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -252,11 +256,12 @@ type OpenMP struct {
 // WriteJob writes a job as a Job, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
 func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
-	return writeJSON(w, whole(j, study, verdicts))
+	return Write(w, whole(j, study, verdicts))
 }
 
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
+	d.CoreHours = coreHours(policy.CoreHoursOf(j))
 	d.Workload = documentPlace(study, j)
 	d.Line = lineOf(policy.LineFor(study, j))
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
@@ -276,7 +281,7 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 type Judge struct{ Rules *policy.Rules }
 
 // Judge studies the workload of a job and asks the rules; both are nil for a step, and for what has not begun.
-func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdict) {
+func (d Judge) Judge(found *listing.JobAndWorkload) (*workload.Study, []policy.Verdict) {
 	if found.Step || found.OnlyWaits() {
 		return nil, nil
 	}
@@ -285,7 +290,7 @@ func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdi
 }
 
 // Job is the Job of a job with its verdicts.
-func (d Judge) Job(found *job.JobAndWorkload) any {
+func (d Judge) Job(found *listing.JobAndWorkload) any {
 	study, verdicts := d.Judge(found)
 	one := whole(found.Job, study, verdicts)
 	one.Array = arrayOf(found)
@@ -296,6 +301,7 @@ func (d Judge) Job(found *job.JobAndWorkload) any {
 // its executions: null stands for what was not read.
 func (d Judge) Listed(j *job.Job, detail bool) any {
 	one := document(j)
+	one.CoreHours = coreHours(policy.CoreHoursListed(j))
 	if one.Steps = nil; !detail {
 		one.Endings, one.Executions, one.Calls, one.Classes, one.Sections = nil, nil, nil, nil, nil
 	}
@@ -303,7 +309,7 @@ func (d Judge) Listed(j *job.Job, detail bool) any {
 }
 
 // Verdicts are those on a job, as ReadVerdicts reads them.
-func (d Judge) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
+func (d Judge) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
 	_, verdicts := d.Judge(found)
 	return json.Marshal(verdicts)
 }
@@ -314,7 +320,7 @@ func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 }
 
 // WriteServed writes documents that jobeffd made: of one job, or of a list.
-func WriteServed(w io.Writer, served any) error { return writeJSON(w, served) }
+func WriteServed(w io.Writer, served any) error { return Write(w, served) }
 
 func document(j *job.Job) Job {
 	d := Job{

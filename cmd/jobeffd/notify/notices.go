@@ -13,11 +13,13 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 const (
@@ -84,19 +86,19 @@ type week struct {
 	key     string
 	studies *workload.Studies
 	jobs    []notice.Judged
-	log     []job.Told
-	mails   map[user]*mail.NoticeFor
-	told    map[user][]job.Told
+	log     []facts.Told
+	mails   map[user]*view.NoticeFor
+	told    map[user][]facts.Told
 	asked   time.Duration // spent on addresses so far
 }
 
 func (n *Notifier) week(at, now time.Time) *week {
-	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*view.NoticeFor{}}
 }
 
 // Preview is what users would be told now, and what is held back, whether mails are switched
 // on or not. It keeps nothing.
-func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []mail.NoticeFor, held []notice.Held, err error) {
+func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []view.NoticeFor, held []notice.Held, err error) {
 	rules, err := policy.Compile(cfg.Rules)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +111,7 @@ func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Tim
 	for _, m := range w.mails {
 		mails = append(mails, *m)
 	}
-	slices.SortFunc(mails, func(a, b mail.NoticeFor) int {
+	slices.SortFunc(mails, func(a, b view.NoticeFor) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.User, b.User))
 	})
 	return mails, held, nil
@@ -135,7 +137,7 @@ func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.told = map[user][]job.Told{}
+	w.told = map[user][]facts.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return nil, err
@@ -178,7 +180,7 @@ func (w *week) decide(ctx context.Context) error {
 
 // judge asks the rules about the jobs that ended in the last weeks.
 func (w *week) judge(ctx context.Context) error {
-	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
+	q := listing.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
 		next, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
 			if j.Unconfirmed || j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
@@ -203,9 +205,9 @@ func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
 }
 
-func (w *week) mailTo(who user, name string) *mail.NoticeFor {
+func (w *week) mailTo(who user, name string) *view.NoticeFor {
 	if w.mails[who] == nil {
-		w.mails[who] = &mail.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
+		w.mails[who] = &view.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
 	}
 	return w.mails[who]
 }
@@ -242,7 +244,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 		}
 		to, m.Name = []string{address.Address}, address.Name
 	}
-	letter, err := w.templates.Notice(*m, w.site(0))
+	letter, err := w.templates.Notice(m, w.site(0))
 	if err != nil {
 		return err
 	}
@@ -251,7 +253,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	if !m.Shadow {
 		notBefore = w.quiet().After(w.now)
 	}
-	return w.Notifier.decide(ctx, &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: job.MailNotice, Cluster: who.cluster,
+	return w.Notifier.decide(ctx, &notice.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: notice.MailNotice, Cluster: who.cluster,
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 

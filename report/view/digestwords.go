@@ -1,4 +1,4 @@
-package mail
+package view
 
 import (
 	"cmp"
@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -17,23 +17,11 @@ import (
 	"jobeff/report/inert"
 )
 
-// Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
-	data := digestData(d, site)
-	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
-	if data.Accounts != "" {
-		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
-	}
-	if len(d.Alarms) > 0 {
-		subject = "ALARM: " + subject
-	}
-	return t.letter("digest", subject, data)
-}
-
-func digestData(digest *notice.Digest, site Site) *Digest {
+func digestWords(digest *notice.Digest, site Site) DigestWords {
 	d := inert.Copy(*digest, true)
-	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
+	data := DigestWords{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: alarms(&d, site.Zone) + headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
+	data.Subject = digestSubject(&d, &data)
 	if site.Late > time.Hour {
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
@@ -58,7 +46,7 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 	for i := range d.Steps {
 		data.Changes = append(data.Changes, stepText(&d.Steps[i], site.Zone))
 	}
-	followed(data, &d, site.Zone)
+	followed(&data, &d, site.Zone)
 	for i := range d.Wrong {
 		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name: all of it
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
@@ -66,8 +54,20 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 	return data
 }
 
+func digestSubject(d *notice.Digest, data *DigestWords) string {
+	subject := fmt.Sprintf("%s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
+	if data.Accounts != "" {
+		subject = data.Accounts + ": " + subject
+	}
+	subject = "jobeff: " + subject
+	if len(d.Alarms) > 0 {
+		subject = "ALARM: " + subject
+	}
+	return subject
+}
+
 // wrongText says which notice was said to be wrong, by whom and in which words.
-func wrongText(t *job.Told, zone *time.Location) string {
+func wrongText(t *facts.Told, zone *time.Location) string {
 	by, words := "", ""
 	if t.WrongBy != t.UID {
 		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
@@ -159,8 +159,8 @@ func listOf(title, column, counted string, shares []notice.Share, more int) List
 	return l
 }
 
-func savingText(number int, s *notice.Saving, site Site) Saving {
-	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: jobPage(site, s.Job), Muted: s.Muted,
+func savingText(number int, s *notice.Saving, site Site) SavingWords {
+	return SavingWords{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: site.jobPage(s.Job), Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
 		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
 }
@@ -225,7 +225,7 @@ func changedWhat(c *workload.Change) string {
 	return strings.Join(parts, " and its ")
 }
 
-func followed(data *Digest, d *notice.Digest, zone *time.Location) {
+func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 	this, _ := during(d)
 	for i := range d.Followed {
 		f := &d.Followed[i]
@@ -283,7 +283,7 @@ func health(d *notice.Digest) (all []Remark) {
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
+			add(r.NoData.Code == doubt.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
 		}
 	}
 	if h.Partial > 0 {
@@ -296,7 +296,7 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(job.LateAfter))
+		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(facts.LateAfter))
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
@@ -309,13 +309,13 @@ func health(d *notice.Digest) (all []Remark) {
 }
 
 // adminText is why jobs have no data, for those who can do something about it.
-func adminText(why job.Warning) string {
+func adminText(why doubt.Warning) string {
 	switch {
-	case why.Code == job.WhyNoReport && why.Args.Kind == "":
+	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
 		return "no report has arrived from their nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
-	case why.Code == job.WhyNoRoom:
+	case why.Code == doubt.WhyNoRoom:
 		return "the records found no room: raise measure.record_mib"
-	case why.Code == job.WhyOtherTimes:
+	case why.Code == doubt.WhyOtherTimes:
 		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
 	}
 	return cmp.Or(doubt.Text(why), "no reason was recorded")
@@ -325,14 +325,14 @@ func adminText(why job.Warning) string {
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []job.NodeOutbox) (all []Remark) {
+func outboxes(boxes []facts.NodeOutbox) (all []Remark) {
 	for _, trouble := range []struct {
 		format string
-		of     func(*job.NodeOutbox) int
+		of     func(*facts.NodeOutbox) int
 	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *job.NodeOutbox) int { return b.Refused }},
-		{"%s dropped, and their owners told, since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *job.NodeOutbox) int { return b.Lost }},
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *facts.NodeOutbox) int { return b.Refused }},
+		{"%s dropped, and their owners told, since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}
 		for i := range boxes {
@@ -348,7 +348,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 	var oldest time.Duration
 	var nodes []string
 	for _, b := range boxes {
-		if b.Oldest >= job.LateAfter {
+		if b.Oldest >= facts.LateAfter {
 			oldest = max(oldest, b.Oldest)
 			nodes = append(nodes, b.Node)
 		}
@@ -365,4 +365,18 @@ func someOf(names []string) string {
 		return strings.Join(names[:namedNodes], ", ") + " and " + figure.Count(more) + " more"
 	}
 	return strings.Join(names, ", ")
+}
+
+// spanText names the days of a week: "9 to 15 November 2026". To is its end.
+func spanText(from, to time.Time, zone *time.Location) string {
+	first, last := from.In(zone), to.Add(-time.Second).In(zone)
+	switch {
+	case first.YearDay() == last.YearDay() && first.Year() == last.Year():
+		return first.Format("2 January 2006")
+	case first.Year() != last.Year():
+		return first.Format("2 January 2006") + " to " + last.Format("2 January 2006")
+	case first.Month() != last.Month():
+		return first.Format("2 January") + " to " + last.Format("2 January 2006")
+	}
+	return first.Format("2") + " to " + last.Format("2 January 2006")
 }
