@@ -269,6 +269,11 @@ var doubtful = []string{doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnRunning, 
 	doubt.WarnStatic, doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnForeign, doubt.WarnUnreadable, doubt.WarnNodesMissing, doubt.WarnInterim,
 	doubt.WarnImpossible, doubt.WarnOutboxFull, doubt.WarnLeft}
 
+// CastsDoubt says whether a warning, by its code, casts doubt on a job's efficiency.
+func CastsDoubt(code string) bool {
+	return slices.Contains(doubtful, code) || code == doubt.WarnCoverage || code == doubt.WarnMerging
+}
+
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/figure"
 )
 
@@ -33,8 +34,11 @@ func (h *CoreHours) Judged() *job.CoreTime {
 }
 
 // CoreHoursOf works out where a job's core-hours went, as far as it is known. A job from a list has no executions: only
-// what it used is known of it then.
+// what it used is known of it then. Of a step, nothing is: what Slurm counted is of the whole job.
 func CoreHoursOf(j *job.Job) CoreHours {
+	if ref, err := slurmid.Parse(j.DisplayID); err == nil && ref.Step != "" {
+		return CoreHours{}
+	}
 	h := CoreHours{Used: job.UsedCoreTime(j.CPUs, j.Elapsed), NoMPI: len(j.Executions) > 0 && !job.WithMPI(j.Executions)}
 	if h.Used == nil || j.End.IsZero() || notMeasured(j) != "" || len(j.Executions) == 0 {
 		return h
