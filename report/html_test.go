@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
@@ -51,7 +52,7 @@ func huge() *job.Job {
 // shippedVerdicts are what the shipped rules say of a job.
 func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 	t.Helper()
-	rules, err := policy.Compile(goldenRules())
+	rules, err := rule.Compile(goldenRules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
-	"jobeff/policy"
+	"jobeff/policy/rule"
 	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/mail"
@@ -96,7 +96,7 @@ func (d *doctor) configuration() {
 		return
 	}
 	d.cfg = cfg
-	if _, err := policy.Compile(cfg.Rules); err != nil {
+	if _, err := rule.Compile(cfg.Rules); err != nil {
 		d.say(report.Fail, "rules", err.Error(), "correct the file; until then jobeff shows no job")
 	}
 	switch _, err := os.Stat(etc.Path()); {

@@ -28,8 +28,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
-	"jobeff/policy"
-	"jobeff/report/document"
+	"jobeff/policy/rule"
 )
 
 func TestMain(m *testing.M) {
@@ -85,57 +84,59 @@ func TestScripts(t *testing.T) {
 			if err := os.WriteFile(env.Getenv("RULES"), nil, 0o644); err != nil {
 				return err
 			}
-			stop, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket, env.Getenv("RULES"))
-			env.Defer(stop)
+			env.Defer(func() { stopServer(socket) })
+			_, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket, env.Getenv("RULES"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "tasks": tasks, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "tasks": tasks, "restart": restart, "as": as},
 	})
-}
-
-// rulesFile makes documents with the rules that a file has when it is asked.
-type rulesFile string
-
-func (f rulesFile) judge() document.Judge {
-	cfg, err := etc.Load(string(f))
-	if err != nil {
-		panic(err)
-	}
-	rules, err := policy.Compile(cfg.Rules)
-	if err != nil {
-		panic(err)
-	}
-	return document.Judge{Rules: rules}
-}
-
-func (f rulesFile) Job(found *job.JobAndWorkload) any  { return f.judge().Job(found) }
-func (f rulesFile) Listed(j *job.Job, detail bool) any { return f.judge().Listed(j, detail) }
-func (f rulesFile) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
-	return f.judge().Verdicts(found)
 }
 
 // startServer runs jobeffd in this process, as root's. rules is its configuration.
 func startServer(database, socket, rules string) (stop func(), err error) {
+	stop = func() {}
+	cfg, err := etc.Load(rules)
+	if err != nil {
+		return stop, err
+	}
+	by, err := rule.Compile(cfg.Rules)
+	if err != nil {
+		return stop, err
+	}
 	db, err := store.Open(database)
 	if err != nil {
-		return func() {}, err
+		return stop, err
 	}
 	l, err := server.ListenUnix(socket)
 	if err != nil {
 		db.Close()
-		return func() {}, err
+		return stop, err
 	}
-	stores.Store(socket, db)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() {
-		done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Documents: rulesFile(rules)}).Serve(ctx, l)
-	}()
-	return func() {
+	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Rules: by}).Serve(ctx, l) }()
+	stop = func() {
 		cancel()
 		<-done
 		db.Close()
-	}, nil
+	}
+	stores.Store(socket, db)
+	stops.Store(socket, stop)
+	return stop, nil
+}
+
+// stopServer stops the last one on a socket.
+func stopServer(socket string) {
+	if stop, is := stops.LoadAndDelete(socket); is {
+		stop.(func())()
+	}
+}
+
+// restart starts the script's jobeffd again, which judges by what $RULES has: restart.
+func restart(ts *testscript.TestScript, neg bool, args []string) {
+	stopServer(ts.Getenv("SOCKET"))
+	_, err := startServer(ts.MkAbs("jobeff.db"), ts.Getenv("SOCKET"), ts.Getenv("RULES"))
+	ts.Check(err)
 }
 
 // post sends node reports from testdata/reports as root.
@@ -187,8 +188,8 @@ func many(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// stores are the databases of the scripts' servers, by socket.
-var stores sync.Map
+// stores are the databases of the scripts' servers, and stops what stops these, by socket.
+var stores, stops sync.Map
 
 // recent is ran of a job that began an hour ago, and adds what sacct would say of it:
 // recent JOB UID WORKLOAD RANKS ELAPSED USEFUL THREADS NAME CPUS.
