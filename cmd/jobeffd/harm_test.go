@@ -21,6 +21,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 // TestAlarm: measured jobs crash more often than the others. jobeffd says so to nodes, Prometheus and
@@ -110,7 +111,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		for _, text := range []string{letter.Text, letter.HTML} {
 			if strings.Contains(flat(text), "cannot tell, because") != (want != "") {
@@ -153,7 +154,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		return letter.Subject + strings.SplitN(letter.Text, "\n\n", 3)[1]
 	}

@@ -308,8 +308,11 @@ type Job struct {
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
-	SMT        float64     `json:"smt_s,omitempty"`    // FurtherThreads, as the database computes it
-	NoData     Warning     `json:"no_data,omitzero"`
+	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
+	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
+	Judged *CoreTime `json:"judged_us,omitempty"`
+	Lost   *CoreTime `json:"lost_us,omitempty"`
+	NoData Warning   `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`

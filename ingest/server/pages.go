@@ -19,6 +19,7 @@ import (
 	views "jobeff/report"
 	"jobeff/report/mail"
 	"jobeff/report/page"
+	"jobeff/report/view"
 )
 
 // pageMaker makes a page for a viewer, who may see all that is on it. An error that is a *refusal is what the viewer is
@@ -212,6 +213,6 @@ func (s *Server) digestPage(r *http.Request, by viewer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	letter, err := s.letters.Digest(notice.NewDigest(both), mail.Site{Zone: s.weeks.Zone, Help: s.help, Link: s.link})
+	letter, err := s.letters.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: s.weeks.Zone, Help: s.help, Link: s.link}))
 	return []byte(letter.HTML), err
 }

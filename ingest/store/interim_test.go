@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy"
 )
 
 // interimOf is a node's report of the same job while it runs: so much of its 12 s are over.
@@ -93,7 +94,7 @@ func TestInterim(t *testing.T) {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
 	add(t, s, finals[1])
-	if j = mergedJob(t, s); !j.AsOf.IsZero() || len(j.Warnings) > 0 || j.Metrics.Useful != 28 || !j.IsComplete(time.Now(), 0) || j.LostCoreHours() == nil || judged() != 1 || count(t, s, "workload_runs") != 1 {
+	if j = mergedJob(t, s); !j.AsOf.IsZero() || len(j.Warnings) > 0 || j.Metrics.Useful != 28 || !j.IsComplete(time.Now(), 0) || policy.CoreHoursOf(j).Lost == nil || judged() != 1 || mergedJob(t, s).Lost == nil || count(t, s, "workload_runs") != 1 {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
 }

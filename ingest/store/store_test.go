@@ -183,6 +183,24 @@ func merged(t testing.TB, s *Store) *Store {
 	return s
 }
 
+// settled asks rules that flag nothing about all that has ended, so that it is known what was lost. sacct has told of all steps.
+func settled(t testing.TB, s *Store) *Store {
+	t.Helper()
+	by := Judging{Rules: 1 << 60, Ask: func(*job.JobAndWorkload) []string { return nil }}
+	err := s.do(ctx, func(w *writer) error {
+		return w.exec("UPDATE attempts SET usage_read = 1 WHERE slurm_end_us IS NOT NULL")
+	})
+	for n := 1; n > 0 && err == nil; {
+		if err = s.JudgeBy(ctx, by.Rules); err == nil {
+			n, err = s.Judge(ctx, by, time.Now())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func aJob(t testing.TB, s *Store, v Viewer, id string, attempt int) *job.Job {
 	t.Helper()
 	merged(t, s)

@@ -62,7 +62,7 @@ func (b *Backtest) Add(judged Judged) {
 			t.Flagged++
 			t.users[judged.Job.UID] = true
 			if v.Hours.Lost != nil {
-				t.LostHours += *v.Hours.Lost
+				t.LostHours += v.Hours.Lost.Hours()
 			}
 		case policy.Passed:
 			t.Passed++

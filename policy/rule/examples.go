@@ -109,7 +109,8 @@ func (p exampleReader) job(table map[string]any) (*policy.Case, error) {
 		delete(c.Unknown, "core_hours")
 	}
 	if c.Unknown["core_hours"] == "" {
-		c.Hours.Used = &c.CoreHours
+		used := policy.CoreTime(3600 * c.CoreHours)
+		c.Hours.Used = &used
 	}
 	return c, nil
 }

@@ -39,7 +39,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 || all[0].Case.Hours.Used == nil || *all[0].Case.Hours.Used != 64 {
+	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 || all[0].Case.Hours.Used == nil || all[0].Case.Hours.Used.Hours() != 64 {
 		t.Errorf("got %+v", all)
 	}
 	if wrong := rules.Try(&all[0]); len(wrong) != 0 {

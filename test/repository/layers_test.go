@@ -21,7 +21,7 @@ var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/ingest/job", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/doubt", "jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy/harm", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
-	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/mail", "jobeff/policy/rule",
+	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/view", "jobeff/report/mail", "jobeff/policy/rule",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/client", "jobeff/ingest/admit", "jobeff/ingest/store", "jobeff/ingest/server", "jobeff/cmd",
 }
 
