@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
@@ -17,7 +20,7 @@ type Array struct {
 	States     []Counted      // most tasks first
 	Flags      []Counted      // rules that flag tasks, likewise
 	Parts      []ArrayPart    // one for each program that tasks ran which ended, likewise
-	Hours      job.Hours      // of all attempts
+	Hours      listing.Hours  // of all attempts
 	Worst      []job.Job      // at most three: those that lost most core-hours, or left most idle
 	Idle       bool           // of none is it known what it lost: Worst are by the CPU time that Slurm counted
 	Again      []job.Job      // those that ended and were not completed
@@ -61,7 +64,7 @@ func ArrayOf(attempts []job.Job) *Array {
 		return nil
 	}
 	a := &Array{Hours: HoursOf(attempts)}
-	a.ID = job.JobRef{ID: attempts[0].ArrayJobID}.String()
+	a.ID = slurmid.Ref{ID: attempts[0].ArrayJobID}.String()
 	tasks := lastAttempts(attempts)
 	a.Tasks = len(tasks)
 	states, flags, programs, runs := map[string]int{}, map[string]int{}, map[string][]job.Job{}, false
@@ -74,7 +77,7 @@ func ArrayOf(attempts []job.Job) *Array {
 		if !j.End.IsZero() {
 			programs[j.Program] = append(programs[j.Program], *j)
 		}
-		a.Begun, a.End, runs = job.FirstTime(a.Begun, j.Start), job.LastTime(a.End, j.End), runs || j.End.IsZero()
+		a.Begun, a.End, runs = when.First(a.Begun, j.Start), when.Last(a.End, j.End), runs || j.End.IsZero()
 		if !j.End.IsZero() && j.State != "" && j.StateWord() != completed {
 			a.Again = append(a.Again, *j)
 		}
@@ -204,7 +207,7 @@ func IdleCoreHours(j *job.Job) *float64 {
 }
 
 // HoursOf sums up the core-hours of jobs of a list. What was lost is a part of those of which it is known.
-func HoursOf(jobs []job.Job) (sum job.Hours) {
+func HoursOf(jobs []job.Job) (sum listing.Hours) {
 	add := func(to *float64, more *job.CoreTime) {
 		if more != nil {
 			*to += float64(*more) // whole numbers: their sum has no rest

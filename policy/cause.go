@@ -73,7 +73,7 @@ func (c Cause) clause() string {
 }
 
 // warnings are those of the job and of its executions.
-func warnings(j *job.Job) []job.Warning {
+func warnings(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	for i := range j.Executions {
 		all = append(all, j.Executions[i].Warnings...)
@@ -155,7 +155,7 @@ func contended(j *job.Job, load *job.Load) Cause {
 		return c
 	}
 	for _, w := range warnings(j) {
-		if w.Code == job.WarnOversubs {
+		if w.Code == doubt.WarnOversubs {
 			c.Text = doubt.Text(w) + ", so some of the time of each is waiting for a CPU."
 			return c
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
-	"jobeff/policy/jobtest"
 )
 
 // TestCauseOf holds what each loss is put down to, and the bounds of METRICS 1 from both sides.
@@ -92,7 +92,7 @@ func TestCauseOf(t *testing.T) {
 		{"threads that are not measured", aJob(loaded(threaded(two(work(500, 500), work(500, 500))), job.Load{Ranks: 1, Whole: 1, Threaded: 1, OpenMP: 1})), CauseThreads,
 			"Its environment asks for several threads or CPUs for each rank, and what these did is not measured."},
 		{"more ranks than CPUs", with(aJob(even()), func(j *job.Job) {
-			j.Warnings = []job.Warning{{Code: job.WarnTorn}, {Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}}
+			j.Warnings = []doubt.Warning{{Code: doubt.WarnTorn}, {Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}}
 		}), CauseContention, "4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU."},
 		{"a quarter of the CPUs without a rank", aJob(three(3600, 0)), CauseWithoutRank, ": 1 of 4 CPUs had no rank and no thread."},
 		{"a seventh of them", with(aJob(world(1, 6, 0, alike(6, work(3600, 0))...)), func(j *job.Job) { j.CPUs = 7 }), "", ""},
@@ -238,7 +238,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %s is %v (%q), want %v", c.name, c.field, got, why, c.want)
 		}
 	}
-	waited, shared := job.Warning{Code: job.WarnContention, Args: job.Args{Time: 1, OfTime: 2}}, job.Warning{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}
+	waited, shared := doubt.Warning{Code: doubt.WarnContention, Args: doubt.Arguments{Time: 1, OfTime: 2}}, doubt.Warning{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}
 	for _, c := range []struct {
 		name          string
 		job           *job.Job
@@ -256,8 +256,8 @@ func TestFields(t *testing.T) {
 		{"suspended, and failed", after(func(j *job.Job) { j.State, j.Submit, j.Elapsed = "FAILED", began, 30*time.Minute }),
 			"it failed (its figures are those of what ran until then)|it was suspended for 00:30:00, and the time of its ranks contains that", ""},
 		{"ranks without CPUs", after(func(j *job.Job) {
-			j.Warnings = []job.Warning{waited, shared, {Code: job.WarnClock}, {Code: job.WarnTorn}}
-		}), doubt.Text(waited) + "|" + doubt.Text(shared) + "|" + doubt.Text(job.NewWarning(job.WarnClock, 0)), doubt.Text(waited) + "|" + doubt.Text(shared)},
+			j.Warnings = []doubt.Warning{waited, shared, {Code: doubt.WarnClock}, {Code: doubt.WarnTorn}}
+		}), doubt.Text(waited) + "|" + doubt.Text(shared) + "|" + doubt.Text(doubt.NewWarning(doubt.WarnClock, 0)), doubt.Text(waited) + "|" + doubt.Text(shared)},
 	} {
 		d := Describe(c.job, nil)
 		if doubts, waits := strings.Join(d.Doubts, "|"), strings.Join(d.Waits, "|"); doubts != c.doubts || waits != c.waits {

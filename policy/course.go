@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/figure"
 )
 
@@ -32,7 +33,7 @@ const (
 )
 
 // misplaced are the warnings that leave in doubt when something was, or whose time it is.
-var misplaced = []string{job.WarnClock, job.WarnClockDrift, job.WarnTorn, job.WarnOdd, job.WarnAssumedEnd, job.WarnImpossible, job.WarnForeign, job.WarnForeignNode, job.WarnPart}
+var misplaced = []string{doubt.WarnClock, doubt.WarnClockDrift, doubt.WarnTorn, doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnImpossible, doubt.WarnForeign, doubt.WarnForeignNode, doubt.WarnPart}
 
 // Course says in sentences what the course of an execution shows beyond the spread of its buckets: since
 // when its ranks are in MPI or in files, and what comes again and again (METRICS 1, "Over time"). There
@@ -54,7 +55,7 @@ func Course(j *job.Job, e *job.Execution) (said []string) {
 func newCourse(j *job.Job, e *job.Execution) *course {
 	t := e.Timeline
 	if t == nil || e.Folded != nil || suspended(j).Code != "" ||
-		slices.ContainsFunc(warnings(j), func(w job.Warning) bool { return slices.Contains(misplaced, w.Code) }) {
+		slices.ContainsFunc(warnings(j), func(w doubt.Warning) bool { return slices.Contains(misplaced, w.Code) }) {
 		return nil
 	}
 	c := &course{e: e, elapsed: t.Elapsed, mpi: make([]time.Duration, len(t.Elapsed)), io: t.IO}
@@ -68,8 +69,8 @@ func newCourse(j *job.Job, e *job.Execution) *course {
 	for i := range c.mpi {
 		c.mpi[i] = t.Elapsed[i] - t.Useful[i] - c.io[i]
 	}
-	doubt, known := e.ClockDoubt()
-	if recorded, ran := e.Ranks(); recorded < ran || !known || doubt > c.length/4 || c.length < courseLength || !c.whole(t.Ranks) {
+	apart, known := e.ClockDoubt()
+	if recorded, ran := e.Ranks(); recorded < ran || !known || apart > c.length/4 || c.length < courseLength || !c.whole(t.Ranks) {
 		return nil
 	}
 	return c

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/figure"
 )
 
@@ -112,10 +113,10 @@ func TestNoWordsOfACourse(t *testing.T) {
 		"suspended":      changedJob(said(), func(j *job.Job, e *job.Execution) { j.Submit, j.Elapsed = j.Start, j.Elapsed/2 }),
 		"a rank dropped": changedJob(said(), func(j *job.Job, e *job.Execution) { e.Size++ }),
 		"an assumed end": changedJob(said(), func(j *job.Job, e *job.Execution) {
-			e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Count: 1})
+			e.Warnings = append(e.Warnings, doubt.Warning{Code: doubt.WarnAssumedEnd, Count: 1})
 		}),
 		"a clock drifts": changedJob(said(), func(j *job.Job, e *job.Execution) {
-			e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnClockDrift, Count: 1})
+			e.Warnings = append(e.Warnings, doubt.Warning{Code: doubt.WarnClockDrift, Count: 1})
 		}),
 		"clocks of two nodes, unknown": changedJob(said(), func(j *job.Job, e *job.Execution) { e.Nodes[1].BootID = "c" }),
 		"clocks far apart": changedJob(said(), func(j *job.Job, e *job.Execution) {

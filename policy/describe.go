@@ -173,7 +173,7 @@ func (c *Case) waits(w *job.Windows) {
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
-	isSingleton := func(w job.Warning) bool { return w.Code == job.WarnSingletons }
+	isSingleton := func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }
 	for i := range executions {
 		e := &executions[i]
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
@@ -264,10 +264,10 @@ func (c *Case) idle(executions []job.Execution) {
 }
 
 // doubtful are the warnings that cast doubt on a job's efficiency.
-var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
-	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
-	job.WarnStatic, job.WarnPreload, job.WarnUnseen, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
-	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
+var doubtful = []string{doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnRunning, doubt.WarnClock, doubt.WarnClockDrift,
+	doubt.WarnThreads, doubt.WarnOversubs, doubt.WarnContention, doubt.WarnInitOnly, doubt.WarnLostFull, doubt.WarnLostMemory,
+	doubt.WarnStatic, doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnForeign, doubt.WarnUnreadable, doubt.WarnNodesMissing, doubt.WarnInterim,
+	doubt.WarnImpossible, doubt.WarnOutboxFull, doubt.WarnLeft}
 
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {
@@ -297,7 +297,7 @@ func (c *Case) doubts(j *job.Job) {
 	for _, w := range warnings(j) {
 		if text := doubt.Text(w); slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, text) {
 			c.Doubts = append(c.Doubts, text)
-			if w.Code == job.WarnContention || w.Code == job.WarnOversubs {
+			if w.Code == doubt.WarnContention || w.Code == doubt.WarnOversubs {
 				c.Waits = append(c.Waits, text)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
 )
@@ -30,7 +31,7 @@ func HungText(j *job.Job) string {
 		text += fmt.Sprintf(" Others are in %s.", figure.Counted(more, "further call"))
 	}
 	for _, c := range append(h.OddCalls(), h.Calls...) {
-		if c.Function == job.RankEnded || len(c.Some) == 0 {
+		if c.Function == hang.RankEnded || len(c.Some) == 0 {
 			continue
 		}
 		r, which := c.Some[0], "a rank"
@@ -43,7 +44,7 @@ func HungText(j *job.Job) string {
 }
 
 // callsText says which ranks are in what, with node and process where they are few.
-func callsText(c *job.OpenCalls) string {
+func callsText(c *hang.OpenCalls) string {
 	who, verb := "ranks "+c.Ranks, "are"
 	switch {
 	case c.Count == 1:
@@ -56,11 +57,11 @@ func callsText(c *job.OpenCalls) string {
 	if c.Ranks == "" || c.Size == 0 { // MPI_Init has not told who they are
 		who = figure.Counted(c.Count, "rank")
 	}
-	if c.Function == job.RankEnded {
+	if c.Function == hang.RankEnded {
 		return sentence(who + " " + map[string]string{"is": "has", "are": "have"}[verb] + " ended")
 	}
 	where := c.Function
-	if where != job.OutsideMPI {
+	if where != hang.OutsideMPI {
 		where = "in " + where
 	}
 	text := who + " " + verb + " " + where

@@ -2,8 +2,8 @@ package policy
 
 import (
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/curve"
-	"jobeff/policy/jobtest"
 	"jobeff/policy/workload"
 )
 
@@ -23,7 +23,7 @@ var (
 	onOneNode  = jobtest.OnOneNode
 	openmp     = jobtest.Threaded
 	run        = jobtest.Run
-	changed    = jobtest.Changed
+	changed    = jobtest.ChangedRun
 	workloadOf = jobtest.Workload
 	jobOf      = jobtest.JobOf
 )

@@ -56,7 +56,7 @@ func (c *Case) cpu(j *job.Job) {
 		c.unknown("its CPUs may be the hardware threads of one core, which nobody else could have had", "busy_cores")
 	}
 	if j.Usage.PartOfNodes {
-		c.CPUDoubt = doubt.Text(job.Warning{Code: job.WarnUsagePart})
+		c.CPUDoubt = doubt.Text(doubt.Warning{Code: doubt.WarnUsagePart})
 	}
 }
 

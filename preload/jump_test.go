@@ -8,6 +8,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // A program whose error handler leaves a call by an exception or longjmp is measured until that
@@ -27,7 +28,7 @@ func TestCallLeftByJump(t *testing.T) {
 			e := &report.Executions[0]
 			m := job.ExecutionMetrics(e)
 			if m == nil || m.Elapsed < 0.2 || m.MPITime > took/1e9 || e.Endings[job.EndingFinalized] != 1 ||
-				jobtest.Codes(e.Warnings) != job.WarnLeft {
+				jobtest.Codes(e.Warnings) != doubt.WarnLeft {
 				t.Errorf("%s: %+v, %v, %v", way, m, e.Endings, e.Warnings)
 			}
 		}

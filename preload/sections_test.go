@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // compileSections builds a program that is linked with the stub library.
@@ -146,7 +147,7 @@ func checkMain(t *testing.T, r folded) {
 func codesOf(e job.Execution) string {
 	var codes []string
 	for _, w := range e.Warnings {
-		if w.Code != job.WarnOversubs {
+		if w.Code != doubt.WarnOversubs {
 			codes = append(codes, w.Code)
 		}
 	}
@@ -202,7 +203,7 @@ func TestWrongExitNamesBothLabels(t *testing.T) {
 		r := foldRun(t, f, compileSections(t, f.cc, "sections.c"), "wrong")
 		var got []string
 		for _, w := range r.exec.Warnings {
-			if w.Code == job.WarnSectionExit {
+			if w.Code == doubt.WarnSectionExit {
 				got = append(got, fmt.Sprintf("%d: %s was left, %s was open", w.Count, w.Args.Name, w.Args.Other))
 			}
 		}
@@ -223,14 +224,14 @@ func TestSectionsAreBounded(t *testing.T) {
 		if len(counts) != 10_001 || counts["(other sections)"] != 500*4 || counts["label 0"] != 4 || counts["label 9999"] != 4 {
 			t.Errorf("%d labels, %d in the rest", len(counts), counts["(other sections)"])
 		}
-		if codesOf(r.exec) != job.WarnSectionsMany {
+		if codesOf(r.exec) != doubt.WarnSectionsMany {
 			t.Errorf("warnings %v", r.exec.Warnings)
 		}
 		if r = foldRun(t, f, program, "many", "10000"); len(r.sections) != 10_000 || codesOf(r.exec) != "" {
 			t.Errorf("%d labels, %v", len(r.sections), r.exec.Warnings)
 		}
 		r = foldRun(t, f, program, "deep", "100")
-		if len(r.sections) != 64 || codesOf(r.exec) != job.WarnSectionsDeep || r.exec.Warnings[0].Count != 2*36 {
+		if len(r.sections) != 64 || codesOf(r.exec) != doubt.WarnSectionsDeep || r.exec.Warnings[0].Count != 2*36 {
 			t.Errorf("%d levels, %v", len(r.sections), r.exec.Warnings)
 		}
 	})
@@ -286,7 +287,7 @@ func TestFortranModule(t *testing.T) {
 				if d := cmp.Diff(map[string]uint64{"outer": 2, "inner": 4}, r.counts()); d != "" {
 					t.Errorf("wanted (-), got (+):\n%s", d)
 				}
-				if got := codesOf(r.exec); got != job.WarnSectionExit {
+				if got := codesOf(r.exec); got != doubt.WarnSectionExit {
 					t.Errorf("warnings %q", got)
 				}
 			})
@@ -407,7 +408,7 @@ func TestNoRoomForSections(t *testing.T) {
 				sums[s.Label] += s.Count
 			}
 		}
-		if len(report.Executions) != 2 || len(report.Warnings) != 1 || report.Warnings[0].Code != job.WarnSectionsLost {
+		if len(report.Executions) != 2 || len(report.Warnings) != 1 || report.Warnings[0].Code != doubt.WarnSectionsLost {
 			t.Errorf("%d executions, warnings %v", len(report.Executions), report.Warnings)
 		}
 		if len(sums) != 0 && sums["(other sections)"] == 0 {

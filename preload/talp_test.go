@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // talpFolders are the folders of our libdlb.so, and how programs are built for their DLB.
@@ -79,7 +79,7 @@ func TestTALPRegions(t *testing.T) {
 func TestTALPOddRegions(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compileTALP(t, "talp", f.cc, "talp.c", "-DJE_TALP_36", "-fopenmp")
-		for way, want := range map[string]string{"crossed": job.WarnSectionExit, "threads": ""} {
+		for way, want := range map[string]string{"crossed": doubt.WarnSectionExit, "threads": ""} {
 			r := foldOnClock(t, f, "env", "LD_LIBRARY_PATH="+talpFolder("talp"), program, way)
 			mustRun(t, r.ran)
 			if got := codesOf(r.exec); got != want || (way == "threads" && len(r.sections) != 0) {

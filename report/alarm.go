@@ -7,23 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/harm"
 	"jobeff/report/figure"
 	"jobeff/report/text"
 )
 
 // alarmWords say what happened to more of the measured jobs.
 var alarmWords = map[string]string{
-	job.AlarmCrashed:  "crashed (FAILED with SIGSEGV or its like)",
-	job.AlarmFailed:   "failed (FAILED, but no crash)",
-	job.AlarmMemory:   "ran out of memory",
-	job.AlarmTimeout:  "reached their time limit",
-	job.AlarmNodeFail: "lost a node (NODE_FAIL)",
-	job.AlarmSlower:   "took longer than the same work before",
+	harm.AlarmCrashed:  "crashed (FAILED with SIGSEGV or its like)",
+	harm.AlarmFailed:   "failed (FAILED, but no crash)",
+	harm.AlarmMemory:   "ran out of memory",
+	harm.AlarmTimeout:  "reached their time limit",
+	harm.AlarmNodeFail: "lost a node (NODE_FAIL)",
+	harm.AlarmSlower:   "took longer than the same work before",
 }
 
 // Alarms writes the alarms that are up, and that they were ended; c is what could be seen without one.
-func Alarms(w io.Writer, up []job.Alarm, c *job.Comparison, ended bool, opts text.Options) error {
+func Alarms(w io.Writer, up []harm.Alarm, c *harm.Comparison, ended bool, opts text.Options) error {
 	p := text.NewPage(opts)
 	for i := range up {
 		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
@@ -43,14 +43,14 @@ func Alarms(w io.Writer, up []job.Alarm, c *job.Comparison, ended bool, opts tex
 
 // cannotWords say why nothing can be seen of a harm, and what to do.
 var cannotWords = map[string]string{
-	job.NoneMeasured: "no job is measured. [measure] enabled and share in jobeff.toml decide that",
-	job.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
-	job.FewUsers:     fmt.Sprintf("jobs of fewer than %d users have ended since the comparison began", job.AlarmUsers),
-	job.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
+	harm.NoneMeasured: "no job is measured. [measure] enabled and share in jobeff.toml decide that",
+	harm.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
+	harm.FewUsers:     fmt.Sprintf("jobs of fewer than %d users have ended since the comparison began", harm.AlarmUsers),
+	harm.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
 }
 
 // CannotTell says why it cannot be told whether jobeff harms; "": it can, or nothing is known yet.
-func CannotTell(c *job.Comparison) string {
+func CannotTell(c *harm.Comparison) string {
 	if c == nil || cannotWords[c.Cannot] == "" {
 		return ""
 	}
@@ -58,7 +58,7 @@ func CannotTell(c *job.Comparison) string {
 }
 
 // comparisonText says what would be seen by now.
-func comparisonText(c *job.Comparison) string {
+func comparisonText(c *harm.Comparison) string {
 	if c == nil {
 		return "jobeffd has compared nothing yet: it does a minute after its start."
 	}
@@ -67,7 +67,7 @@ func comparisonText(c *job.Comparison) string {
 }
 
 // AlarmText says what was counted, and that this proves no cause.
-func AlarmText(a *job.Alarm, zone *time.Location) string {
+func AlarmText(a *harm.Alarm, zone *time.Location) string {
 	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone raises an alarm in at most one of twenty years."
 	if a.Before {
 		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 %% at most to raise this alarm; what else has changed since is not known."

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/harm"
 	"jobeff/report/text"
 )
 
 // TestCannotTell: each reason has words, and a reason that a stranger makes up has none.
 func TestCannotTell(t *testing.T) {
 	for code, want := range map[string]string{
-		"": "", "<b>": "", job.NoneMeasured: "because no job is measured", job.AllMeasured: "because all jobs are measured", job.FewUsers: "because jobs of fewer than 5 users",
-		job.FewJobs: "because too few jobs",
+		"": "", "<b>": "", harm.NoneMeasured: "because no job is measured", harm.AllMeasured: "because all jobs are measured", harm.FewUsers: "because jobs of fewer than 5 users",
+		harm.FewJobs: "because too few jobs",
 	} {
-		c := &job.Comparison{Cannot: code}
+		c := &harm.Comparison{Cannot: code}
 		got := CannotTell(c)
 		if want == "" && got != "" || want != "" && !strings.HasPrefix(got, "Whether jobeff harms jobs: cannot tell, "+want) {
 			t.Errorf("%q: %q", code, got)
@@ -30,7 +30,7 @@ func TestCannotTell(t *testing.T) {
 		t.Error(got)
 	}
 	var page bytes.Buffer
-	is := &job.Comparison{Users: 14, Measured: 780, Others: 770, OneIn: 20}
+	is := &harm.Comparison{Users: 14, Measured: 780, Others: 770, OneIn: 20}
 	if err := Alarms(&page, nil, is, false, text.Options{}); err != nil || !strings.Contains(strings.Join(strings.Fields(page.String()), " "), "Compared were 780 measured jobs and 770 that jobeff left alone, of 14 users. If jobeff crashed 1 in 20 ") {
 		t.Errorf("%v, %q", err, &page)
 	}
@@ -42,7 +42,7 @@ func TestAlarmText(t *testing.T) {
 		false: "9 of 1,000 measured jobs crashed (FAILED with SIGSEGV or its like); of 5,000 jobs that jobeff left alone in that time, 7 did. ",
 		true:  "of 5,000 jobs in the worst week before, 7 did. A week a quarter worse than that has a chance of 1 % at most to raise this alarm; ",
 	} {
-		a := &job.Alarm{Kind: job.AlarmCrashed, Before: before, Measured: 1000, MeasuredBad: 9, Others: 5000, OthersBad: 7, Jobs: []uint32{3, 5}}
+		a := &harm.Alarm{Kind: harm.AlarmCrashed, Before: before, Measured: 1000, MeasuredBad: 9, Others: 5000, OthersBad: 7, Jobs: []uint32{3, 5}}
 		if got := AlarmText(a, time.UTC); !strings.Contains(got, want) || !strings.HasSuffix(got, " The newest of them: 3, 5.") || strings.Contains(got, "%!") {
 			t.Errorf("%q, want %q in it", got, want)
 		}

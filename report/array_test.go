@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/page"
 	"jobeff/report/text"
 )
@@ -70,11 +71,11 @@ func TestArrayViews(t *testing.T) {
 }
 
 // arrayLine is the line of arrayTasks.
-func arrayLine() job.Line { return job.Line{Jobs: arrayTasks(), Sum: job.Hours{Jobs: 12}} }
+func arrayLine() listing.Line { return listing.Line{Jobs: arrayTasks(), Sum: listing.Hours{Jobs: 12}} }
 
 // TestFoldedList: an array is a line, with what all its tasks have; of a very large one as far as it is known.
 func TestFoldedList(t *testing.T) {
-	lines := append(job.LinesOf(fixtureList()), arrayLine())
+	lines := append(listing.LinesOf(fixtureList()), arrayLine())
 	eachView(t, "list-array", func(w io.Writer, opts text.Options) error {
 		return List(w, lines, ListOptions{Options: opts, Title: "Your jobs, the last 7 days; most core-hours lost first", Sort: "lost", Most: 8, Rest: "jobeff -S -7days"})
 	})
@@ -96,10 +97,10 @@ func TestFoldedList(t *testing.T) {
 	for i := range large.Jobs {
 		large.Jobs[i].CPUs, large.Jobs[i].Flags = 49, [][]string{nil, {}, {"low"}, {"low", "idle"}}[i%4]
 	}
-	large.Sum = job.Hours{Jobs: 5012, Used: 1234, Judged: 1000, Lost: 321}
+	large.Sum = listing.Hours{Jobs: 5012, Used: 1234, Judged: 1000, Lost: 321}
 	var out bytes.Buffer
-	all := job.Selected{Lines: 7, Sum: job.Hours{Jobs: 6000, Used: 2000, Judged: 1500, Lost: 500}}
-	if err := List(&out, []job.Line{large}, ListOptions{Columns: shown("jobid,state,corehours,lost,mpitime,cores,flags"), All: &all}); err != nil {
+	all := listing.Selected{Lines: 7, Sum: listing.Hours{Jobs: 6000, Used: 2000, Judged: 1500, Lost: 500}}
+	if err := List(&out, []listing.Line{large}, ListOptions{Columns: shown("jobid,state,corehours,lost,mpitime,cores,flags"), All: &all}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"900    8 CD, 1 F, 5,003 more   1,234   321        -     49  6 low, 3 idle", "and 6 more: raise --limit", "Total of 6,000 jobs: 2,000 core-hours used; 500 lost of 1,500"} {
@@ -111,13 +112,13 @@ func TestFoldedList(t *testing.T) {
 
 // TestOrdersHaveWords: what a list can be sorted by has words, and each order that a form offers is one.
 func TestOrdersHaveWords(t *testing.T) {
-	for _, by := range job.Sorts {
+	for _, by := range listing.Sorts {
 		if c, _ := sortColumn(by); c == nil || orders[by].most == "" || orders[by].least == "" {
 			t.Errorf("%s is no field by which jobeff sorts, or has no words", by)
 		}
 	}
 	for by := range strings.FieldsSeq(jobOrders) {
-		if !slices.Contains(job.Sorts, strings.TrimPrefix(by, "-")) {
+		if !slices.Contains(listing.Sorts, strings.TrimPrefix(by, "-")) {
 			t.Errorf("a page of jobs cannot be sorted by %s", by)
 		}
 	}
@@ -139,7 +140,7 @@ func TestNeverCut(t *testing.T) {
 	j.DisplayID, j.Name, j.User = "1234567890_1234567", strings.Repeat("n", 200), strings.Repeat("u", 200)
 	for _, opts := range []ListOptions{{}, {Columns: shown("jobid%3,jobname%5")}, {Columns: shown("jobid%-3")}} {
 		var out bytes.Buffer
-		if err := List(&out, job.LinesOf([]job.Job{j}), opts); err != nil || !strings.Contains(out.String(), j.DisplayID) {
+		if err := List(&out, listing.LinesOf([]job.Job{j}), opts); err != nil || !strings.Contains(out.String(), j.DisplayID) {
 			t.Errorf("%v\n%s", err, out.String())
 		}
 	}
@@ -148,7 +149,7 @@ func TestNeverCut(t *testing.T) {
 // TestListColours: what is bad is red, the heads are not, and without colours there are none.
 func TestListColours(t *testing.T) {
 	var out bytes.Buffer
-	if err := List(&out, job.LinesOf(fixtureList()), ListOptions{Options: text.Options{Color: true}}); err != nil {
+	if err := List(&out, listing.LinesOf(fixtureList()), ListOptions{Options: text.Options{Color: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\x1b[31mTIMEOUT", "\x1b[31m 0.62"} {

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/policy/compare"
-	"jobeff/policy/jobtest"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )
 
 // compared are jobs of one program and input, made of the same execution with a change.
-func compared(id uint32, change func(*job.Execution), ranks ...work) *job.JobAndWorkload {
+func compared(id uint32, change func(*job.Execution), ranks ...work) *listing.JobAndWorkload {
 	e := execution(2, ranks...)
 	e.ArgsHash, e.InputHash, e.BuildID = "ef01234567", "abcdef0123", "aa11bb22cc"
 	e.Classes = []job.Call{{Name: "collective", Count: uint64(10000 * len(ranks))}}
@@ -36,7 +37,7 @@ func compared(id uint32, change func(*job.Execution), ranks ...work) *job.JobAnd
 		r.Nodes, r.Collectives, r.Start = 4, 10000, began.Add(time.Duration(i-9)*time.Hour)
 		w.Runs = append(w.Runs, r)
 	}
-	return &job.JobAndWorkload{Job: j, Workload: w}
+	return &listing.JobAndWorkload{Job: j, Workload: w}
 }
 
 // evenly are n ranks with so much work.
@@ -50,16 +51,16 @@ func evenly(n int, each work) (all []work) {
 // comparisons are those that every view is looked at with.
 func comparisons(t *testing.T) map[string]*compare.Comparison {
 	t.Helper()
-	before := func() *job.JobAndWorkload { return compared(11, nil, evenly(8, work{90, 8})...) }
+	before := func() *listing.JobAndWorkload { return compared(11, nil, evenly(8, work{90, 8})...) }
 	slow := append(evenly(6, work{90, 22}), work{104, 8}, work{104, 8})
-	new := func(before, after *job.JobAndWorkload, force bool) *compare.Comparison {
+	new := func(before, after *listing.JobAndWorkload, force bool) *compare.Comparison {
 		c, err := compare.New(before, after, force)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	median, err := compare.WithMedian(compared(20, nil, slow...), false, func(r *job.Run) (*job.JobAndWorkload, error) {
+	median, err := compare.WithMedian(compared(20, nil, slow...), false, func(r *job.Run) (*listing.JobAndWorkload, error) {
 		return compared(r.JobID, nil, evenly(8, work{90, 8})...), nil
 	})
 	if err != nil {
@@ -72,7 +73,7 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 		e.MPI, e.MPIVersion, e.BuildID, e.Nodes[1].Node = "MPICH", "MPICH 4.0.2", "dd33ee44ff", "n7"
 		halo(e, 200)
 	}
-	loaded := func(id uint32, queue, useful float64) *job.JobAndWorkload {
+	loaded := func(id uint32, queue, useful float64) *listing.JobAndWorkload {
 		return compared(id, func(e *job.Execution) {
 			for i := range e.Nodes {
 				n := &e.Nodes[i]
@@ -95,7 +96,7 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 		"nothing":   new(before(), compared(12, nil, evenly(8, work{90, 8.6})...), false),
 		"mpi":       new(compared(11, func(e *job.Execution) { halo(e, 60) }, evenly(8, work{90, 8})...), compared(12, changed, evenly(8, work{90, 30})...), false),
 		"faster":    new(compared(11, nil, slow...), compared(12, nil, evenly(8, work{80, 7})...), false),
-		"alone":     new(alone, func() *job.JobAndWorkload { few.Job.Elapsed += 20 * time.Second; return few }(), false),
+		"alone":     new(alone, func() *listing.JobAndWorkload { few.Job.Elapsed += 20 * time.Second; return few }(), false),
 		"forced":    new(before(), compared(12, func(e *job.Execution) { e.Classes[0].Count *= 2 }, evenly(8, work{180, 16})...), true),
 		"shared":    new(loaded(11, 0, 90), loaded(12, 0.25, 112), false),
 		"cores":     new(before(), compared(12, nil, evenly(4, work{175, 10})...), false),

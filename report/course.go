@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -105,7 +106,7 @@ func courseRows(nodes []job.NodeShare) (rows []pictures.CourseRow, ranks bool) {
 	if c == nil {
 		return nil, false
 	}
-	ids, err := job.RankList(n.RankIDs, n.Ranks)
+	ids, err := slurmid.RankList(n.RankIDs, n.Ranks)
 	ranks = err == nil && len(ids) == n.Ranks && c.Nodes <= 1 && (len(c.Rows) > 1 || n.Ranks == 1)
 	each := (n.Ranks + len(c.Rows) - 1) / len(c.Rows)
 	for i := range c.Rows {
@@ -114,7 +115,7 @@ func courseRows(nodes []job.NodeShare) (rows []pictures.CourseRow, ranks bool) {
 		case c.Nodes > 1 && c.Nodes <= len(nodes):
 			name += " to " + nodes[c.Nodes-1].Node
 		case ranks && first < last:
-			name += ": " + job.FormatRanges(ids[first:last])
+			name += ": " + slurmid.FormatRanges(ids[first:last])
 		}
 		rows = append(rows, pictures.CourseRow{Name: name, Shares: c.Shares(i)})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/policy/rule"
 	"jobeff/report/document"
 	"jobeff/report/text"
@@ -113,7 +114,7 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 		"the text":       func(w io.Writer) error { return Job(w, j, nil, verdicts, text.Options{}) },
 		"the text where": func(w io.Writer) error { return Places(w, j, "", text.Options{}) },
 		"the line": func(w io.Writer) error {
-			return List(w, job.LinesOf([]job.Job{*j}), ListOptions{Columns: shown(strings.Join(all, ",")), Parsable2: true})
+			return List(w, listing.LinesOf([]job.Job{*j}), ListOptions{Columns: shown(strings.Join(all, ",")), Parsable2: true})
 		},
 	} {
 		var out bytes.Buffer

@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy"
-	"jobeff/policy/jobtest"
+	"jobeff/policy/doubt"
 )
 
 // Short names for the fixtures.
@@ -178,26 +179,26 @@ func killed() *job.Job {
 	e := execution(2, work{40, 20}, work{20, 40}, work{42, 17})
 	e.Size = 4
 	e.Endings = map[string]int{"signal 15 (SIGTERM)": 3}
-	e.Warnings = []job.Warning{{Code: job.WarnCoverage, Args: job.Args{N: 3, Of: 4}}, {Code: job.WarnNoFinalize, Count: 3}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnCoverage, Args: doubt.Arguments{N: 3, Of: 4}}, {Code: doubt.WarnNoFinalize, Count: 3}}
 	for i := range e.Slowest {
 		e.Slowest[i].Ending = "signal 15 (SIGTERM)"
 	}
 	j := aJob(e)
 	j.State, j.ExitCode, j.Reports, j.Complete = "TIMEOUT", "0:15", 1, true
 	j.Steps[1].Exits = map[string]int{"signal 15 (SIGTERM)": 4}
-	j.Warnings = []job.Warning{{Code: job.WarnNodesMissing, Args: job.Args{N: 1, Of: 2}}}
+	j.Warnings = []doubt.Warning{{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: 1, Of: 2}}}
 	return j
 }
 
 func noMPI() *job.Job {
 	j := aJob()
-	j.NoData, j.Covered = job.NewWarning(job.WhyNoMPI, 0), nil
+	j.NoData, j.Covered = doubt.NewWarning(doubt.WhyNoMPI, 0), nil
 	return j
 }
 
 func off() *job.Job {
 	j := aJob()
-	j.Decision, j.NoData, j.Covered = "off asked by the job (--jobeff=off)", job.Warning{Code: job.WhyOff, Args: job.Args{Name: "asked by the job (--jobeff=off)"}}, nil
+	j.Decision, j.NoData, j.Covered = "off asked by the job (--jobeff=off)", doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: "asked by the job (--jobeff=off)"}}, nil
 	j.Steps[1].Off = "asked by the job (--jobeff=off)"
 	return j
 }
@@ -206,7 +207,7 @@ func separate() *job.Job {
 	var all []job.Execution
 	for range 4 {
 		e := execution(1, work{95, 0.1})
-		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+		e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 		all = append(all, e)
 	}
 	return aJob(all...)
@@ -239,10 +240,10 @@ func hostile() *job.Job {
 	e.Calls[0].Name = nasty
 	e.Sections = []job.Section{{Label: nasty, Ranks: 4, Count: 4, Elapsed: sec(100), ElapsedMax: sec(40), Open: 1}}
 	e.Endings = map[string]int{nasty: 4}
-	e.Warnings = []job.Warning{{Code: nasty}, {Code: job.WarnProgress, Args: job.Args{Name: nasty}}}
+	e.Warnings = []doubt.Warning{{Code: nasty}, {Code: doubt.WarnProgress, Args: doubt.Arguments{Name: nasty}}}
 	j := aJob(e)
 	j.Name, j.User, j.Account, j.Partition, j.QOS, j.State, j.ExitCode = nasty, nasty, nasty, nasty, nasty, nasty, nasty
-	j.DisplayID, j.Decision, j.NoData = nasty, nasty, job.NewWarning(nasty, 0)
+	j.DisplayID, j.Decision, j.NoData = nasty, nasty, doubt.NewWarning(nasty, 0)
 	j.Steps = []job.Step{{ID: nasty, Tasks: 1, Off: nasty, Exits: map[string]int{nasty: 1}}}
 	return j
 }
@@ -266,7 +267,7 @@ func big() *job.Job {
 // byHandJob is what jobeff-ingest --print shows: no Slurm knows of it.
 func byHandJob() *job.Job {
 	e := execution(4, work{4, 1}, work{3, 2}, work{3, 2}, work{3, 2})
-	e.Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}}
 	j := aJob(e)
 	return &job.Job{Executions: j.Executions, Metrics: j.Metrics, Nodes: 1, Reports: 1, Decision: "on", Start: began, End: began.Add(sec(6)), Elapsed: sec(6)}
 }

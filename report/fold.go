@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/report/figure"
 )
@@ -14,11 +15,11 @@ type line struct {
 	job.Job               // of an array its newest task
 	array   *policy.Array // nil: a job
 	tasks   []job.Job
-	done    []job.Job // those whose figures count
-	sum     job.Hours // of all; tasks are fewer in a very large array
+	done    []job.Job     // those whose figures count
+	sum     listing.Hours // of all; tasks are fewer in a very large array
 }
 
-func linesOf(given []job.Line) []line {
+func linesOf(given []listing.Line) []line {
 	all := make([]line, len(given))
 	for i, g := range given {
 		all[i] = line{Job: g.Jobs[0], tasks: g.Jobs, sum: g.Sum}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/report/document"
 	"jobeff/report/page"
@@ -57,7 +58,7 @@ func TestFoldedExecutions(t *testing.T) {
 	if n != 5000 || b.Len() > 2<<20 {
 		t.Errorf("%d executions in %d bytes of JSON", n, b.Len())
 	}
-	if err := JobHTML(new(bytes.Buffer), &job.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(new(bytes.Buffer), &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
 		t.Error(err)
 	}
 }

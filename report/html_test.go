@@ -13,8 +13,11 @@ import (
 	"golang.org/x/net/html"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
@@ -62,7 +65,7 @@ func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobHTML(&b, &job.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -98,7 +101,7 @@ func placedHTML(t testing.TB) []byte {
 	j, study := placed(t)
 	var b bytes.Buffer
 	runs := study.Workload.Runs
-	if err := JobHTML(&b, &job.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), siteLinks); err != nil {
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -123,7 +126,7 @@ func workloadHTML(t testing.TB, name string) []byte {
 // wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
 func wrongHTML(t testing.TB, words string) []byte {
 	t.Helper()
-	told := job.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
+	told := facts.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
 	if words != "" {
 		told.WrongAt = began
 	}
@@ -145,15 +148,15 @@ func TestWordsAreWhole(t *testing.T) {
 func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	p := &JobsPage{Own: true, Others: true, Query: job.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: job.LinesOf(jobs), More: true,
-		All: job.Selected{Lines: len(jobs), Sum: job.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}}, Rules: []string{"low-efficiency", "idle-ranks"}}
+	p := &JobsPage{Own: true, Others: true, Query: listing.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: listing.LinesOf(jobs), More: true,
+		All: listing.Selected{Lines: len(jobs), Sum: listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}}, Rules: []string{"low-efficiency", "idle-ranks"}}
 	if len(jobs) > 0 {
 		p.Lines, p.All.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+1, len(jobs)+12
 	}
 	for i := range jobs {
-		p.Workloads = append(p.Workloads, job.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
+		p.Workloads = append(p.Workloads, listing.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
 	}
-	p.Workloads = append(p.Workloads, make([]job.WorkloadSummary, len(p.Lines)-len(jobs))...) // an array has none
+	p.Workloads = append(p.Workloads, make([]listing.WorkloadSummary, len(p.Lines)-len(jobs))...) // an array has none
 	if err := JobsHTML(&b, p, listLinks); err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +167,9 @@ func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 var listLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
 
 // hostileHours are sums of names that mean harm.
-func hostileHours() (rows []job.NamedHours) {
+func hostileHours() (rows []listing.NamedHours) {
 	for i, name := range []string{"chem", "", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a&account=b", "\x1b[31mred", "\u202egnp.exe", "bio"} {
-		rows = append(rows, job.NamedHours{Name: name, Hours: job.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
+		rows = append(rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
 	}
 	return rows
 }
@@ -174,8 +177,8 @@ func hostileHours() (rows []job.NamedHours) {
 func sumsHTML(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	p := &SumsPage{Of: "account", Counted: "job", Heading: "Accounts", Span: "Jobs of a year", Query: job.JobQuery{Start: began, Sort: "lost", Limit: 5}, Rows: hostileHours(), Monthly: true,
-		Link: func(name string) string { return "jobs?" + job.JobQuery{Account: name}.Values().Encode() }}
+	p := &SumsPage{Of: "account", Counted: "job", Heading: "Accounts", Span: "Jobs of a year", Query: listing.JobQuery{Start: began, Sort: "lost", Limit: 5}, Rows: hostileHours(), Monthly: true,
+		Link: func(name string) string { return "jobs?" + listing.JobQuery{Account: name}.Values().Encode() }}
 	if err := SumsHTML(&b, p, listLinks); err != nil {
 		t.Fatal(err)
 	}
@@ -235,21 +238,21 @@ func TestSitePages(t *testing.T) {
 	golden(t, "sums.html", shown)
 	for name, write := range map[string]func(io.Writer) error{
 		"workloads": func(w io.Writer) error {
-			all := []job.WorkloadSummary{{Key: "3fa2c1aabbccddeeff00", Name: "<b>lj", Runs: 3, FewestCores: 1, MostCores: 512, CoreHours: 12.4, Lost: 3,
+			all := []listing.WorkloadSummary{{Key: "3fa2c1aabbccddeeff00", Name: "<b>lj", Runs: 3, FewestCores: 1, MostCores: 512, CoreHours: 12.4, Lost: 3,
 				Newest: job.Run{DisplayID: "7_3", User: "<i>", Executable: "/opt/=cmd", Start: began}, Mute: &job.Mute{Until: began}}}
-			return WorkloadsHTML(w, job.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
+			return WorkloadsHTML(w, listing.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
 		},
 		"nodes": func(w io.Writer) error {
-			nodes := []job.Node{{NodeOutbox: job.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: job.NodeOutbox{Node: "n<1>"}, Heard: began},
-				{NodeOutbox: job.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
-			return NodesHTML(w, job.JobQuery{Limit: 2}, nodes, began, listLinks)
+			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
+				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+			return NodesHTML(w, listing.JobQuery{Limit: 2}, nodes, began, listLinks)
 		},
 		"notices": func(w io.Writer) error {
-			told := job.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
+			told := facts.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
 			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
 			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
-			return NoticesHTML(w, job.JobQuery{Start: began, Limit: 50}, []NoticeRow{{told, nil}, {muted, nil}, {told, &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
+			return NoticesHTML(w, listing.JobQuery{Start: began, Limit: 50}, []NoticeRow{{told, nil}, {muted, nil}, {told, &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
 		},
 		"digests": func(w io.Writer) error {
 			return DigestsHTML(w, "of all accounts", []Week{{"2026-W46", "digest?week=2026-W46", began, began.AddDate(0, 0, 7)}}, listLinks)
@@ -296,14 +299,14 @@ func pageText(text string) string {
 // TestSumsAreSorted: by each order, what is selected is summed up.
 func TestSumsAreSorted(t *testing.T) {
 	for by, want := range map[string]string{"lost": "c a b", "-lost": "a b c", "corehours": "b a c", "jobs": "a c b", "-jobs": "b c a", "name": "c b a", "-name": "a b c"} {
-		rows := []job.NamedHours{{Name: "a", Hours: job.Hours{Jobs: 9, Used: 2}}, {Name: "b", Hours: job.Hours{Jobs: 1, Used: 3}}, {Name: "c", Hours: job.Hours{Jobs: 5, Used: 1, Lost: 1}}}
+		rows := []listing.NamedHours{{Name: "a", Hours: listing.Hours{Jobs: 9, Used: 2}}, {Name: "b", Hours: listing.Hours{Jobs: 1, Used: 3}}, {Name: "c", Hours: listing.Hours{Jobs: 5, Used: 1, Lost: 1}}}
 		sortHours(rows, by)
 		if got := rows[0].Name + " " + rows[1].Name + " " + rows[2].Name; got != want {
 			t.Errorf("%s: %s, want %s", by, got, want)
 		}
 	}
 	var b bytes.Buffer
-	if err := SumsHTML(&b, &SumsPage{Of: "user", Counted: "job", Heading: "Users", Query: job.JobQuery{Name: "CH", Sort: "lost", Limit: 9}, Rows: hostileHours()}, listLinks); err != nil {
+	if err := SumsHTML(&b, &SumsPage{Of: "user", Counted: "job", Heading: "Users", Query: listing.JobQuery{Name: "CH", Sort: "lost", Limit: 9}, Rows: hostileHours()}, listLinks); err != nil {
 		t.Fatal(err)
 	}
 	if text := pageText(b.String()); !strings.Contains(text, "1 user. Total of 10 jobs: 100 core-hours used") || strings.Contains(text, "bio") {
@@ -378,8 +381,8 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 // TestEveryWarningStandsOnThePage is TestEveryWarningIsShown for the page.
 func TestEveryWarningStandsOnThePage(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []job.Warning{{Code: "one"}}
-	j.Executions[4].Warnings = []job.Warning{{Code: "five", Count: 3}}
+	j.Warnings = []doubt.Warning{{Code: "one"}}
+	j.Executions[4].Warnings = []doubt.Warning{{Code: "five", Count: 3}}
 	j.Metrics = nil
 	shown := string(jobHTML(t, j))
 	for _, want := range []string{"one <code>one</code>", "five (3 times) <code>five</code>"} {
@@ -394,7 +397,7 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	if err := JobHTML(&b, &job.JobAndWorkload{Job: j}, nil, verdicts, page.Links{}); err != nil {
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, verdicts, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, b.Bytes())

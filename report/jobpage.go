@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -23,14 +25,14 @@ import (
 
 // JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
 // the rules. Both are nil if they were not asked for.
-func JobHTML(w io.Writer, found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
+func JobHTML(w io.Writer, found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
 	if found.OnlyWaits() {
 		return pendingPage(w, found.Job, links)
 	}
 	return page.Write(w, "job", jobPage(found, study, verdicts, links))
 }
 
-func jobPage(found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
+func jobPage(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
 	of := found.Job
 	j, best := inert.Copy(of, true), policy.Recommend(study, of)
 	steps := stepsPart(j)
@@ -153,7 +155,7 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 			return nodeHeat(e, m, which)
 		}
 		node := pictures.HeatNode{Name: n.Node, Shares: shares}
-		ranks, err := job.RankList(n.RankIDs, len(shares))
+		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -19,17 +21,17 @@ type ListOptions struct {
 	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
-	Parsable2 bool          // values whole, with | between, as sacct -P, and a line for each task
-	Title     string        // over the list, for people
-	Which     string        // jobs were asked for: "of account chem ", "" for no choice
-	Sort      string        // as ParseSort has it; "": as the lines are given
-	Most      int           // lines, the first ones; 0: all
-	Skip      int           // so many of these first
-	All       *job.Selected // what the lines are the first of; nil: they are all
-	Rest      string        // the command that lists what is left out; ""
-	More      bool          // the server left jobs out: say so under the list
+	Parsable2 bool              // values whole, with | between, as sacct -P, and a line for each task
+	Title     string            // over the list, for people
+	Which     string            // jobs were asked for: "of account chem ", "" for no choice
+	Sort      string            // as ParseSort has it; "": as the lines are given
+	Most      int               // lines, the first ones; 0: all
+	Skip      int               // so many of these first
+	All       *listing.Selected // what the lines are the first of; nil: they are all
+	Rest      string            // the command that lists what is left out; ""
+	More      bool              // the server left jobs out: say so under the list
 	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
-	Pending     *job.PendingList
+	Pending     *slurmid.PendingList
 	OnlyPending bool
 }
 
@@ -40,15 +42,15 @@ const (
 )
 
 // List writes lines in the given order, or sorted.
-func List(w io.Writer, given []job.Line, opts ListOptions) error {
+func List(w io.Writer, given []listing.Line, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
 	if opts.Pending != nil && opts.OnlyPending && asLines {
 		var waits []job.Job
 		for i := range opts.Pending.Jobs {
-			waits = append(waits, *opts.Pending.Jobs[i].Job())
+			waits = append(waits, *job.OfPending(&opts.Pending.Jobs[i]))
 		}
-		given = slices.Concat(given, job.LinesOf(waits))
+		given = slices.Concat(given, listing.LinesOf(waits))
 	}
 	lines := linesOf(given)
 	all := selected(lines, opts)
@@ -91,11 +93,11 @@ func List(w io.Writer, given []job.Line, opts ListOptions) error {
 }
 
 // selected is what the list is of.
-func selected(lines []line, opts ListOptions) job.Selected {
+func selected(lines []line, opts ListOptions) listing.Selected {
 	if opts.All != nil {
 		return *opts.All
 	}
-	all := job.Selected{Lines: len(lines)}
+	all := listing.Selected{Lines: len(lines)}
 	for i := range lines {
 		all.Sum.Add(policy.HoursOf(lines[i].tasks))
 	}
@@ -147,7 +149,7 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 
 // jobsTable is a table of jobs, a line each.
 func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
-	return linesTable(p, linesOf(job.LinesOf(jobs)), chosen)
+	return linesTable(p, linesOf(listing.LinesOf(jobs)), chosen)
 }
 
 // marks stand after the efficiencies of jobs of which they do not tell all.
@@ -193,7 +195,7 @@ func noJobsOf(which string) string {
 }
 
 // under writes what stands under a list of all lines for people.
-func under(p *text.Page, lines []line, all job.Selected, legend string, opts ListOptions) {
+func under(p *text.Page, lines []line, all listing.Selected, legend string, opts ListOptions) {
 	if left := all.Lines - opts.Skip - len(lines); left > 0 && opts.Rest != "" {
 		p.Line(fmt.Sprintf("and %s more: %s lists them", figure.Count(left), opts.Rest))
 	} else if left > 0 {
@@ -224,7 +226,7 @@ func under(p *text.Page, lines []line, all job.Selected, legend string, opts Lis
 }
 
 // totalText sums up what is listed. What was lost is a part of the core-hours of those whose loss is known.
-func totalText(listed string, sum job.Hours) string {
+func totalText(listed string, sum listing.Hours) string {
 	if sum.Used == 0 {
 		return ""
 	}
@@ -232,7 +234,7 @@ func totalText(listed string, sum job.Hours) string {
 }
 
 // sumText says what those that are listed used and lost.
-func sumText(listed string, sum job.Hours) string {
+func sumText(listed string, sum listing.Hours) string {
 	said := fmt.Sprintf("Total of %s: %s core-hours used", listed, figure.Hours(sum.Used))
 	if sum.Judged == 0 {
 		return said + "; of none is it known what was lost."

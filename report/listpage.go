@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/page"
@@ -20,13 +21,13 @@ import (
 type JobsPage struct {
 	Own       bool // the reader's own jobs; else all that they may see
 	Others    bool // … of several users
-	Query     job.JobQuery
-	Lines     []job.Line
-	More      bool                  // there are further ones
-	All       job.Selected          // what the query selects
-	Workloads []job.WorkloadSummary // of Lines, in their order; arrays have none
-	Rules     []string              // the site's
-	Pending   *job.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
+	Query     listing.JobQuery
+	Lines     []listing.Line
+	More      bool                      // there are further ones
+	All       listing.Selected          // what the query selects
+	Workloads []listing.WorkloadSummary // of Lines, in their order; arrays have none
+	Rules     []string                  // the site's
+	Pending   *slurmid.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
 }
 
 // The columns of a page of jobs. Three of them stand under their left neighbours.
@@ -52,7 +53,7 @@ func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
 	l.Span = "Jobs that " + spanWords(p.Query) + ", " + OrderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p, links)
 	if p.Query.State == "PENDING" {
-		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(job.PendingList))
+		l.Empty, p.Pending = "", cmp.Or(p.Pending, new(slurmid.PendingList))
 	}
 	if p.Pending != nil && (len(p.Pending.Jobs) > 0 || p.Query.State == "PENDING") {
 		l.Beside, l.Lacks = pendingHeading(p.Pending), pendingNotes(p.Pending, len(p.Pending.Jobs), "")
@@ -126,14 +127,14 @@ func jobsPageTable(p *JobsPage, links page.Links) *page.Table {
 }
 
 // dressCell gives a value what a terminal's has not.
-func dressCell(cell *page.Cell, c *Column, l *line, q job.JobQuery, links page.Links) {
+func dressCell(cell *page.Cell, c *Column, l *line, q listing.JobQuery, links page.Links) {
 	switch c.Name {
 	case "JobID":
 		cell.Link = links.Job(l.text(c))
 	case "State":
 		if cell.Text = strings.ReplaceAll(cell.Text, "_", " "); l.array != nil {
 			cell.Text = figure.Counted(l.sum.Jobs, "task") + ": " + cell.Text
-			cell.Link = queryLink(q, func(q *job.JobQuery) { q.Jobs, q.Tasks, q.Offset = l.array.ID, true, 0 })
+			cell.Link = queryLink(q, func(q *listing.JobQuery) { q.Jobs, q.Tasks, q.Offset = l.array.ID, true, 0 })
 		}
 	case "Start":
 		if begun, _ := l.number(c); begun != nil {
@@ -155,7 +156,7 @@ func workloadLink(links page.Links, key string) string {
 
 // sortable makes a column's head a link that sorts by it, or, where the list is sorted by it, the other
 // way round.
-func sortable(h *page.Head, name string, q job.JobQuery) {
+func sortable(h *page.Head, name string, q listing.JobQuery) {
 	by := name
 	if slices.Contains(strings.Fields(leastSorted), name) {
 		by = "-" + name
@@ -166,33 +167,33 @@ func sortable(h *page.Head, name string, q job.JobQuery) {
 	case "-" + name:
 		h.Sorted, by = "ascending", name
 	}
-	h.Link = queryLink(q, func(q *job.JobQuery) { q.Sort, q.Offset = by, 0 })
+	h.Link = queryLink(q, func(q *listing.JobQuery) { q.Sort, q.Offset = by, 0 })
 }
 
 // queryLink leads to the same list with another query.
-func queryLink(q job.JobQuery, change func(*job.JobQuery)) string {
+func queryLink(q listing.JobQuery, change func(*listing.JobQuery)) string {
 	change(&q)
 	q.Limit = 0
 	return "?" + q.Values().Encode()
 }
 
 // pages are the links to the pages of a list around this one, which has n rows.
-func pages(q job.JobQuery, n int, more bool) (all []page.Link) {
+func pages(q listing.JobQuery, n int, more bool) (all []page.Link) {
 	if q.Offset > 0 {
-		all = append(all, page.Link{Text: "Page before", Address: queryLink(q, func(q *job.JobQuery) { q.Offset = max(q.Offset-q.Limit, 0) })})
+		all = append(all, page.Link{Text: "Page before", Address: queryLink(q, func(q *listing.JobQuery) { q.Offset = max(q.Offset-q.Limit, 0) })})
 	}
 	if more {
-		all = append(all, page.Link{Text: "Next page", Address: queryLink(q, func(q *job.JobQuery) { q.Offset += n })})
+		all = append(all, page.Link{Text: "Next page", Address: queryLink(q, func(q *listing.JobQuery) { q.Offset += n })})
 	}
 	return all
 }
 
 // unasked is a query without what a form can ask for.
-func unasked(q job.JobQuery) job.JobQuery {
-	return job.JobQuery{Start: q.Start, Sort: q.Sort, Limit: q.Limit, Offset: q.Offset}
+func unasked(q listing.JobQuery) listing.JobQuery {
+	return listing.JobQuery{Start: q.Start, Sort: q.Sort, Limit: q.Limit, Offset: q.Offset}
 }
 
-func spanWords(q job.JobQuery) string {
+func spanWords(q listing.JobQuery) string {
 	said := "ended since " + figure.Minute(q.Start) + ", or still run"
 	if q.Start.IsZero() {
 		said = "are known"

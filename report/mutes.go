@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
@@ -12,7 +13,7 @@ import (
 )
 
 // Mutes writes a line for each muted workload.
-func Mutes(w io.Writer, list *job.WorkloadList, opts text.Options) error {
+func Mutes(w io.Writer, list *listing.WorkloadList, opts text.Options) error {
 	p := text.NewPage(opts)
 	t := block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {

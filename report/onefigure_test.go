@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/text"
@@ -23,7 +24,7 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	if err := Job(&shown, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := List(&list, job.LinesOf([]job.Job{*j}), ListOptions{}); err != nil {
+	if err := List(&list, listing.LinesOf([]job.Job{*j}), ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Explain(&explained, j, judged(t, j), text.Options{}); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/overhead"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
@@ -19,14 +19,14 @@ var shownSizes = []uint64{8, 64 << 10, 1 << 20}
 
 // Overheads lists curves of jobeff-overhead, those that may be compared one after the other, and
 // names those whose availability fell.
-func Overheads(w io.Writer, curves []job.OverheadCurve, opts text.Options) error {
+func Overheads(w io.Writer, curves []overhead.Curve, opts text.Options) error {
 	p := text.NewPage(opts)
 	if len(curves) == 0 {
 		p.Paragraph("", "", "No curve is known. Run jobeff-overhead --json on two nodes of a partition, and import what it prints.", nil)
 		return p.To(w)
 	}
 	all := inert.Copy(&curves, p.Unicode)
-	several := slices.ContainsFunc(*all, func(c job.OverheadCurve) bool { return c.Cluster != (*all)[0].Cluster })
+	several := slices.ContainsFunc(*all, func(c overhead.Curve) bool { return c.Cluster != (*all)[0].Cluster })
 	t := block.Table{Heads: []string{"<partition", "<!MPI", "<of", "nodes", "<!measured"}}
 	if several {
 		t.Heads = append([]string{"<cluster"}, t.Heads...)
@@ -51,14 +51,14 @@ func Overheads(w io.Writer, curves []job.OverheadCurve, opts text.Options) error
 	return p.To(w)
 }
 
-func overheadRow(c *job.OverheadCurve) []string {
+func overheadRow(c *overhead.Curve) []string {
 	nodes := "-"
 	if c.Nodes > 0 {
 		nodes = figure.Count(c.Nodes)
 	}
 	row := []string{c.Partition, c.MPI, c.Direction, nodes, c.Measured.Local().Format(time.DateOnly)}
 	for _, size := range shownSizes {
-		at := slices.IndexFunc(c.Points, func(p job.OverheadPoint) bool { return p.Bytes == size })
+		at := slices.IndexFunc(c.Points, func(p overhead.Point) bool { return p.Bytes == size })
 		if at < 0 {
 			row = append(row, "-")
 		} else {
@@ -69,7 +69,7 @@ func overheadRow(c *job.OverheadCurve) []string {
 }
 
 // availability is that of a point, held between 0 and 1: its interval reaches there.
-func availability(p job.OverheadPoint) string {
+func availability(p overhead.Point) string {
 	if p.Avail == nil {
 		return "-"
 	}
@@ -78,12 +78,12 @@ func availability(p job.OverheadPoint) string {
 
 // fellText says how the availability of curve number i fell against the curve before; "" if it
 // did not.
-func fellText(curves []job.OverheadCurve, i int) string {
+func fellText(curves []overhead.Curve, i int) string {
 	if i == 0 || !curves[i-1].Comparable(&curves[i]) {
 		return ""
 	}
 	before, now := &curves[i-1], &curves[i]
-	was, is, sizes := job.OverheadFell(before, now)
+	was, is, sizes := overhead.Fell(before, now)
 	if sizes == 0 {
 		return ""
 	}
@@ -93,7 +93,7 @@ func fellText(curves []job.OverheadCurve, i int) string {
 }
 
 // OverheadPlot draws curves for a terminal: a bar for each size.
-func OverheadPlot(w io.Writer, curves []job.OverheadCurve, opts text.Options) error {
+func OverheadPlot(w io.Writer, curves []overhead.Curve, opts text.Options) error {
 	p := text.NewPage(opts)
 	for i := range curves {
 		c := inert.Copy(&curves[i], p.Unicode)
@@ -120,7 +120,7 @@ func OverheadPlot(w io.Writer, curves []job.OverheadCurve, opts text.Options) er
 }
 
 // OverheadPicture draws curves over the size of messages as an SVG file.
-func OverheadPicture(w io.Writer, curves []job.OverheadCurve) error {
+func OverheadPicture(w io.Writer, curves []overhead.Curve) error {
 	picture := plot.Availability{Alt: "Availability of the processor during a transfer, over the size of messages"}
 	for i := range curves {
 		c := inert.Copy(&curves[i], true)

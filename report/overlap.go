@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/overhead"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -12,7 +13,7 @@ import (
 // overlapPart says how much of the time in point-to-point calls computing could have hidden. It is
 // empty where no curve of the job's partition and MPI is known.
 func overlapPart(j *job.Job) block.Part {
-	h := job.HidableOf(j)
+	h := j.Hidable()
 	if h == nil {
 		return block.Part{}
 	}
@@ -20,7 +21,7 @@ func overlapPart(j *job.Job) block.Part {
 		Notes: block.Notes("from the sizes of its messages and what messages cost on this partition; jobeff explain names the curve", measure.SizesNote(j.Executions))}
 }
 
-func overlapText(h *job.Hidable) string {
+func overlapText(h *overhead.Hidable) string {
 	share := func(s float64) string { return figure.Part(s, h.P2P) }
 	text := fmt.Sprintf("at most %s of the %s in these calls%s", figure.Estimate(h.Most, h.Low, h.High, share), figure.Seconds(h.P2P), executionsWithCurve(h))
 	switch {
@@ -35,7 +36,7 @@ func overlapText(h *job.Hidable) string {
 }
 
 // executionsWithCurve says of how many executions the figures speak, if not of all.
-func executionsWithCurve(h *job.Hidable) string {
+func executionsWithCurve(h *overhead.Hidable) string {
 	if h.Executions == h.Of {
 		return ""
 	}
@@ -44,7 +45,7 @@ func executionsWithCurve(h *job.Hidable) string {
 
 // overlapFacts name the curves behind overlapPart.
 func overlapFacts(j *job.Job) (f block.Facts) {
-	h := job.HidableOf(j)
+	h := j.Hidable()
 	if h == nil {
 		return nil
 	}
@@ -56,12 +57,12 @@ func overlapFacts(j *job.Job) (f block.Facts) {
 }
 
 // curveName says what a curve is of.
-func curveName(c *job.OverheadCurve) string {
+func curveName(c *overhead.Curve) string {
 	return "of " + block.Joined(", ", of("partition", c.Partition), c.MPI, directionText(c.Direction), "measured "+figure.Minute(c.Measured)+placeText(c.Nodes))
 }
 
 func directionText(direction string) string {
-	if direction == job.OverheadReceive {
+	if direction == overhead.Receive {
 		return "receiving"
 	}
 	return "sending"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
@@ -34,7 +35,7 @@ var reasons = []struct{ word, means string }{
 }
 
 // reasonText is Slurm's word, and what it means where that is known.
-func reasonText(p *job.Pending) string {
+func reasonText(p *slurmid.Pending) string {
 	if p.Reason == "" || p.Reason == "None" {
 		return "Slurm has not said why yet"
 	}
@@ -48,12 +49,12 @@ func reasonText(p *job.Pending) string {
 }
 
 // sinceText says since when a line waits, and why.
-func sinceText(p *job.Pending) string {
+func sinceText(p *slurmid.Pending) string {
 	return "since " + figure.Minute(p.Submit) + ", " + reasonText(p)
 }
 
 // pendingHeadline is the first sentence on a job of which nothing has begun.
-func pendingHeadline(list *job.PendingList) block.Headline {
+func pendingHeadline(list *slurmid.PendingList) block.Headline {
 	p := &list.Jobs[0]
 	what := "It waits"
 	if p.Tasks > 1 {
@@ -63,7 +64,7 @@ func pendingHeadline(list *job.PendingList) block.Headline {
 }
 
 // pendingFacts say who asked for what, and when it may begin.
-func pendingFacts(list *job.PendingList) block.Facts {
+func pendingFacts(list *slurmid.PendingList) block.Facts {
 	p := &list.Jobs[0]
 	f := block.Facts{{Label: "Job", Strong: p.ID, Text: p.Name}}
 	f.Add("User", block.Joined(", ", p.User, of("account", p.Account), of("partition", p.Partition), of("QOS", p.QOS)))
@@ -78,7 +79,7 @@ func pendingFacts(list *job.PendingList) block.Facts {
 }
 
 // askedText is what a line asks for.
-func askedText(p *job.Pending) string {
+func askedText(p *slurmid.Pending) string {
 	var parts []string
 	for _, one := range []struct {
 		n    int
@@ -98,10 +99,12 @@ func askedText(p *job.Pending) string {
 	return strings.Join(append(parts, limit), ", ")
 }
 
-func limitText(p *job.Pending) string { return figure.Clock(time.Duration(p.TimeLimit) * time.Second) }
+func limitText(p *slurmid.Pending) string {
+	return figure.Clock(time.Duration(p.TimeLimit) * time.Second)
+}
 
 // startText says when it may begin.
-func startText(p *job.Pending, asOf time.Time) string {
+func startText(p *slurmid.Pending, asOf time.Time) string {
 	var parts []string
 	if p.Eligible.After(asOf) {
 		parts = append(parts, "not before "+figure.Minute(p.Eligible))
@@ -119,7 +122,7 @@ const (
 )
 
 // waitsText says what waits of a job of which something has begun.
-func waitsText(list *job.PendingList) string {
+func waitsText(list *slurmid.PendingList) string {
 	if list == nil {
 		return ""
 	}
@@ -151,7 +154,7 @@ func briefID(id string) string {
 const broad = 120
 
 // pendingTable is a table of what waits for a page of a width; a browser's has none. others: it may be of several users.
-func pendingTable(list []job.Pending, others, wide bool, width int) block.Table {
+func pendingTable(list []slurmid.Pending, others, wide bool, width int) block.Table {
 	t := block.Table{Heads: []string{"<=JobID", "<JobName", "<User", "<Partition", "Nodes", "CPUs", "Limit", "<=Since", "<=Expected", "<!Reason"}}
 	for i := range list {
 		p := &list[i]
@@ -179,7 +182,7 @@ func pendingTable(list []job.Pending, others, wide bool, width int) block.Table 
 	for _, column := range []struct {
 		head string
 		out  bool
-	}{{"<User", !others}, {"Nodes", narrow}, {"Limit", narrow}, {"<=Expected", narrow || !slices.ContainsFunc(list, func(p job.Pending) bool { return !p.Expected.IsZero() })}} {
+	}{{"<User", !others}, {"Nodes", narrow}, {"Limit", narrow}, {"<=Expected", narrow || !slices.ContainsFunc(list, func(p slurmid.Pending) bool { return !p.Expected.IsZero() })}} {
 		if column.out {
 			without(column.head)
 		}
@@ -188,7 +191,7 @@ func pendingTable(list []job.Pending, others, wide bool, width int) block.Table 
 }
 
 // pendingNotes say of how many a list is, and what it lacks. more is the command that lists the rest; "".
-func pendingNotes(list *job.PendingList, shown int, rest string) (all []string) {
+func pendingNotes(list *slurmid.PendingList, shown int, rest string) (all []string) {
 	if left := len(list.Jobs) - shown; left > 0 {
 		all = append(all, fmt.Sprintf("and %s more: %s lists them", figure.Count(left), rest))
 	}
@@ -202,7 +205,7 @@ func pendingNotes(list *job.PendingList, shown int, rest string) (all []string) 
 }
 
 // pendingHeading says what a table of what waits is.
-func pendingHeading(list *job.PendingList) string {
+func pendingHeading(list *slurmid.PendingList) string {
 	if list.Jobs == nil {
 		return "Which jobs wait is not known here now: squeue lists them."
 	}
@@ -221,12 +224,12 @@ func pendingHeading(list *job.PendingList) string {
 }
 
 // severalUsers says whether lines are of several users.
-func severalUsers(list []job.Pending) bool {
-	return slices.ContainsFunc(list, func(p job.Pending) bool { return p.UID != list[0].UID })
+func severalUsers(list []slurmid.Pending) bool {
+	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
 // underPending writes what waits, under a list for people.
-func underPending(p *text.Page, list *job.PendingList, opts ListOptions) {
+func underPending(p *text.Page, list *slurmid.PendingList, opts ListOptions) {
 	asked, rest := opts.OnlyPending, "a higher --limit"
 	if opts.Rest != "" {
 		rest = "jobeff -s PENDING"
@@ -252,7 +255,7 @@ func underPending(p *text.Page, list *job.PendingList, opts ListOptions) {
 }
 
 // pendingPart is a table of further lines of a job, nothing where there is one.
-func pendingPart(list *job.PendingList, wide bool, width int) block.Part {
+func pendingPart(list *slurmid.PendingList, wide bool, width int) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
 	}

@@ -8,24 +8,26 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/text"
 )
 
 // queue is what waits of two users: a plain job, an array, held and hostile ones.
-func queue() *job.PendingList {
-	plain := job.Pending{Cluster: "c", ID: "4800", JobID: 4800, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 2, CPUs: 128, GPUs: 4, Memory: 256 << 30,
+func queue() *slurmid.PendingList {
+	plain := slurmid.Pending{Cluster: "c", ID: "4800", JobID: 4800, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 2, CPUs: 128, GPUs: 4, Memory: 256 << 30,
 		TimeLimit: 12 * 3600, Submit: began, Eligible: began, Expected: began.Add(5 * time.Hour), Reason: "Resources"}
 	array, held, dark := plain, plain, plain
 	array.ID, array.JobID, array.ArrayJobID, array.Name, array.Reason, array.Expected, array.GPUs = "48013_[1001-9999%100]", 48013, 48013, "sweep", "JobArrayTaskLimit", time.Time{}, 0
 	array.Start(nil)
 	held.ID, held.JobID, held.Reason, held.Expected, held.TimeLimit = "4802+1", 4803, "JobHeldUser", time.Time{}, 0
 	dark.ID, dark.JobID, dark.ArrayJobID, dark.UID, dark.Name, dark.User, dark.Account, dark.Partition, dark.QOS, dark.Reason = "4900_[1,3,5,7,9,11,13,...]", 4900, 4900, 1001, nasty, nasty, nasty, nasty, nasty, nasty
-	return &job.PendingList{AsOf: began.Add(90 * time.Second), Jobs: []job.Pending{plain, array, held, dark}, LeftOut: 1234}
+	return &slurmid.PendingList{AsOf: began.Add(90 * time.Second), Jobs: []slurmid.Pending{plain, array, held, dark}, LeftOut: 1234}
 }
 
-func waits(p job.Pending, more ...job.Pending) *job.Job {
-	j := p.Job()
-	j.Pending = &job.PendingList{AsOf: queue().AsOf, Jobs: append([]job.Pending{p}, more...)}
+func waits(p slurmid.Pending, more ...slurmid.Pending) *job.Job {
+	j := job.OfPending(&p)
+	j.Pending = &slurmid.PendingList{AsOf: queue().AsOf, Jobs: append([]slurmid.Pending{p}, more...)}
 	return j
 }
 
@@ -33,7 +35,7 @@ func waits(p job.Pending, more ...job.Pending) *job.Job {
 func TestPendingViews(t *testing.T) {
 	q := queue()
 	eachView(t, "pending-list", func(w io.Writer, opts text.Options) error {
-		return List(w, job.LinesOf(fixtureList()[:2]), ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
+		return List(w, listing.LinesOf(fixtureList()[:2]), ListOptions{Options: opts, Pending: q, Rest: "jobeff -S -7days"})
 	})
 	eachView(t, "pending", func(w io.Writer, opts text.Options) error { return Job(w, waits(q.Jobs[0]), nil, nil, opts) })
 	for i := range q.Jobs {
@@ -45,7 +47,7 @@ func TestPendingViews(t *testing.T) {
 			checkFits(t, out.String(), opts)
 		}
 		var page bytes.Buffer
-		found := &job.JobAndWorkload{Job: waits(q.Jobs[i], q.Jobs...)}
+		found := &listing.JobAndWorkload{Job: waits(q.Jobs[i], q.Jobs...)}
 		if err := JobHTML(&page, found, nil, nil, siteLinks); err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +65,11 @@ func TestPendingText(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
-	bare := job.Pending{ID: "7", JobID: 7, Submit: began, Reason: "None"}
+	bare := slurmid.Pending{ID: "7", JobID: 7, Submit: began, Reason: "None"}
 	odd, soon, past := bare, bare, bare
 	odd.Reason, soon.Reason, soon.Eligible, past.Reason, past.Expected = "Moon", "BeginTime", began.Add(time.Hour), "QOSMaxCpuPerUserLimit", began
 	again := fixtures()["good"]
-	again.Pending = &job.PendingList{AsOf: q.AsOf, Jobs: q.Jobs[:1]}
+	again.Pending = &slurmid.PendingList{AsOf: q.AsOf, Jobs: q.Jobs[:1]}
 	at := func(d time.Duration) string { return began.Add(d).Local().Format("2006-01-02 15:04") }
 	for _, c := range []struct {
 		job        *job.Job
@@ -102,7 +104,7 @@ func TestPendingLists(t *testing.T) {
 	list := func(jobs []job.Job, opts ListOptions) string {
 		var out bytes.Buffer
 		opts.Width = 120
-		if err := List(&out, job.LinesOf(jobs), opts); err != nil {
+		if err := List(&out, listing.LinesOf(jobs), opts); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -126,10 +128,10 @@ func TestPendingLists(t *testing.T) {
 		{some, ListOptions{Pending: q}, []string{"Waiting, as Slurm said at", ": 9,002 jobs", "4900_[1,3,5,7,9,...]", "Slurm's queue has 1,234 lines beyond"}, []string{"no such jobs"}},
 		{some, ListOptions{Pending: q, Most: 1, Rest: "jobeff -S -7days"}, []string{"and 3 more: jobeff -s PENDING lists them"}, []string{"48013"}},
 		{nil, ListOptions{Pending: q, OnlyPending: true}, []string{"Waiting, as Slurm said"}, []string{"no such jobs"}},
-		{nil, ListOptions{Pending: &job.PendingList{AsOf: began, Jobs: []job.Pending{}}, OnlyPending: true}, []string{"None waits, as Slurm said at "}, []string{"no such jobs"}},
-		{nil, ListOptions{Pending: &job.PendingList{}, OnlyPending: true}, []string{"not known here now: squeue lists them"}, []string{"None waits"}},
-		{some, ListOptions{Pending: &job.PendingList{}}, nil, []string{"squeue", "Waiting"}},
-		{some, ListOptions{Pending: &job.PendingList{AsOf: began, Jobs: []job.Pending{}}}, nil, []string{"waits", "Waiting"}},
+		{nil, ListOptions{Pending: &slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}, OnlyPending: true}, []string{"None waits, as Slurm said at "}, []string{"no such jobs"}},
+		{nil, ListOptions{Pending: &slurmid.PendingList{}, OnlyPending: true}, []string{"not known here now: squeue lists them"}, []string{"None waits"}},
+		{some, ListOptions{Pending: &slurmid.PendingList{}}, nil, []string{"squeue", "Waiting"}},
+		{some, ListOptions{Pending: &slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}}, nil, []string{"waits", "Waiting"}},
 	} {
 		got := list(c.jobs, c.opts)
 		for _, want := range c.want {
@@ -147,9 +149,9 @@ func TestPendingLists(t *testing.T) {
 
 // TestPendingPage: the page of a list has what waits under it, with links to the jobs' own pages.
 func TestPendingPage(t *testing.T) {
-	page := func(q *job.PendingList, state string) string {
+	page := func(q *slurmid.PendingList, state string) string {
 		var b bytes.Buffer
-		if err := JobsHTML(&b, &JobsPage{Others: true, Query: job.JobQuery{Start: began, State: state, Sort: "lost"}, Pending: q}, listLinks); err != nil {
+		if err := JobsHTML(&b, &JobsPage{Others: true, Query: listing.JobQuery{Start: began, State: state, Sort: "lost"}, Pending: q}, listLinks); err != nil {
 			t.Fatal(err)
 		}
 		checkPage(t, b.Bytes())
@@ -167,7 +169,7 @@ func TestPendingPage(t *testing.T) {
 	if none := page(nil, ""); strings.Contains(none, `id="second"`) {
 		t.Error("a heading over nothing")
 	}
-	if none := page(&job.PendingList{AsOf: began, Jobs: []job.Pending{}}, "PENDING"); !strings.Contains(none, "None waits") {
+	if none := page(&slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}, "PENDING"); !strings.Contains(none, "None waits") {
 		t.Error("nobody says that none waits")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
@@ -118,7 +119,7 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 		t.Errorf("of one function: %v, %s", err, one.String())
 	}
 	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}
-	if err := JobHTML(&html, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(&html, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := html.String(); !strings.Contains(got, "solver&#43;0x10") || strings.Contains(got, "0x20") || strings.Contains(got, "\x1b") {

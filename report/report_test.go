@@ -17,7 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
 	"jobeff/report/inert"
@@ -88,7 +90,7 @@ func TestForms(t *testing.T) {
 		t.Run(view, func(t *testing.T) {
 			var out bytes.Buffer
 			err := errors.Join(Job(&out, j, study, judged(t, j), opts), Workload(&out, study, opts),
-				List(&out, job.LinesOf(fixtureList()), ListOptions{Options: opts}))
+				List(&out, listing.LinesOf(fixtureList()), ListOptions{Options: opts}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,14 +141,14 @@ func fixtureList() []job.Job {
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
 	eachView(t, "list", func(w io.Writer, opts text.Options) error {
-		return List(w, job.LinesOf(jobs), ListOptions{Options: opts, More: true})
+		return List(w, listing.LinesOf(jobs), ListOptions{Options: opts, More: true})
 	})
 	var bare bytes.Buffer
-	if err := List(&bare, job.LinesOf(jobs), ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
+	if err := List(&bare, listing.LinesOf(jobs), ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
 		t.Errorf("without a header: %v\n%s", err, bare.String())
 	}
 	var parsable bytes.Buffer
-	if err := List(&parsable, job.LinesOf(jobs), ListOptions{Parsable2: true, Options: text.Options{Unicode: true}}); err != nil {
+	if err := List(&parsable, listing.LinesOf(jobs), ListOptions{Parsable2: true, Options: text.Options{Unicode: true}}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "list-parsable.txt", parsable.Bytes())
@@ -154,7 +156,7 @@ func TestListViews(t *testing.T) {
 
 func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := List(&out, job.LinesOf(fixtureList()), ListOptions{Parsable2: true}); err != nil {
+	if err := List(&out, listing.LinesOf(fixtureList()), ListOptions{Parsable2: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
@@ -231,9 +233,9 @@ func TestJSONNames(t *testing.T) {
 // TestEveryWarningIsShown puts a warning in each place that has room for one.
 func TestEveryWarningIsShown(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []job.Warning{{Code: "one"}}
+	j.Warnings = []doubt.Warning{{Code: "one"}}
 	for i := range j.Executions {
-		j.Executions[i].Warnings = []job.Warning{{Code: fmt.Sprintf("x%d", i)}}
+		j.Executions[i].Warnings = []doubt.Warning{{Code: fmt.Sprintf("x%d", i)}}
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer
@@ -259,9 +261,9 @@ func TestChecks(t *testing.T) {
 
 func TestMutesViews(t *testing.T) {
 	long := strings.Repeat("because it is so, ", 9)
-	list := &job.WorkloadList{More: true}
+	list := &listing.WorkloadList{More: true}
 	for _, name := range []string{"lmp-3fa2c1", nasty} {
-		list.Workloads = append(list.Workloads, job.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
+		list.Workloads = append(list.Workloads, listing.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
 	eachView(t, "mutes", func(w io.Writer, opts text.Options) error { return Mutes(w, list, opts) })
 }
@@ -296,7 +298,7 @@ func FuzzJob(f *testing.F) {
 			}
 			checkFits(t, out.String(), opts)
 		}
-		_ = List(&out, job.LinesOf([]job.Job{j}), ListOptions{})
+		_ = List(&out, listing.LinesOf([]job.Job{j}), ListOptions{})
 		_ = document.WriteJob(&out, &j, nil, nil)
 	})
 }
@@ -341,7 +343,7 @@ func TestEveryColumn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := List(&out, job.LinesOf(jobs), opts); err != nil {
+			if err := List(&out, listing.LinesOf(jobs), opts); err != nil {
 				t.Fatal(err)
 			}
 			if !utf8.Valid(out.Bytes()) || strings.ContainsAny(out.String(), "\x1b\r\u202e\u200b\u009b") {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -40,7 +40,7 @@ func TestSavingHasItsOwnInterval(t *testing.T) {
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var told, explained, page, load, loadPage bytes.Buffer
 		for what, err := range map[string]error{"job": Job(&told, j, study, verdicts, text.Options{}), "explain": Explain(&explained, j, verdicts, text.Options{}),
-			"page": JobHTML(&page, &job.JobAndWorkload{Job: j}, study, verdicts, siteLinks), "workload": Workload(&load, study, text.Options{}), "its page": WorkloadHTML(&loadPage, study, siteLinks)} {
+			"page": JobHTML(&page, &listing.JobAndWorkload{Job: j}, study, verdicts, siteLinks), "workload": Workload(&load, study, text.Options{}), "its page": WorkloadHTML(&loadPage, study, siteLinks)} {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -38,7 +39,7 @@ func siteTable(caption, heads string, rows [][]string, note string) *page.Table 
 }
 
 // WorkloadsHTML writes workloads as a page, in the given order. others: they may be other users', too.
-func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more, others bool, links page.Links) error {
+func WorkloadsHTML(w io.Writer, q listing.JobQuery, all []listing.WorkloadSummary, more, others bool, links page.Links) error {
 	l := &page.List{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
 		Empty: "No workload ran in this time.", Pages: pages(q, len(all), more)}
 	if others {
@@ -70,11 +71,11 @@ func WorkloadsHTML(w io.Writer, q job.JobQuery, all []job.WorkloadSummary, more,
 
 // NodesHTML writes when nodes reported last, and what they said of their outboxes, as a page: those in
 // trouble first, then those that were silent longest.
-func NodesHTML(w io.Writer, q job.JobQuery, nodes []job.Node, now time.Time, links page.Links) error {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n job.Node) bool { return !strings.Contains(n.Node, q.Name) })
-	lost := func(n *job.Node) int { return n.Refused + n.Cut + n.Lost }
-	slices.SortStableFunc(nodes, func(a, b job.Node) int {
-		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(job.LateAfter), a.Oldest.Truncate(job.LateAfter)), a.Heard.Compare(b.Heard))
+func NodesHTML(w io.Writer, q listing.JobQuery, nodes []facts.Node, now time.Time, links page.Links) error {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n facts.Node) bool { return !strings.Contains(n.Node, q.Name) })
+	lost := func(n *facts.Node) int { return n.Refused + n.Cut + n.Lost }
+	slices.SortStableFunc(nodes, func(a, b facts.Node) int {
+		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(facts.LateAfter), a.Oldest.Truncate(facts.LateAfter)), a.Heard.Compare(b.Heard))
 	})
 	from := min(q.Offset, len(nodes))
 	to := min(from+q.Limit, len(nodes))
@@ -99,12 +100,12 @@ func NodesHTML(w io.Writer, q job.JobQuery, nodes []job.Node, now time.Time, lin
 
 // NoticeRow is a line of NoticesHTML.
 type NoticeRow struct {
-	job.Told
+	facts.Told
 	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
 }
 
 // NoticesHTML writes what users were told, and what became of it, as a page.
-func NoticesHTML(w io.Writer, q job.JobQuery, all []NoticeRow, more bool, links page.Links) error {
+func NoticesHTML(w io.Writer, q listing.JobQuery, all []NoticeRow, more bool, links page.Links) error {
 	l := &page.List{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
 		Fields: []page.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
 		Empty:  "Nobody was told anything in this time.", Pages: pages(q, len(all), more)}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
@@ -20,19 +20,19 @@ type SumsPage struct {
 	Counted string // what its jobs are: "job", or "run" of a program
 	Heading string
 	Span    string
-	Query   job.JobQuery // of which rows, and which page of them
-	Rows    []job.NamedHours
+	Query   listing.JobQuery // of which rows, and which page of them
+	Rows    []listing.NamedHours
 	Monthly bool // whole months
 	Link    func(name string) string
 }
 
 // SumsHTML writes sums as a page. A part of a name selects rows, and totals are of what is selected.
 func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
-	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r job.NamedHours) bool {
+	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r listing.NamedHours) bool {
 		return !strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query.Name))
 	})
 	sortHours(rows, p.Query.Sort)
-	var sum job.Hours
+	var sum listing.Hours
 	for _, r := range rows {
 		sum.Add(r.Hours)
 	}
@@ -53,11 +53,11 @@ func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
 }
 
 // sortHours sorts by name where it knows no better.
-func sortHours(rows []job.NamedHours, by string) {
+func sortHours(rows []listing.NamedHours, by string) {
 	name, least := strings.CutPrefix(by, "-")
-	key := map[string]func(job.NamedHours) float64{"lost": func(r job.NamedHours) float64 { return r.Lost }, "corehours": func(r job.NamedHours) float64 { return r.Used },
-		"jobs": func(r job.NamedHours) float64 { return float64(r.Jobs) }}[name]
-	slices.SortStableFunc(rows, func(a, b job.NamedHours) int {
+	key := map[string]func(listing.NamedHours) float64{"lost": func(r listing.NamedHours) float64 { return r.Lost }, "corehours": func(r listing.NamedHours) float64 { return r.Used },
+		"jobs": func(r listing.NamedHours) float64 { return float64(r.Jobs) }}[name]
+	slices.SortStableFunc(rows, func(a, b listing.NamedHours) int {
 		order := 0
 		if key != nil {
 			order = cmp.Compare(key(b), key(a))
@@ -71,7 +71,7 @@ func sortHours(rows []job.NamedHours, by string) {
 	})
 }
 
-func sumsTable(p *SumsPage, rows []job.NamedHours) *page.Table {
+func sumsTable(p *SumsPage, rows []listing.NamedHours) *page.Table {
 	t := block.Table{Heads: []string{"<" + strings.ToUpper(p.Of[:1]) + p.Of[1:], strings.ToUpper(p.Counted[:1]) + p.Counted[1:] + "s", "Measured", "Core-hours", "Judged", "Lost", "Lost of judged"}}
 	for _, r := range rows {
 		t.Rows = append(t.Rows, []string{inert.Text(r.Name, true), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -58,7 +60,7 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []p
 	if l, name := policy.LineFor(study, j); l.Why == "" {
 		add("For memory and time, this line "+lineText(l), shell.Line(l, name))
 	}
-	if _, err := job.ParseJobID(j.DisplayID); err == nil && len(all) == 0 {
+	if _, err := slurmid.Parse(j.DisplayID); err == nil && len(all) == 0 {
 		add(tellsMore(j, study, verdicts))
 	}
 	return all
@@ -83,7 +85,7 @@ func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (te
 }
 
 // besideLinks lead to the runs of a job's workload before and after it, and to comparisons.
-func besideLinks(found *job.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
+func besideLinks(found *listing.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
 	id := links.Job(found.DisplayID)
 	if id == "" {
 		return nil

@@ -107,10 +107,10 @@ func join(first, second string) string { return strings.TrimSpace(first + " " + 
 // noData is the reason why there are no figures.
 func noData(j *job.Job) string {
 	why := cmp.Or(doubt.Text(j.NoData), "no reason was recorded")
-	if j.NoData.Code == job.WhyNoMPI && j.NoData.Args.Kind == "" && j.CPUs == 1 {
+	if j.NoData.Code == doubt.WhyNoMPI && j.NoData.Args.Kind == "" && j.CPUs == 1 {
 		return "it had one core and used neither MPI nor OpenMP, so there was nobody to wait for"
 	}
-	if j.NoData.Code == job.WhyOff {
+	if j.NoData.Code == doubt.WhyOff {
 		return "this job was not measured, " + why
 	}
 	return why

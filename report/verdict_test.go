@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // cut has a job's ranks killed.
@@ -29,8 +30,8 @@ func outOfMemory(j *job.Job, steps string) *job.Job {
 // TestVerdict holds the sentence for each thing that can be said of a job.
 func TestVerdict(t *testing.T) {
 	state := func(j *job.Job, s string) *job.Job { j.State = s; return j }
-	warn := func(j *job.Job, w job.Warning) *job.Job {
-		j.Executions[0].Warnings = []job.Warning{w}
+	warn := func(j *job.Job, w doubt.Warning) *job.Job {
+		j.Executions[0].Warnings = []doubt.Warning{w}
 		return j
 	}
 	runs := func(j *job.Job) *job.Job {
@@ -70,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			"Its step 0 ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"its script failed when its ranks were done", state(even(), "FAILED"),
 			"It failed, although all of its ranks called MPI_Finalize. See its output first. 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
-		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: "no report has arrived"}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
+		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: doubt.Warning{Code: doubt.KindText, Args: doubt.Arguments{Kind: doubt.KindText, Other: "no report has arrived"}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
 		{"time limit", state(cut(even()), "TIMEOUT"), "It ran up to the time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"it runs", runs(even()), "It runs. Up to 2026-11-20 12:01, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"nobody but its node told that it runs", untold(runs(even())), "Its last sign is of 2026-11-20 12:01, and Slurm has not said whether it still runs. Up to then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
@@ -78,7 +79,7 @@ func TestVerdict(t *testing.T) {
 			"It runs. Up to 2026-11-20 12:01, 30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below the 0.80 that POP recommends."},
 		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),
 			"Under 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99, above the 0.80 that POP recommends."},
-		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}),
+		{"too many ranks for the CPUs", warn(even(), doubt.Warning{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}),
 			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
 		{"threads on too few CPUs", load(even(), job.Load{Ranks: 2, Whole: 2, Threaded: 2, CrowdRanks: 2, CrowdBusy: 4, CrowdCPUs: "0-1"}),
 			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
@@ -54,7 +55,7 @@ func TestUnsureLinks(t *testing.T) {
 	w.Path.Looked = false
 	said := func() string {
 		var out bytes.Buffer
-		if err := JobHTML(&out, &job.JobAndWorkload{Job: sampled(w)}, nil, nil, page.Links{}); err != nil {
+		if err := JobHTML(&out, &listing.JobAndWorkload{Job: sampled(w)}, nil, nil, page.Links{}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -113,7 +114,7 @@ func TestWaits(t *testing.T) {
 	}
 	golden(t, "waits.json", out.Bytes())
 	out.Reset()
-	if err := JobHTML(&out, &job.JobAndWorkload{Job: sampled(serialised())}, nil, nil, page.Links{}); err != nil {
+	if err := JobHTML(&out, &listing.JobAndWorkload{Job: sampled(serialised())}, nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Serialisation efficiency", "Why ranks wait in MPI", "ranks 1 -&gt; 2 -&gt; 3", "a network that takes no time would save at most 4 %"} {
@@ -131,7 +132,7 @@ func TestWaitsOfContendedRanks(t *testing.T) {
 	for name, write := range map[string]func(w io.Writer) error{
 		"job":     func(w io.Writer) error { return Job(w, j, nil, nil, text.Options{}) },
 		"explain": func(w io.Writer) error { return Explain(w, j, nil, text.Options{}) },
-		"page":    func(w io.Writer) error { return JobHTML(w, &job.JobAndWorkload{Job: j}, nil, nil, page.Links{}) },
+		"page":    func(w io.Writer) error { return JobHTML(w, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil {

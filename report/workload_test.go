@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
@@ -82,7 +83,7 @@ func TestWorkloadsList(t *testing.T) {
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
-	named := []job.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
+	named := []listing.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
 	eachView(t, "workloads", func(w io.Writer, opts text.Options) error {
 		return Workloads(w, studies, named, ListOptions{Options: opts, More: true})
 	})
@@ -148,7 +149,7 @@ func FuzzWorkload(f *testing.F) {
 			if err := Workload(&out, study, opts); err != nil {
 				t.Fatal(err)
 			}
-			_ = Workloads(&out, []*workload.Study{study}, []job.WorkloadSummary{{Name: w.Name}}, ListOptions{Options: opts})
+			_ = Workloads(&out, []*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, ListOptions{Options: opts})
 			_ = WorkloadPlan(&out, study, opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -19,13 +19,13 @@ import (
 const programColumn = 2
 
 // Workloads writes a line for each workload, in the given order, those of jobs without a record of a program first.
-func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSummary, opts ListOptions) error {
+func Workloads(w io.Writer, studies []*workload.Study, named []listing.WorkloadSummary, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	t := block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
 	if p.Width < roomy {
 		t.Gap = " "
 	}
-	var hours job.Hours
+	var hours listing.Hours
 	for _, n := range named {
 		n = inert.Copy(n, p.Unicode)
 		hours.Used += n.CoreHours
@@ -33,7 +33,7 @@ func Workloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSumma
 	}
 	for _, study := range studies {
 		sum := study.Workload.Sum()
-		hours.Add(job.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost})
+		hours.Add(listing.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost})
 		t.Rows = append(t.Rows, workloadRow(inert.Copy(study, p.Unicode)))
 	}
 	if p.Width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it

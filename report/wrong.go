@@ -6,13 +6,13 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/facts"
 	"jobeff/report/inert"
 	"jobeff/report/page"
 )
 
 // WrongHTML writes the page on which somebody who got a notice can say that it was wrong, or what they said.
-func WrongHTML(w io.Writer, told *job.Told, links page.Links) error {
+func WrongHTML(w io.Writer, told *facts.Told, links page.Links) error {
 	t := inert.Copy(told, true)
 	p := page.Wrong{Frame: page.NewFrame("Was this wrong? – jobeff", links), Job: links.Job(t.Job),
 		Told: fmt.Sprintf("On %s jobeff told %s of job %s (%s), by the rule %s. Who coordinates the job's account reads what you say of it, too.", t.At.Local().Format(time.DateOnly), cmp.Or(t.User, fmt.Sprintf("user %d", t.UID)),

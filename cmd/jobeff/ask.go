@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
@@ -73,7 +74,7 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 
 // served asks for the document of a job.
 func served(ctx context.Context, id string) (json.RawMessage, error) {
-	if _, err := job.ParseJobID(id); err != nil {
+	if _, err := slurmid.Parse(id); err != nil {
 		return nil, cli.Usage(err)
 	}
 	c, err := connect()
@@ -96,7 +97,7 @@ type judgedJob struct {
 
 // judged asks for a job, its workload and the verdicts.
 func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error) {
-	if _, err := job.ParseJobID(id); err != nil {
+	if _, err := slurmid.Parse(id); err != nil {
 		return a, cli.Usage(err)
 	}
 	c, err := connect()

@@ -12,6 +12,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
@@ -79,7 +80,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	studies := workload.NewStudies(now)
 	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // -1: the number of jobs is not known before the last page
 	defer bar.Done()
-	return b, eachJob(ctx, c, job.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
+	return b, eachJob(ctx, c, listing.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
 		study, err := studies.Of(j, func() (*job.Workload, error) { return workloadOf(ctx, c, j) })
 		c := policy.Describe(j, study)
 		b.Add(notice.NewJudged(j, study, c, rules.JudgeCase(c)))
@@ -100,7 +101,7 @@ func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workloa
 }
 
 // eachJob calls do with every job of a query, page by page.
-func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job.Job) error) error {
+func eachJob(ctx context.Context, c *client.Client, q listing.JobQuery, do func(*job.Job) error) error {
 	for {
 		list, err := c.Jobs(ctx, q)
 		if err != nil {
@@ -111,7 +112,7 @@ func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job
 				return err
 			}
 		}
-		if q.After = job.After(list.Next); q.After == "" {
+		if q.After = listing.After(list.Next); q.After == "" {
 			return nil
 		}
 	}

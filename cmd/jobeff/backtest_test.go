@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // TestEachJobOnce: pages of a list give every job once, each by the place that the one before named.
@@ -27,7 +28,7 @@ func TestEachJobOnce(t *testing.T) {
 		if after := r.URL.Query().Get("after"); after != "" {
 			before, _ = strconv.Atoi(after)
 		}
-		var list job.JobList
+		var list listing.JobList
 		for id := before - 1; id > max(0, before-5); id-- {
 			list.Jobs = append(list.Jobs, job.Job{JobID: uint32(id)})
 		}
@@ -41,7 +42,7 @@ func TestEachJobOnce(t *testing.T) {
 	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
 	defer c.Close()
 	times := map[uint32]int{}
-	if err := eachJob(context.Background(), c, job.JobQuery{Limit: 4, Detail: true}, func(j *job.Job) error {
+	if err := eachJob(context.Background(), c, listing.JobQuery{Limit: 4, Detail: true}, func(j *job.Job) error {
 		times[j.JobID]++
 		return nil
 	}); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
-	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report"
 )
 
@@ -67,7 +67,7 @@ func (p *program) command() *cobra.Command {
 				return p.worst(cmd.Context())
 			case len(args) > 0 && cli.DidYouMean(cmd, args[0]) != "":
 				return cli.NoCommand(cmd, args)
-			case len(args) == 1 && !listed && job.Single(jobs):
+			case len(args) == 1 && !listed && slurmid.Single(jobs):
 				return p.job(cmd.Context(), jobs, asJSON)
 			}
 			return p.list(cmd.Context(), cmd, list, jobs, asJSON)

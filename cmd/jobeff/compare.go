@@ -12,6 +12,8 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -55,7 +57,7 @@ func (p *program) compareCommand() *cobra.Command {
 				return cli.Usagef("jobeff compare writes a page (--html) or JSON (--json), not both")
 			}
 			for _, id := range args {
-				if _, err := job.ParseJobID(id); err != nil {
+				if _, err := slurmid.Parse(id); err != nil {
 					return cli.Usage(err)
 				}
 			}
@@ -94,7 +96,7 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 
 // compareJobs finds the names of places before it compares them.
 func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool) (*compare.Comparison, error) {
-	named := func(id string) (*job.JobAndWorkload, error) {
+	named := func(id string) (*listing.JobAndWorkload, error) {
 		found, err := c.Job(ctx, id)
 		if err == nil {
 			source.Find(ctx, found.Job, false)
@@ -106,7 +108,7 @@ func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool
 		return nil, err
 	}
 	if len(ids) == 1 {
-		return compare.WithMedian(after, force, func(r *job.Run) (*job.JobAndWorkload, error) { return named(r.DisplayID) })
+		return compare.WithMedian(after, force, func(r *job.Run) (*listing.JobAndWorkload, error) { return named(r.DisplayID) })
 	}
 	before, err := named(ids[0])
 	if err != nil {

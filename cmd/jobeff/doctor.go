@@ -18,9 +18,9 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
+	"jobeff/policy/harm"
 	"jobeff/policy/rule"
 	"jobeff/report"
 	"jobeff/report/figure"
@@ -162,7 +162,7 @@ func (d *doctor) server(ctx context.Context) {
 		if said.Doubt != "" && said.Doubt != told.Doubt {
 			d.say(report.Warn, "database", said.Doubt, said.Hint)
 		}
-		if cannot := report.CannotTell(&job.Comparison{Cannot: said.CannotTell}); cannot != "" && said.CannotTell != told.CannotTell {
+		if cannot := report.CannotTell(&harm.Comparison{Cannot: said.CannotTell}); cannot != "" && said.CannotTell != told.CannotTell {
 			d.say(report.OK, "harm", cannot, "")
 		}
 		told = client.Health{Doubt: cmp.Or(said.Doubt, told.Doubt), CannotTell: cmp.Or(said.CannotTell, told.CannotTell)}

@@ -17,6 +17,8 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
@@ -101,10 +103,10 @@ func (l *listFlags) which() string {
 
 // query is the question to the server. As in sacct, named jobs may be of any time and of any user
 // whose jobs the caller may see, unless an option says otherwise.
-func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (job.JobQuery, error) {
-	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
+func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (listing.JobQuery, error) {
+	q := listing.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
-	if _, err := job.ParseJobSets(jobs); jobs != "" && err != nil {
+	if _, err := slurmid.ParseSets(jobs); jobs != "" && err != nil {
 		return q, cli.Usage(err)
 	}
 	var err error
@@ -210,14 +212,14 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 
 // worst shows the caller's last jobs, most core-hours lost first.
 func (p *program) worst(ctx context.Context) error {
-	q := job.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
+	q := listing.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
 	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
 	return p.listed(ctx, q, l, "", report.ListOptions{Options: p.options(), Title: l.title(q), Rest: "jobeff -S " + defaultStart})
 }
 
 // listed writes the jobs of a query for people, or those of --parsable2.
-func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs string, opts report.ListOptions) error {
-	here := l.sort != "" && !slices.Contains(job.Sorts, strings.TrimPrefix(l.sort, "-"))
+func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, jobs string, opts report.ListOptions) error {
+	here := l.sort != "" && !slices.Contains(listing.Sorts, strings.TrimPrefix(l.sort, "-"))
 	if q.Sort, q.Limit = l.sort, l.limit; !l.tasks {
 		q.Limit = cmp.Or(l.limit, mostShown)
 	}
@@ -233,7 +235,7 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 	}
 	defer c.Close()
 	lines, more, err := askLines(ctx, c, q, l, &opts)
-	var pending *job.PendingList
+	var pending *slurmid.PendingList
 	if err == nil {
 		pending, opts.OnlyPending, err = askPending(ctx, c, q, l.offset)
 	}
@@ -253,19 +255,19 @@ func (p *program) listed(ctx context.Context, q job.JobQuery, l listFlags, jobs 
 }
 
 // askLines asks for the lines of a list, of arrays or of each task; more are left.
-func askLines(ctx context.Context, c *client.Client, q job.JobQuery, l listFlags, opts *report.ListOptions) (lines []job.Line, more bool, err error) {
+func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listFlags, opts *report.ListOptions) (lines []listing.Line, more bool, err error) {
 	if l.tasks {
 		all := l.parsable2 || l.format != "" || l.sort != ""
-		found, more, err := ask(ctx, q, all, func(ctx context.Context, q job.JobQuery) ([]job.Job, string, error) {
+		found, more, err := ask(ctx, q, all, func(ctx context.Context, q listing.JobQuery) ([]job.Job, string, error) {
 			list, err := c.Jobs(ctx, q)
 			if err != nil {
 				return nil, "", err
 			}
-			return list.Jobs, job.After(list.Next), nil
+			return list.Jobs, listing.After(list.Next), nil
 		})
-		return job.LinesOf(found), more, err
+		return listing.LinesOf(found), more, err
 	}
-	return ask(ctx, q, true, func(ctx context.Context, q job.JobQuery) ([]job.Line, string, error) {
+	return ask(ctx, q, true, func(ctx context.Context, q listing.JobQuery) ([]listing.Line, string, error) {
 		list, err := c.Lines(ctx, q)
 		if err != nil {
 			return nil, "", err
@@ -273,13 +275,13 @@ func askLines(ctx context.Context, c *client.Client, q job.JobQuery, l listFlags
 		if opts.All == nil {
 			opts.All = &list.Selected
 		}
-		return list.Lines, job.After(list.Next), nil
+		return list.Lines, listing.After(list.Next), nil
 	})
 }
 
 // askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
 // was asked for.
-func askPending(ctx context.Context, c *client.Client, q job.JobQuery, offset int) (list *job.PendingList, only bool, err error) {
+func askPending(ctx context.Context, c *client.Client, q listing.JobQuery, offset int) (list *slurmid.PendingList, only bool, err error) {
 	states := strings.Split(q.State, ",")
 	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
 		return nil, false, nil
@@ -289,14 +291,14 @@ func askPending(ctx context.Context, c *client.Client, q job.JobQuery, offset in
 }
 
 // documents writes the JSON of the jobs of a query.
-func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) error {
+func (p *program) documents(ctx context.Context, q listing.JobQuery, jobs string) error {
 	c, err := connect()
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	documents, more, err := ask(ctx, q, true, c.JobDocuments)
-	var pending *job.PendingList
+	var pending *slurmid.PendingList
 	if err == nil {
 		pending, _, err = askPending(ctx, c, q, q.Offset)
 	}
@@ -311,7 +313,7 @@ func (p *program) documents(ctx context.Context, q job.JobQuery, jobs string) er
 		Jobs []json.RawMessage `json:"jobs"`
 		More bool              `json:"more"`
 		// Pending is what waits; null: it was not asked for.
-		Pending *job.PendingList `json:"pending"`
+		Pending *slurmid.PendingList `json:"pending"`
 	}{documents, more, pending})
 }
 
@@ -320,7 +322,7 @@ func noneOf(jobs string) error {
 }
 
 // title says over a list what it is of: whose jobs, since when, in which order.
-func (l *listFlags) title(q job.JobQuery) string {
+func (l *listFlags) title(q listing.JobQuery) string {
 	whose := "Your jobs"
 	if l.user != "me" || q.User == "" {
 		whose = "Jobs"
@@ -349,7 +351,7 @@ func (l *listFlags) title(q job.JobQuery) string {
 
 // ask asks the server for jobs, page by page, each behind the last job of the page before: what begins or ends meanwhile
 // moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once.
-func ask[T any](ctx context.Context, q job.JobQuery, all bool, page func(context.Context, job.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
+func ask[T any](ctx context.Context, q listing.JobQuery, all bool, page func(context.Context, listing.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
 	found = []T{}
 	for most := q.Limit; ; q.Limit = max(most-len(found), 0) {
 		some, next, err := page(ctx, q)

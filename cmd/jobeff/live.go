@@ -21,6 +21,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
@@ -81,7 +82,7 @@ var (
 
 // live shows a job that runs.
 func (p *program) live(ctx context.Context, id string, flags liveFlags, stdin io.Reader, stderr io.Writer) error {
-	ref, err := job.ParseJobID(id)
+	ref, err := slurmid.Parse(id)
 	switch {
 	case err != nil:
 		return cli.Usage(err)

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report"
 	"jobeff/report/document"
 )
@@ -145,7 +146,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 		return err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
+	list, err := c.Workloads(ctx, listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
 	switch {
 	case err != nil:
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/shell"
@@ -62,7 +63,7 @@ func (p *program) lastJobs(ctx context.Context) ([]job.Job, error) {
 		return nil, err
 	}
 	defer c.Close()
-	list, err := c.Jobs(ctx, job.JobQuery{User: myself(), Limit: mostOffered})
+	list, err := c.Jobs(ctx, listing.JobQuery{User: myself(), Limit: mostOffered})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, e
 		return nil, err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, job.WorkloadQuery{User: myself(), Limit: mostOffered})
+	list, err := c.Workloads(ctx, listing.WorkloadQuery{User: myself(), Limit: mostOffered})
 	if err != nil {
 		return nil, err
 	}

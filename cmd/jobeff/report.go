@@ -12,7 +12,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
@@ -63,7 +63,7 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	}
 	source.Find(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error {
-		return report.JobHTML(w, &job.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
+		return report.JobHTML(w, &listing.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
@@ -136,7 +137,7 @@ func (w *watch) identified(j *job.Job, now time.Time) *job.Job {
 		j.Elapsed = max(j.AsOf.Sub(j.Start), 0)
 	}
 	if len(j.Executions) == 0 {
-		j.NoData = job.Warning{Code: job.WhyNoMPI}
+		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI}
 	}
 	return j
 }

@@ -15,6 +15,8 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
@@ -183,7 +185,7 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 	if name == "" {
 		return nil, nil, cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
 	}
-	ref, err := job.ParseJobID(name)
+	ref, err := slurmid.Parse(name)
 	if err != nil { // not a job id: a name
 		w, err := c.Workload(ctx, name, user)
 		return w, nil, err
@@ -222,7 +224,7 @@ func whyNoWorkload(j *job.Job) string {
 
 // keyOfJob is the key of a job's workload where name reads as a job, else name.
 func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string, error) {
-	if _, err := job.ParseJobID(name); err != nil && name != "" {
+	if _, err := slurmid.Parse(name); err != nil && name != "" {
 		return name, nil
 	}
 	w, j, err := findWorkload(ctx, c, name, user)
@@ -238,7 +240,7 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 // workloads lists workloads, the one that ran last at the end, as jobs are listed.
 func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
-	q := job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
+	q := listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
 	var err error
 	if q.Since, err = cli.ParsePast(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
@@ -274,7 +276,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns
 // the oldest first.
-func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
+func studied(ctx context.Context, c *client.Client, q listing.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
 	most := q.Limit
 	q.Detail = true
 	for more = true; more && len(all) < most; {
@@ -288,7 +290,7 @@ func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now tim
 				all = append(all, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
 			}
 		}
-		q.After = job.After(list.Next)
+		q.After = listing.After(list.Next)
 		more = q.After != ""
 	}
 	slices.Reverse(all)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // wrongClock is a daemon whose clock can be set. Go asks the kernel for the time past any
@@ -97,7 +97,7 @@ func TestServersClockSet(t *testing.T) {
 	all()
 	all()
 	d.merged(t)
-	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
+	list, err := d.client().Jobs(ctx, listing.JobQuery{Limit: 2 * jobs})
 	if err != nil || len(list.Jobs) != jobs {
 		t.Fatalf("%d rows of %d jobs, %v", len(list.Jobs), jobs, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 )
 
@@ -43,7 +43,7 @@ func TestDamagedDatabase(t *testing.T) {
 	if said := healthy(); said != "" {
 		t.Fatalf("before anybody met the damage: %s", said)
 	}
-	_, err := d.client().Jobs(ctx, job.JobQuery{Limit: 1000})
+	_, err := d.client().Jobs(ctx, listing.JobQuery{Limit: 1000})
 	if err == nil || !strings.Contains(err.Error(), "A damaged database") {
 		t.Errorf("a list that meets the damage: %v", err)
 	}

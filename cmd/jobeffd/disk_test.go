@@ -20,6 +20,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/test/disktest"
@@ -66,7 +67,7 @@ func fill(t *testing.T, dir string) (free func()) {
 // listed are the ids of the jobs that a daemon shows.
 func listed(t *testing.T, d *daemon) (ids []uint32) {
 	t.Helper()
-	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 1000})
+	list, err := d.client().Jobs(ctx, listing.JobQuery{Limit: 1000})
 	if err != nil {
 		t.Error(err)
 		return nil

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/test/pgtest"
 )
 
@@ -239,7 +239,7 @@ func (d *daemon) askOn(t *testing.T) *moments {
 		c := d.client()
 		defer c.Close()
 		for {
-			if _, err := c.Jobs(ctx, job.JobQuery{Limit: 1}); err == nil {
+			if _, err := c.Jobs(ctx, listing.JobQuery{Limit: 1}); err == nil {
 				m.note()
 			}
 			select {

@@ -27,7 +27,7 @@ type watcher struct {
 	watch *harm.Watch
 	since time.Time // of watch
 	read  time.Time // the end of the last job that was read
-	kept  *job.Comparison
+	kept  *harm.Comparison
 }
 
 const (
@@ -74,12 +74,12 @@ func (w *watcher) look(ctx context.Context) error {
 	}
 	w.read = last
 	err = w.keep(ctx, w.watch.Comparison())
-	var up []job.Alarm
+	var up []harm.Alarm
 	if err == nil {
 		up, err = w.db.AlarmsUp(ctx)
 	}
 	for _, a := range w.watch.Alarms() {
-		if err == nil && !slices.ContainsFunc(up, func(u job.Alarm) bool { return u.Kind == a.Kind }) {
+		if err == nil && !slices.ContainsFunc(up, func(u harm.Alarm) bool { return u.Kind == a.Kind }) {
 			err = w.raise(ctx, &a)
 			up = append(up, a)
 		}
@@ -100,7 +100,7 @@ func (w *watcher) tell(ctx context.Context) error {
 }
 
 // keep tells everybody what could be seen by now, where that changed.
-func (w *watcher) keep(ctx context.Context, is job.Comparison) error {
+func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 	if w.kept != nil && *w.kept == is {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (w *watcher) begin(ctx context.Context) error {
 }
 
 // raise raises an alarm. The mail comes first: a kill in between tells nobody twice.
-func (w *watcher) raise(ctx context.Context, a *job.Alarm) error {
+func (w *watcher) raise(ctx context.Context, a *harm.Alarm) error {
 	w.log.Error().Interface("alarm", a).Msg("measured jobs end worse than others: jobeff admin alarm says more")
 	if w.mails != nil {
 		if err := w.mails.Alarm(ctx, a); err != nil {

@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 	"jobeff/report/view"
@@ -83,7 +84,7 @@ func TestAlarm(t *testing.T) {
 		must(t, c.db.AddJobs(ctx, jobs))
 		now = now.Add(2 * time.Hour)
 	}
-	up := func(want int, why string) []job.Alarm {
+	up := func(want int, why string) []harm.Alarm {
 		t.Helper()
 		must(t, w.look(ctx))
 		all, err := c.db.AlarmsUp(ctx)
@@ -119,7 +120,7 @@ func TestAlarm(t *testing.T) {
 			}
 		}
 	}
-	cannot(job.FewUsers)
+	cannot(harm.FewUsers)
 	if heard() {
 		t.Error("the node goes on as if there were an alarm")
 	}
@@ -202,7 +203,7 @@ func TestAlarm(t *testing.T) {
 	c.cfg.Measure.Share = 1
 	restart()
 	up(0, "there is nothing to compare with")
-	cannot(job.AllMeasured)
+	cannot(harm.AllMeasured)
 	c.cfg.Measure.Share = .25
 	restart()
 	up(0, "the share is again another")

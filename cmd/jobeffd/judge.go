@@ -6,7 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/rule"
@@ -22,7 +22,7 @@ const (
 
 // judging is how a configuration's rules are asked.
 func judging(rules *rule.Rules, grace time.Duration) store.Judging {
-	return store.Judging{Rules: rules.Mark(), Grace: grace, Ask: func(found *job.JobAndWorkload) []string {
+	return store.Judging{Rules: rules.Mark(), Grace: grace, Ask: func(found *listing.JobAndWorkload) []string {
 		_, verdicts := rules.JudgeFound(found, time.Now())
 		return policy.Flags(verdicts)
 	}}

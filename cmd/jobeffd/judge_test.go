@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/rule"
 	"jobeff/report/document"
 )
@@ -43,7 +43,7 @@ func TestFlagsOfLists(t *testing.T) {
 	}
 	c.end(jobs)
 	listed := func() map[string]string {
-		documents, next, err := c.client.JobDocuments(ctx, job.JobQuery{Limit: 1000})
+		documents, next, err := c.client.JobDocuments(ctx, listing.JobQuery{Limit: 1000})
 		must(t, err)
 		if next != "" {
 			t.Fatal("more jobs than are listed")

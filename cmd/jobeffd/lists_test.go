@@ -25,6 +25,7 @@ import (
 	"jobeff/ingest/admit"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
@@ -124,7 +125,7 @@ func addJobs(t *testing.T, db *store.Store, socket string) {
 		if _, err := db.Merge(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, all, err := db.EachLine(ctx, store.Viewer{UID: daemonUser}, job.JobQuery{}, nil, func(*job.Line) error { return nil }); err != nil || all.Sum.Measured == len(lines) {
+		if _, all, err := db.EachLine(ctx, store.Viewer{UID: daemonUser}, listing.JobQuery{}, nil, func(*listing.Line) error { return nil }); err != nil || all.Sum.Measured == len(lines) {
 			return
 		}
 		if time.Now().After(late) {

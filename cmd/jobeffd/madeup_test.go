@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
-	"jobeff/policy/jobtest"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -196,7 +198,7 @@ func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 		}
 		identify(&e, m, load, input)
 		if copies > 1 {
-			e.Warnings = append(e.Warnings, job.NewWarning(job.WarnSingletons, 1))
+			e.Warnings = append(e.Warnings, doubt.NewWarning(doubt.WarnSingletons, 1))
 		}
 		j.run(m, e, elapsed)
 		j.executions++
@@ -311,10 +313,10 @@ func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 		part := seenPart{Execution: e}
 		part.Warnings, part.Endings = slices.Clone(e.Warnings), map[string]int{ending: len(useful)}
 		if ending != job.EndingFinalized && ending != "exit 0" {
-			part.Warnings = append(part.Warnings, job.NewWarning(job.WarnNoFinalize, len(useful)))
+			part.Warnings = append(part.Warnings, doubt.NewWarning(doubt.WarnNoFinalize, len(useful)))
 		}
 		if code := m.text("warn", ""); code != "" {
-			part.Warnings = append(part.Warnings, job.NewWarning(code, 1))
+			part.Warnings = append(part.Warnings, doubt.NewWarning(code, 1))
 		}
 		part.share(m, elapsed, first, useful)
 		part.team(m)
@@ -344,7 +346,7 @@ func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64
 		n.UsefulShare, n.MPIShare = append(n.UsefulShare, byte(math.Round(255*min(max(share, 0), 1)))), append(n.MPIShare, byte(math.Round(255*waits)))
 		p.Slowest = append(p.Slowest, one)
 	}
-	p.Slowest, n.RankIDs = job.Slowest(p.Slowest), job.FormatRanges(ids)
+	p.Slowest, n.RankIDs = job.Slowest(p.Slowest), slurmid.FormatRanges(ids)
 	p.Nodes = []job.NodeShare{n}
 }
 

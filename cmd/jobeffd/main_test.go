@@ -25,6 +25,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
@@ -192,7 +193,7 @@ func TestStopped(t *testing.T) {
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
 		t.Errorf("afterwards: %+v", res)
 	}
-	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+	if list, err := d.client().Jobs(ctx, listing.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -227,7 +228,7 @@ func TestLockedByAnother(t *testing.T) {
 	if err := d.client().PostReport(ctx, body); err != nil {
 		t.Error(err)
 	}
-	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+	if list, err := d.client().Jobs(ctx, listing.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -272,7 +273,7 @@ func TestDiskFull(t *testing.T) {
 	if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {
 		t.Errorf("with room: %+v", res)
 	}
-	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * most})
+	list, err := d.client().Jobs(ctx, listing.JobQuery{Limit: 2 * most})
 	seen := map[uint32]bool{}
 	for _, j := range list.Jobs {
 		seen[j.JobID] = true
@@ -310,7 +311,7 @@ func TestGraceful(t *testing.T) {
 		t.Error("the socket is still there")
 	}
 	d.start(t)
-	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 100_000})
+	list, err := d.client().Jobs(ctx, listing.JobQuery{Limit: 100_000})
 	if err != nil || len(list.Jobs) < int(taken.Load()) || taken.Load() == 0 {
 		t.Errorf("%v: %d rows of %d taken", err, len(list.Jobs), taken.Load())
 	}

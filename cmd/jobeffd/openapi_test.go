@@ -21,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/document"
 	"jobeff/report/view"
 )
@@ -33,7 +34,7 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 // documented are the documents that programs get; what they hold is found in them. Of two types of a name the
 // first has it.
 var documented = []any{document.Job{}, document.Workload{}, view.Digest{}, document.Comparison{},
-	job.WorkloadList{}, job.Mute{}, job.Problem{}, job.BatchAnswer{}}
+	listing.WorkloadList{}, job.Mute{}, job.Problem{}, job.BatchAnswer{}}
 
 // byHand are the schemas of what no type holds.
 var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}

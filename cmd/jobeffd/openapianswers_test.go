@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
 )
@@ -48,11 +49,11 @@ func newSite(t *testing.T) madeUpSite {
 	if err := db.AddJobs(ctx, all); err != nil {
 		t.Fatal(err)
 	}
-	waits := job.Pending{Cluster: "demo", ID: "1999999_[3-60%4]", JobID: 1999999, ArrayJobID: 1999999, Tasks: 58, UID: 20001, User: "anders", Account: "astro", Partition: "main", QOS: "normal", Name: "sweep",
+	waits := slurmid.Pending{Cluster: "demo", ID: "1999999_[3-60%4]", JobID: 1999999, ArrayJobID: 1999999, Tasks: 58, UID: 20001, User: "anders", Account: "astro", Partition: "main", QOS: "normal", Name: "sweep",
 		Nodes: 1, CPUs: 64, Memory: 256 << 30, TimeLimit: 3600, Submit: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC), Eligible: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC),
 		Expected: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC), Reason: "Priority"}
 	look := store.QueueLook{Cluster: "demo", At: time.Date(2026, 11, 20, 23, 59, 30, 0, time.UTC), Until: time.Now().Add(time.Hour)}
-	if err := db.SetPending(ctx, look, []job.Pending{waits}); err != nil {
+	if err := db.SetPending(ctx, look, []slurmid.Pending{waits}); err != nil {
 		t.Fatal(err)
 	}
 	browser, socket := browse(t, db)

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 )
 
@@ -137,7 +138,7 @@ func benchMonths(b *testing.B, database string, begin time.Time) {
 			var waits []time.Duration
 			for b.Loop() {
 				t0 := time.Now()
-				all, err := db.Months(ctx, store.Viewer{All: true}, job.MonthQuery{From: begin, By: []string{by}})
+				all, err := db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{From: begin, By: []string{by}})
 				waits = append(waits, time.Since(t0))
 				if err != nil || len(all) < 12 {
 					b.Fatal(all, err)
@@ -182,7 +183,7 @@ func BenchmarkLoadBesidePeople(b *testing.B) {
 			return open(fmt.Sprintf("/v1/jobs?user=%d&start=%s&end=%s", 2000+i%readUsers, from.Format(time.RFC3339), from.Add(readSpan/12).Format(time.RFC3339)))
 		},
 		"months": func(i int) error {
-			_, err := db.Months(ctx, store.Viewer{All: true}, job.MonthQuery{From: begin, By: []string{"month", "user"}[i%2 : i%2+1]})
+			_, err := db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{From: begin, By: []string{"month", "user"}[i%2 : i%2+1]})
 			return err
 		},
 		"page": func(i int) error { return open(fmt.Sprint("/jobs/", 1+i*7919%readJobs())) },

@@ -17,6 +17,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 )
@@ -74,12 +75,12 @@ func TestReaderKilled(t *testing.T) {
 	for ; ended.Load() < jobs && !t.Failed(); kills++ {
 		reader.stop(syscall.SIGKILL)
 		reader.start(t)
-		if _, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil {
+		if _, err := reader.client().Jobs(ctx, listing.JobQuery{}); err != nil {
 			t.Error(err)
 		}
 	}
 	wg.Wait()
-	list, err := reader.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
+	list, err := reader.client().Jobs(ctx, listing.JobQuery{Limit: 2 * jobs})
 	if err != nil || len(list.Jobs) != jobs {
 		t.Errorf("%v: %+v, want %d jobs", err, list, jobs)
 	}
@@ -98,7 +99,7 @@ func TestWriterAway(t *testing.T) {
 	}
 	ask := func(when string) {
 		t.Helper()
-		if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		if list, err := reader.client().Jobs(ctx, listing.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 			t.Errorf("%s: %v, %+v", when, err, list)
 		}
 	}
@@ -120,7 +121,7 @@ func TestReaderStopped(t *testing.T) {
 	if err := d.client().PostReport(ctx, mustJSON(t, report(7))); err != nil {
 		t.Error(err)
 	}
-	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+	if list, err := d.client().Jobs(ctx, listing.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -143,7 +144,7 @@ func TestDatabaseMoved(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	for _, p := range []*daemon{d, reader} {
-		_, err := p.client().Jobs(ctx, job.JobQuery{})
+		_, err := p.client().Jobs(ctx, listing.JobQuery{})
 		_, unhealthy := p.client().Healthy(ctx)
 		for _, err := range []error{err, unhealthy} {
 			var answer *client.ServerError
@@ -158,7 +159,7 @@ func TestDatabaseMoved(t *testing.T) {
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
 		t.Errorf("with the file back: %+v", res)
 	}
-	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 2 {
+	if list, err := reader.client().Jobs(ctx, listing.JobQuery{}); err != nil || len(list.Jobs) != 2 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }

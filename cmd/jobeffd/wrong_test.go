@@ -17,8 +17,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // chromium starts a headless browser that finds portal.test on this machine.
@@ -72,8 +73,8 @@ func TestWrongInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	told := []job.Told{{UID: 1, User: "daemon", At: time.Now(), Subject: "w", Rule: "low-efficiency", Job: "7", Name: "<b>melt"}, {UID: 1, At: time.Now(), Subject: "h", Rule: "hung", Job: "7"}}
-	if _, err := db.DecideMail(ctx, &job.Mail{Key: "notice:1", Kind: job.MailNotice, UID: 1, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
+	told := []facts.Told{{UID: 1, User: "daemon", At: time.Now(), Subject: "w", Rule: "low-efficiency", Job: "7", Name: "<b>melt"}, {UID: 1, At: time.Now(), Subject: "h", Rule: "hung", Job: "7"}}
+	if _, err := db.DecideMail(ctx, &notice.Mail{Key: "notice:1", Kind: notice.MailNotice, UID: 1, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
 		t.Fatal(err)
 	}
 	said := func() (words []string) {

@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // light is a report of a job that never called MPI.
@@ -64,7 +65,7 @@ func TestBatch(t *testing.T) {
 	}
 
 	long := light(1)
-	long.Warnings = slices.Repeat([]job.Warning{{Code: "x", Args: job.Args{Name: strings.Repeat("x", 100)}}}, node.MostBatchLine/100)
+	long.Warnings = slices.Repeat([]doubt.Warning{{Code: "x", Args: doubt.Arguments{Name: strings.Repeat("x", 100)}}}, node.MostBatchLine/100)
 	if path, err := (node.Outbox{Spool: spool}).Write(long); err != nil || filepath.Base(path) != refused(1) {
 		t.Errorf("a long report is in %s, %v", path, err)
 	}

@@ -16,7 +16,10 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/facts"
 )
 
 // Limits of one request, held by client and server alike.
@@ -177,8 +180,8 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 }
 
 // Job fetches a job or a step, its workload and the verdicts on it; id is what ParseJobID takes.
-func (c *Client) Job(ctx context.Context, id string) (*job.JobAndWorkload, error) {
-	found := &job.JobAndWorkload{Job: new(job.Job)}
+func (c *Client) Job(ctx context.Context, id string) (*listing.JobAndWorkload, error) {
+	found := &listing.JobAndWorkload{Job: new(job.Job)}
 	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id)+"?stored=1", nil, found, "job"); err != nil {
 		return nil, err
 	}
@@ -192,9 +195,9 @@ func (c *Client) JobDocument(ctx context.Context, id string) (document json.RawM
 }
 
 // Lines lists jobs, an array in one line, newest first or as q.Sort says.
-func (c *Client) Lines(ctx context.Context, q job.JobQuery) (*job.LineList, error) {
+func (c *Client) Lines(ctx context.Context, q listing.JobQuery) (*listing.LineList, error) {
 	q.Stored = true
-	list := new(job.LineList)
+	list := new(listing.LineList)
 	if err := c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, list, "list of jobs"); err != nil {
 		return nil, err
 	}
@@ -202,9 +205,9 @@ func (c *Client) Lines(ctx context.Context, q job.JobQuery) (*job.LineList, erro
 }
 
 // Jobs lists jobs likewise, each task of an array by itself.
-func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error) {
+func (c *Client) Jobs(ctx context.Context, q listing.JobQuery) (*listing.JobList, error) {
 	q.Stored, q.Tasks = true, true
-	list := new(job.JobList)
+	list := new(listing.JobList)
 	if err := c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, list, "list of jobs"); err != nil {
 		return nil, err
 	}
@@ -212,19 +215,19 @@ func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error)
 }
 
 // JobDocuments lists the JSON documents of jobs, newest first. next is JobQuery.After for those that are left.
-func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []json.RawMessage, next string, err error) {
+func (c *Client) JobDocuments(ctx context.Context, q listing.JobQuery) (documents []json.RawMessage, next string, err error) {
 	var list struct {
 		Jobs []json.RawMessage
 		Next string
 	}
 	err = c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, &list, "list of jobs")
-	return list.Jobs, job.After(list.Next), err
+	return list.Jobs, listing.After(list.Next), err
 }
 
 // Pending lists what waits of what a query selects.
-func (c *Client) Pending(ctx context.Context, q job.JobQuery) (*job.PendingList, error) {
-	q = job.JobQuery{Jobs: q.Jobs, User: q.User, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Cluster: q.Cluster, Name: q.Name, End: q.End}
-	list := new(job.PendingList)
+func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.PendingList, error) {
+	q = listing.JobQuery{Jobs: q.Jobs, User: q.User, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Cluster: q.Cluster, Name: q.Name, End: q.End}
+	list := new(slurmid.PendingList)
 	if err := c.ask(ctx, "GET", "/v1/pending?"+q.Values().Encode(), nil, list, "list of what waits"); err != nil {
 		return nil, err
 	}
@@ -236,7 +239,7 @@ type Health struct {
 	UID   *uint32 `json:"uid"`   // as which it signs; nil: an older one did not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
-	// CannotTell is why it cannot be told whether jobeff harms, as in job.Comparison.
+	// CannotTell is why it cannot be told whether jobeff harms, as in harm.Comparison.
 	CannotTell string `json:"cannot_tell"`
 }
 
@@ -412,12 +415,12 @@ func (c *Client) postEach(ctx context.Context, reports [][]byte) (of []error, er
 }
 
 // Workloads lists workloads, the last one to run first.
-func (c *Client) Workloads(ctx context.Context, q job.WorkloadQuery) (*job.WorkloadList, error) {
+func (c *Client) Workloads(ctx context.Context, q listing.WorkloadQuery) (*listing.WorkloadList, error) {
 	path := "/v1/workloads"
 	if v := q.Values().Encode(); v != "" {
 		path += "?" + v
 	}
-	list := new(job.WorkloadList)
+	list := new(listing.WorkloadList)
 	if err := c.ask(ctx, "GET", path, nil, list, "list of workloads"); err != nil {
 		return nil, err
 	}
@@ -481,9 +484,9 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 }
 
 // Digest fetches the figures of a digest, of all accounts if none is given.
-func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
+func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*facts.TwoWeeks, error) {
 	v := url.Values{"from": {from.UTC().Format(time.RFC3339)}, "to": {to.UTC().Format(time.RFC3339)}, "account": accounts}
-	both := new(job.TwoWeeks)
+	both := new(facts.TwoWeeks)
 	if err := c.ask(ctx, "GET", "/v1/digest?"+v.Encode(), nil, both, "digest"); err != nil {
 		return nil, err
 	}

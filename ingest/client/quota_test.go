@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // TestQuota fills an outbox: old reports stay, of later ones a line says that they were dropped,
@@ -92,7 +93,7 @@ func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 	}
 	lines := node.BatchLines(text)
 	short, err := job.DecodeReport(lines[len(lines)-1])
-	if err != nil || short.JobID != r.JobID || jobtest.Codes(short.Warnings) != job.WarnOutboxFull {
+	if err != nil || short.JobID != r.JobID || jobtest.Codes(short.Warnings) != doubt.WarnOutboxFull {
 		t.Errorf("%v: %+v", err, short)
 	}
 	return "cut"

@@ -23,6 +23,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 )
 
@@ -404,7 +405,7 @@ func TestAskPatiently(t *testing.T) {
 			return 200, `{"workloads":[]}`
 		}}
 		client := NewClient(f.start(t), 5*time.Second, nil)
-		_, err := client.Workloads(context.Background(), job.WorkloadQuery{})
+		_, err := client.Workloads(context.Background(), listing.WorkloadQuery{})
 		if asked != c.asked || (err != nil) != (c.busy > mostWaits) {
 			t.Errorf("busy %d times: asked %d times, %v", c.busy, asked, err)
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/hang"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -72,9 +74,9 @@ func (r *NodeReport) Validate() error {
 		return errors.New("the report's nonce is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")
-	case !isName(r.Node, mostName):
+	case !slurmid.IsName(r.Node, mostName):
 		return errors.New("the report has no valid node name")
-	case !isName(r.Cluster, 64):
+	case !slurmid.IsName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
 	}
 	if len(r.Steps) > maxSteps || len(r.Warnings) > maxNamed {
@@ -90,7 +92,7 @@ func (r *NodeReport) Validate() error {
 	}
 	r.Start, r.End = cleanSpan(r.Start, r.End)
 	r.AsOf = cleanTime(r.AsOf)
-	if r.Progress != nil && !r.Progress.clean(r.Node) {
+	if r.Progress != nil && !cleanProgress(r.Progress, r.Node) {
 		r.Progress = nil
 	}
 	if r.Cgroup != nil && !r.Cgroup.possible() {
@@ -199,7 +201,8 @@ const (
 	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
 	maxText       = 4 << 10      // bytes of a path or warning
 	mostName      = 255          // bytes of a name. An index of PostgreSQL holds keys of 2,704 bytes
-	mostNumber    = 1 << 42      // of anything that is counted: sums over all that a job can have fit 64 bits
+	mostInterim   = 24 * time.Hour
+	mostNumber    = 1 << 42 // of anything that is counted: sums over all that a job can have fit 64 bits
 )
 
 // Clean makes one node's part of an execution consistent with the node that reports it.
@@ -347,14 +350,6 @@ func scrubCounts(m map[string]int) {
 	}
 }
 
-// isName recognizes names of letters, digits and ".-_", as hosts and clusters have.
-func isName(s string, most int) bool {
-	ok := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
-	}
-	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
-}
-
 // isPlain recognizes printable ASCII, which most text is.
 func isPlain(s string) bool {
 	for i := range len(s) {
@@ -422,3 +417,23 @@ var (
 	earliest = time.Unix(0, 0).UTC()
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
+
+// cleanProgress bounds what a node says of its ranks; false: it cannot be.
+func cleanProgress(p *hang.Progress, node string) bool {
+	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > hang.MostOpenCalls {
+		return false
+	}
+	if p.Every < 0 || p.Every > mostInterim {
+		p.Every = 0
+	}
+	p.Moment, p.At, p.Read = cleanTime(p.Moment), cleanTime(p.At), cleanTime(p.Read)
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		c.Since, c.Until = cleanSpan(c.Since, c.Until)
+		c.Execution, c.Some = CleanText(c.Execution, mostName), c.Some[:min(len(c.Some), hang.MostSome)]
+		for k := range c.Some {
+			c.Some[k].Node, c.Some[k].State = node, CleanText(c.Some[k].State, 1)
+		}
+	}
+	return true
+}

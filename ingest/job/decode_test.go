@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 )
 
 func TestDecodeKeepsAGoodReport(t *testing.T) {
@@ -115,7 +116,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 		"histogram":          {func(x *job.Execution) { x.HistP2P = make([]uint64, 66) }, "a list in it is too long, or empty"},
 		"shares":             {func(x *job.Execution) { x.Nodes[0].MPIShare = make([]byte, 1<<20+1) }, "a list in it is too long, or empty"},
 		"endings":            {func(x *job.Execution) { x.Endings = manyNames(1001) }, "a list in it is too long, or empty"},
-		"warnings":           {func(x *job.Execution) { x.Warnings = make([]job.Warning, 1001) }, "a list in it is too long, or empty"},
+		"warnings":           {func(x *job.Execution) { x.Warnings = make([]doubt.Warning, 1001) }, "a list in it is too long, or empty"},
 		"steps":              {func(x *job.Execution) { x.Steps = make([]string, 100_001) }, "a list in it is too long, or empty"},
 		"no size":            {func(x *job.Execution) { x.Size = 0 }, "its ranks cannot be"},
 		"huge size":          {func(x *job.Execution) { x.Size = 1 << 30 }, "its ranks cannot be"},
@@ -171,7 +172,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		want := []job.Warning{{Code: job.WarnImpossible, Args: job.Args{Other: c.why}, Count: 1}}
+		want := []doubt.Warning{{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: c.why}, Count: 1}}
 		if left := len(got.Executions); c.why == "" && (left != 2 || len(got.Warnings) > 0) || c.why != "" && (left != 1 || !cmp.Equal(got.Warnings, want)) {
 			t.Errorf("%s: %d executions, %v", name, left, got.Warnings)
 		}
@@ -199,7 +200,7 @@ func TestDecodeBoundsNotes(t *testing.T) {
 	if err != nil || len(got.Steps) != 2 || len(got.Steps[0].Exits) != 400_000 || got.Steps[1].Exits != nil {
 		t.Errorf("%v", err)
 	}
-	r.Steps, r.Warnings = nil, make([]job.Warning, 1001)
+	r.Steps, r.Warnings = nil, make([]doubt.Warning, 1001)
 	body, _ = json.Marshal(r)
 	if _, err := job.DecodeReport(body); err == nil {
 		t.Error("1,001 warnings are taken")
@@ -220,7 +221,7 @@ func TestTextOfALargeReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := job.DecodeReport(text)
-	if err != nil || len(got.Executions) > 0 || len(got.Steps) != 1 || jobtest.Codes(got.Warnings) != job.WarnImpossible || got.Warnings[0].Count != 18_001 {
+	if err != nil || len(got.Executions) > 0 || len(got.Steps) != 1 || jobtest.Codes(got.Warnings) != doubt.WarnImpossible || got.Warnings[0].Count != 18_001 {
 		t.Errorf("%v: %+v", err, got)
 	}
 }

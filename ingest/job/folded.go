@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 )
 
 // Folded is what several executions of one program come to. The figures of the whole job do not
@@ -140,9 +143,9 @@ type group struct {
 	folded         Folded
 	nodes          map[string]*NodeShare
 	calls, classes callsByName
-	warn           Warnings
+	warn           doubt.Warnings
 	sections       map[string]*SectionSum
-	spans          []Span
+	spans          []when.Span
 }
 
 func groupOf(groups map[program]*group, p program) *group {
@@ -226,7 +229,7 @@ func (n *NodeShare) addExecution(b *NodeShare) {
 // addCommon keeps what all executions have in common.
 func (g *group) addCommon(e *Execution) {
 	s := &g.sum
-	s.Start, s.End = FirstTime(s.Start, e.Start), LastTime(s.End, e.End)
+	s.Start, s.End = when.First(s.Start, e.Start), when.Last(s.End, e.End)
 	s.Size, s.CPUsPerTask, s.OMPThreads = max(s.Size, e.Size), max(s.CPUsPerTask, e.CPUsPerTask), max(s.OMPThreads, e.OMPThreads)
 	if s.Key == "" {
 		s.Key, s.KeyFrom = keyFolded, keyFolded
@@ -276,8 +279,8 @@ func (g *group) execution() Execution {
 }
 
 // offsets writes spans as Folded.Spans.
-func offsets(start time.Time, spans []Span) (out []time.Duration) {
-	for _, s := range Union(spans) {
+func offsets(start time.Time, spans []when.Span) (out []time.Duration) {
+	for _, s := range when.Union(spans) {
 		out = append(out, s.From.Sub(start), s.To.Sub(s.From))
 		start = s.To
 	}
@@ -348,33 +351,17 @@ func (e *Execution) Ranks() (recorded, ran int) {
 	return recorded, max(recorded, e.Size)
 }
 
-// Span is a time in which an execution ran.
-type Span struct{ From, To time.Time }
-
 // Spans are the times in which it ran, one after the other.
-func (e *Execution) Spans() []Span {
+func (e *Execution) Spans() []when.Span {
 	if e.Folded == nil {
-		return []Span{{e.Start, e.Start.Add(elapsedOf(e))}}
+		return []when.Span{{From: e.Start, To: e.Start.Add(elapsedOf(e))}}
 	}
-	var all []Span
+	var all []when.Span
 	at := e.Start
 	for i := 0; i+1 < len(e.Folded.Spans); i += 2 {
 		from := at.Add(e.Folded.Spans[i])
 		at = from.Add(e.Folded.Spans[i+1])
-		all = append(all, Span{from, at})
+		all = append(all, when.Span{From: from, To: at})
 	}
 	return all
-}
-
-// Union sorts spans and joins those that overlap.
-func Union(spans []Span) (joined []Span) {
-	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
-	for _, s := range spans {
-		if last := len(joined) - 1; last >= 0 && !s.From.After(joined[last].To) {
-			joined[last].To = LastTime(joined[last].To, s.To)
-		} else {
-			joined = append(joined, s)
-		}
-	}
-	return joined
 }

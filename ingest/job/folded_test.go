@@ -14,6 +14,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 )
 
 // many are n whole executions of a few programs, most one after the other.
@@ -94,7 +96,7 @@ func figuresOf(all []job.Execution) map[string]any {
 	slices.SortFunc(spans, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })
 	for _, s := range spans {
 		if s[1].After(last) {
-			ran += s[1].Sub(job.LastTime(s[0], last))
+			ran += s[1].Sub(when.Last(s[0], last))
 			last = s[1]
 		}
 	}
@@ -213,7 +215,7 @@ func TestFoldKeepsWhatIsCommon(t *testing.T) {
 			if common := !differ; (len(e.Args) == 2) != common || (e.ArgsHash == "ef") != common || (e.Inputs == 2) != common || (e.InputHash == "ab") != common || (e.Nodes[0].Threads == nil) != common {
 				t.Errorf("they differ: %v, %q %q %d %q, threads %+v", differ, e.Args, e.ArgsHash, e.Inputs, e.InputHash, e.Nodes[0].Threads)
 			}
-			if !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == job.WarnContention }) {
+			if !slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnContention }) {
 				t.Errorf("ranks lacked CPUs, but %v", e.Warnings)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/slurmid"
 )
 
 // stay is one rank's T_in and T_out, s.
@@ -34,7 +35,7 @@ func onNodes(ranks []job.Section, boot func(node int) string, clock time.Duratio
 			sums.At("halo").Add(&ranks[first+j])
 		}
 		parts = append(parts, job.Execution{Key: "k", KeyFrom: "pmix", Size: len(ranks), Endings: map[string]int{job.EndingFinalized: n}, Sections: sums.List(),
-			Nodes: []job.NodeShare{{Node: fmt.Sprint("n", i), BootID: boot(i), ClockError: clock, Ranks: n, RankIDs: job.FormatRanges(jobtest.Seq(first, n))}}})
+			Nodes: []job.NodeShare{{Node: fmt.Sprint("n", i), BootID: boot(i), ClockError: clock, Ranks: n, RankIDs: slurmid.FormatRanges(jobtest.Seq(first, n))}}})
 		first += n
 	}
 	return parts

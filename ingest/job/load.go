@@ -3,6 +3,9 @@ package job
 import (
 	"cmp"
 	"time"
+
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 )
 
 // Load is what the kernel counted in the ranks of one node, each from the end of its MPI_Init to
@@ -88,7 +91,7 @@ const mostCPUs = 1 << 16
 
 // cpusIn counts the CPUs of a list, 0 where it is none.
 func cpusIn(list string) (n int) {
-	err := EachRange(list, func(lo, hi int) { n += min(hi, mostCPUs) - min(lo, mostCPUs) + 1 })
+	err := slurmid.EachRange(list, func(lo, hi int) { n += min(hi, mostCPUs) - min(lo, mostCPUs) + 1 })
 	if err != nil || n > mostCPUs {
 		return 0
 	}
@@ -150,43 +153,47 @@ func (n *NodeShare) checkLoad() {
 }
 
 // loadWarnings are the doubts that the kernel's counts raise.
-func loadWarnings(e *Execution) (out []Warning) {
+func loadWarnings(e *Execution) (out []doubt.Warning) {
 	l := LoadOf([]Execution{*e})
 	if l == nil {
 		return nil
 	}
-	add := func(code string, a Args) { out = append(out, Warning{Code: code, Args: a}) }
+	add := func(code string, a doubt.Arguments) { out = append(out, doubt.Warning{Code: code, Args: a}) }
 	switch {
 	case l.Threaded > l.OpenMP && l.BusyOfMPI:
-		add(WarnProgress, Args{Name: l.BusyName})
+		add(doubt.WarnProgress, doubt.Arguments{Name: l.BusyName})
 	case l.Threaded > l.OpenMP && !e.asksForThreads() && e.MPI != "":
-		add(WarnThreadsCounted, l.ThreadedArgs())
+		add(doubt.WarnThreadsCounted, l.ThreadedArgs())
 	}
 	switch {
 	case l.CrowdBusy > 0:
-		add(WarnContention, l.CrowdArgs())
+		add(doubt.WarnContention, l.CrowdArgs())
 	case l.Contended():
-		add(WarnContention, l.QueueArgs())
+		add(doubt.WarnContention, l.QueueArgs())
 	}
 	if l.IsAsleep() {
-		add(WarnSlept, l.SleptArgs())
+		add(doubt.WarnSlept, l.SleptArgs())
 	}
 	return out
 }
 
 // ThreadedArgs says how many of the ranks had busy threads that OpenMP does not explain.
-func (l *Load) ThreadedArgs() Args { return Args{N: l.Threaded - l.OpenMP, Of: l.Ranks} }
+func (l *Load) ThreadedArgs() doubt.Arguments {
+	return doubt.Arguments{N: l.Threaded - l.OpenMP, Of: l.Ranks}
+}
 
 // CrowdArgs are the fullest group: its busy threads, ranks and CPUs.
-func (l *Load) CrowdArgs() Args {
-	return Args{N: l.CrowdBusy, Of: l.CrowdRanks, CPUs: cpusIn(l.CrowdCPUs), Name: l.CrowdCPUs}
+func (l *Load) CrowdArgs() doubt.Arguments {
+	return doubt.Arguments{N: l.CrowdBusy, Of: l.CrowdRanks, CPUs: cpusIn(l.CrowdCPUs), Name: l.CrowdCPUs}
 }
 
 // QueueArgs say how much of their time busy threads waited for a CPU.
-func (l *Load) QueueArgs() Args { return Args{Time: l.Queue, OfTime: l.ThreadSpan} }
+func (l *Load) QueueArgs() doubt.Arguments {
+	return doubt.Arguments{Time: l.Queue, OfTime: l.ThreadSpan}
+}
 
 // SleptArgs say how much of their time ranks slept.
-func (l *Load) SleptArgs() Args { return Args{Time: l.Slept, OfTime: l.Span} }
+func (l *Load) SleptArgs() doubt.Arguments { return doubt.Arguments{Time: l.Slept, OfTime: l.Span} }
 
 // severalModels is the Model of an execution whose nodes differ.
 const severalModels = "several"

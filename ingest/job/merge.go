@@ -6,6 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 )
 
 // Merge joins the parts of executions: the parts of one world become one. Parts may be merged
@@ -86,7 +90,7 @@ type whole struct {
 const mostBeside = 64
 
 // pickWhole is the execution that a part with these ranks belongs to; nil for a new one.
-func pickWhole(wholes []*whole, part *Execution, ranks []numberRange) *whole {
+func pickWhole(wholes []*whole, part *Execution, ranks []slurmid.Range) *whole {
 	window := WindowOf(part.KeyFrom)
 	for _, w := range slices.Backward(wholes[max(len(wholes)-mostBeside, 0):]) { // starts ascend: the nearest is last
 		if part.Start.Sub(w.start) > window {
@@ -101,32 +105,32 @@ func pickWhole(wholes []*whole, part *Execution, ranks []numberRange) *whole {
 
 // rankSet is a set of ranks, as lists of ranges, each more than twice as long as the next one. It takes
 // no more memory than the text that names the ranks: nine letters may name a million.
-type rankSet [][]numberRange
+type rankSet [][]slurmid.Range
 
-func (s *rankSet) add(ranks []numberRange) {
+func (s *rankSet) add(ranks []slurmid.Range) {
 	for last := len(*s) - 1; last >= 0 && len((*s)[last]) <= 2*len(ranks); last-- {
-		ranks = joinRanges(slices.Concat((*s)[last], ranks))
+		ranks = slurmid.JoinRanges(slices.Concat((*s)[last], ranks))
 		*s = (*s)[:last]
 	}
 	*s = append(*s, ranks)
 }
 
-func (s rankSet) overlaps(ranks []numberRange) bool {
-	return slices.ContainsFunc(s, func(list []numberRange) bool {
-		return slices.ContainsFunc(ranks, func(r numberRange) bool {
-			i, _ := slices.BinarySearchFunc(list, r.lo, func(in numberRange, lo int) int { return cmp.Compare(in.hi, lo) })
-			return i < len(list) && list[i].lo <= r.hi
+func (s rankSet) overlaps(ranks []slurmid.Range) bool {
+	return slices.ContainsFunc(s, func(list []slurmid.Range) bool {
+		return slices.ContainsFunc(ranks, func(r slurmid.Range) bool {
+			i, _ := slices.BinarySearchFunc(list, r.First, func(in slurmid.Range, lo int) int { return cmp.Compare(in.Last, lo) })
+			return i < len(list) && list[i].First <= r.Last
 		})
 	})
 }
 
 // ranksOf are the ranks of all of an execution's nodes.
-func ranksOf(e *Execution) []numberRange {
-	var all []numberRange
+func ranksOf(e *Execution) []slurmid.Range {
+	var all []slurmid.Range
 	for i := range e.Nodes {
-		EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, numberRange{lo, hi}) })
+		slurmid.EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, slurmid.Range{First: lo, Last: hi}) })
 	}
-	return joinRanges(all)
+	return slurmid.JoinRanges(all)
 }
 
 // join makes one execution of the parts. What all ranks share comes from the part with the
@@ -145,9 +149,9 @@ func (w *whole) join() Execution {
 	sections := SectionSums{}
 	e.HistP2P, e.HistCol = nil, nil
 	e.Timeline, e.Places = joinTimelines(w.parts), joinPlaces(w.parts)
-	var warn Warnings
+	var warn doubt.Warnings
 	for _, p := range w.parts {
-		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
+		e.Start, e.End = when.First(e.Start, p.Start), when.Last(e.End, p.End)
 		e.Steps = append(e.Steps, p.Steps...)
 		e.Nodes = append(e.Nodes, p.Nodes...)
 		e.Slowest = append(e.Slowest, p.Slowest...)
@@ -164,7 +168,7 @@ func (w *whole) join() Execution {
 			warn.Add(n)
 		}
 		if p.Executable != first.Executable || p.BuildID != first.BuildID {
-			warn.Add(Warning{Code: WarnExecutables})
+			warn.Add(doubt.Warning{Code: doubt.WarnExecutables})
 		}
 	}
 	slices.Sort(e.Steps)
@@ -227,22 +231,6 @@ func Slowest(ranks []Rank) []Rank {
 			cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
 	})
 	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
-}
-
-// FirstTime is the earlier of two times; zero means unknown.
-func FirstTime(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// LastTime is the later of two times; zero means unknown.
-func LastTime(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // startWindow is how far apart ranks of one world may leave MPI_Init if no launcher names the

@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
@@ -111,7 +112,7 @@ func TestMadeUpReportsAreBounded(t *testing.T) {
 			t.Errorf("%s: a report is held beside what it was joined to", what)
 		}
 		j := m.Job()
-		if n := job.CountExecutions(j.Executions); n > made.kept || n == 0 || !strings.Contains(jobtest.Codes(j.Warnings), job.WarnImpossible) {
+		if n := job.CountExecutions(j.Executions); n > made.kept || n == 0 || !strings.Contains(jobtest.Codes(j.Warnings), doubt.WarnImpossible) {
 			t.Errorf("%s: %d executions, %v", what, n, jobtest.Codes(j.Warnings))
 		}
 	}
@@ -161,7 +162,7 @@ func TestSumsStopAtTheLargestNumber(t *testing.T) {
 
 func TestMergeWarnsOfDifferentPrograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, c := range []struct{ executable, build, want string }{{"/bin/app", "ab", ""}, {"/bin/other", "ab", job.WarnExecutables}, {"/bin/app", "cd", job.WarnExecutables}} {
+	for _, c := range []struct{ executable, build, want string }{{"/bin/app", "ab", ""}, {"/bin/other", "ab", doubt.WarnExecutables}, {"/bin/app", "cd", doubt.WarnExecutables}} {
 		a, b := jobtest.Part(rng, "k", "a", jobtest.Start, 0, 2, 4), jobtest.Part(rng, "k", "b", jobtest.Start, 2, 2, 4)
 		a.Warnings, b.Warnings, a.BuildID, b.BuildID, b.Executable = nil, nil, "ab", c.build, c.executable
 		e := job.Merge([]job.Execution{b, a})[0]
@@ -223,7 +224,7 @@ func TestNoData(t *testing.T) {
 		reports []*job.NodeReport
 		want    string
 	}{
-		{nil, doubt.Text(job.NewWarning(job.WhyNoReport, 0))},
+		{nil, doubt.Text(doubt.NewWarning(doubt.WhyNoReport, 0))},
 		{change(func(r *job.NodeReport) { r.Decision = "off asked by the job (--jobeff=off)" }), "asked by the job (--jobeff=off)"},
 		{change(func(r *job.NodeReport) { r.Decision = "off" }), "measuring was off"},
 		{change(func(r *job.NodeReport) { r.Steps[0].Off = "JOBEFF=off" }), "JOBEFF=off"},
@@ -237,19 +238,19 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{withoutMPI("", 1)} }),
 			"it used no MPI, and what its threads did is not known: some of them are not OpenMP's"},
 		{change(func(r *job.NodeReport) {
-			r.Warnings = []job.Warning{{Code: job.WarnForeign}}
+			r.Warnings = []doubt.Warning{{Code: doubt.WarnForeign}}
 		}),
 			"the record of this job was replaced by another one"},
-		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
-			doubt.Text(job.NewWarning(job.WarnPreload, 0))},
-		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnUnseen, 2)} }),
-			doubt.Text(job.NewWarning(job.WarnUnseen, 0))},
+		{change(func(r *job.NodeReport) { r.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnPreload, 2)} }),
+			doubt.Text(doubt.NewWarning(doubt.WarnPreload, 0))},
+		{change(func(r *job.NodeReport) { r.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnUnseen, 2)} }),
+			doubt.Text(doubt.NewWarning(doubt.WarnUnseen, 0))},
 		{change(func(r *job.NodeReport) {
-			r.Warnings = []job.Warning{job.NewWarning(job.WarnStub, 1), job.NewWarning(job.WarnStatic, 1)}
+			r.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnStub, 1), doubt.NewWarning(doubt.WarnStatic, 1)}
 		}),
-			doubt.Text(job.NewWarning(job.WarnStatic, 0))},
-		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnStub, 1)} }),
-			doubt.Text(job.NewWarning(job.WarnStub, 0))},
+			doubt.Text(doubt.NewWarning(doubt.WarnStatic, 0))},
+		{change(func(r *job.NodeReport) { r.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnStub, 1)} }),
+			doubt.Text(doubt.NewWarning(doubt.WarnStub, 0))},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
@@ -270,7 +271,7 @@ func TestJobWarnsOfMissingNodes(t *testing.T) {
 	var m job.JobMerger
 	m.Add(&job.NodeReport{JobID: 1, Node: "n1", NNodes: 3, Decision: "on", LostFull: 2})
 	j := m.Job()
-	if jobtest.Codes(j.Warnings) != job.WarnLostFull+" "+job.WarnNodesMissing || j.Nodes != 3 || j.Reports != 1 {
+	if jobtest.Codes(j.Warnings) != doubt.WarnLostFull+" "+doubt.WarnNodesMissing || j.Nodes != 3 || j.Reports != 1 {
 		t.Errorf("got %+v", j)
 	}
 }
@@ -296,15 +297,15 @@ func TestDisplayID(t *testing.T) {
 func TestRanges(t *testing.T) {
 	for _, text := range []string{"", "0", "0-3,8", "5,7-9,11"} {
 		var got []int
-		if err := job.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
+		if err := slurmid.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
 			t.Fatal(err)
 		}
-		if back := job.FormatRanges(got); back != text {
+		if back := slurmid.FormatRanges(got); back != text {
 			t.Errorf("%q became %q", text, back)
 		}
 	}
 	for _, text := range []string{"3-1", "0-2,1", "a", "-1", "1,,2", "99999999999999999999"} {
-		if err := job.EachRange(text, func(int, int) {}); err == nil {
+		if err := slurmid.EachRange(text, func(int, int) {}); err == nil {
 			t.Errorf("%q is no error", text)
 		}
 	}

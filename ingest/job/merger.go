@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/ingest/hang"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 )
 
 // JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
@@ -17,7 +21,7 @@ type JobMerger struct {
 	parts    []Execution
 	steps    mergedSteps
 	cgroup   Cgroup
-	warn     Warnings
+	warn     doubt.Warnings
 	on       bool
 	off      bool
 	offWhy   string // why a node did not measure
@@ -26,10 +30,10 @@ type JobMerger struct {
 	lostMem  int
 	procs    int
 	nodes    map[string]bool
-	dropped  []string      // nodes whose spool had no room for their report
-	refused  string        // why figures of a node were refused
-	interim  []string      // nodes that have reported only while the job ran
-	reports  []*NodeReport // what FindHung asks of them
+	dropped  []string    // nodes whose spool had no room for their report
+	refused  string      // why figures of a node were refused
+	interim  []string    // nodes that have reported only while the job ran
+	reports  []hang.Look // what hang.Find asks of them
 	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
 	HungAfter time.Duration
 }
@@ -46,10 +50,10 @@ func (m *JobMerger) Add(r *NodeReport) {
 	}
 	j.UID = r.UID
 	j.User, j.Account, j.Partition = max(j.User, r.User), max(j.Account, r.Account), max(j.Partition, r.Partition)
-	j.Start, j.End = FirstTime(j.Start, r.Start), LastTime(j.End, r.End)
+	j.Start, j.End = when.First(j.Start, r.Start), when.Last(j.End, r.End)
 	j.Nodes = max(j.Nodes, r.NNodes)
 	if !r.AsOf.IsZero() {
-		j.AsOf = FirstTime(j.AsOf, r.AsOf)
+		j.AsOf = when.First(j.AsOf, r.AsOf)
 		m.interim = append(m.interim, r.Node)
 	}
 	m.decide(r.Decision)
@@ -66,12 +70,12 @@ func (m *JobMerger) Add(r *NodeReport) {
 	m.parts = append(m.parts, r.Executions...)
 	for _, w := range r.Warnings {
 		switch w.Code {
-		case WarnOutboxFull:
+		case doubt.WarnOutboxFull:
 			m.dropped = append(m.dropped, r.Node)
 			continue
-		case WarnInterim, warnHung: // only the merger says so
+		case doubt.WarnInterim, warnHung: // only the merger says so
 			continue
-		case WarnImpossible:
+		case doubt.WarnImpossible:
 			m.refused = max(m.refused, w.Args.Other)
 		}
 		m.warn.Add(w)
@@ -80,7 +84,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		m.nodes = map[string]bool{}
 	}
 	m.nodes[r.Node] = true
-	m.reports = append(m.reports, &NodeReport{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}) // not all of it, see Bound
+	m.reports = append(m.reports, r.Look()) // not all of it, see Bound
 }
 
 // Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
@@ -108,7 +112,7 @@ func (m *JobMerger) TooLarge() { m.refuse(errBytes) }
 
 func (m *JobMerger) refuse(why error) {
 	m.refused = max(m.refused, why.Error())
-	m.warn.Add(Warning{Code: WarnImpossible, Args: Args{Other: why.Error()}})
+	m.warn.Add(doubt.Warning{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}})
 }
 
 // sizeOf is about what a value of a report takes in memory, bytes.
@@ -143,7 +147,7 @@ func sizeOf(v reflect.Value) int {
 }
 
 // Foreign notes that a report was left out: Slurm says that the job did not have its node.
-func (m *JobMerger) Foreign() { m.warn.Note(WarnForeignNode) }
+func (m *JobMerger) Foreign() { m.warn.Note(doubt.WarnForeignNode) }
 
 func (m *JobMerger) decide(decision string) {
 	if reason, isOff := strings.CutPrefix(decision, "off"); isOff {
@@ -191,33 +195,29 @@ func (m *JobMerger) Job() *Job {
 }
 
 // warnings are the doubts about the job as a whole.
-func (m *JobMerger) warnings(j *Job) []Warning {
-	all := Warnings{}
-	for n, count := range m.warn.count {
-		n.Count = count
-		all.Add(n)
-	}
+func (m *JobMerger) warnings(j *Job) []doubt.Warning {
+	all := m.warn.Clone()
 	if m.lostFull > 0 {
-		all.Add(Warning{Code: WarnLostFull, Count: m.lostFull})
+		all.Add(doubt.Warning{Code: doubt.WarnLostFull, Count: m.lostFull})
 	}
 	if m.lostMem > 0 {
-		all.Add(Warning{Code: WarnLostMemory, Count: m.lostMem})
+		all.Add(doubt.Warning{Code: doubt.WarnLostMemory, Count: m.lostMem})
 	}
 	if m.steps.cut {
-		all.Note(WarnStepsCut)
+		all.Note(doubt.WarnStepsCut)
 	}
 	if len(m.dropped) > 0 {
-		all.Add(Warning{Code: WarnOutboxFull, Args: m.droppedOn(), Count: len(m.dropped)})
+		all.Add(doubt.Warning{Code: doubt.WarnOutboxFull, Args: m.droppedOn(), Count: len(m.dropped)})
 	}
 	if n := len(m.interim); n > 0 {
 		slices.Sort(m.interim)
-		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
+		all.Add(doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
 	}
-	if h := FindHung(m.reports, m.job.Nodes, m.HungAfter); h != nil {
-		all.Add(h.warning())
+	if h := hang.Find(m.reports, m.job.Nodes, m.HungAfter); h != nil {
+		all.Add(hungWarning(h))
 	}
 	if j.Reports < j.Nodes {
-		all.Add(Warning{Code: WarnNodesMissing, Args: Args{N: j.Reports, Of: j.Nodes}})
+		all.Add(doubt.Warning{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: j.Reports, Of: j.Nodes}})
 	}
 	return all.List()
 }
@@ -225,79 +225,79 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 // together is KindTogether if all nodes of the job told of one moment, at which it ran.
 func (m *JobMerger) together() string {
 	first := m.reports[0].Progress
-	apart := func(r *NodeReport) bool { return r.Progress == nil || !r.Progress.Moment.Equal(first.Moment) }
+	apart := func(l hang.Look) bool { return l.Progress == nil || !l.Progress.Moment.Equal(first.Moment) }
 	if first == nil || m.job.Nodes == 0 || len(m.reports) != m.job.Nodes || slices.ContainsFunc(m.reports, apart) {
 		return ""
 	}
-	return KindTogether
+	return doubt.KindTogether
 }
 
 // every is the longest report.interim of the job's nodes.
 func (m *JobMerger) every() (most time.Duration) {
-	for _, r := range m.reports {
-		if r.Progress != nil {
-			most = max(most, r.Progress.Every)
+	for _, l := range m.reports {
+		if l.Progress != nil {
+			most = max(most, l.Progress.Every)
 		}
 	}
 	return most
 }
 
 // pastUs are the warnings of processes whose MPI the library did not see, or cannot measure.
-var pastUs = []string{WarnPreload, WarnUnseen, WarnStatic, WarnStub}
+var pastUs = []string{doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnStatic, doubt.WarnStub}
 
 // noData says why a job has no metrics.
-func (m *JobMerger) noData(j *Job) Warning {
+func (m *JobMerger) noData(j *Job) doubt.Warning {
 	off := stepsOff(j.Steps)
-	_, foreign := m.warn.count[NewWarning(WarnForeign, 0)]
-	past := slices.IndexFunc(pastUs, func(code string) bool { return m.warn.count[NewWarning(code, 0)] > 0 })
-	why := func(code string) Warning { return Warning{Code: code} }
+	_, foreign := m.warn.Count(doubt.WarnForeign)
+	past := slices.IndexFunc(pastUs, func(code string) bool { n, _ := m.warn.Count(code); return n > 0 })
+	why := func(code string) doubt.Warning { return doubt.Warning{Code: code} }
 	switch {
 	case j.Reports == 0:
-		return why(WhyNoReport)
+		return why(doubt.WhyNoReport)
 	case !m.on:
-		return Warning{Code: WhyOff, Args: Args{Name: m.offWhy}}
+		return doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: m.offWhy}}
 	case foreign:
-		return why(WhyReplaced)
+		return why(doubt.WhyReplaced)
 	case len(m.dropped) > 0 && len(j.Executions) == 0:
-		return Warning{Code: WarnOutboxFull, Args: m.droppedOn()}
+		return doubt.Warning{Code: doubt.WarnOutboxFull, Args: m.droppedOn()}
 	case m.refused != "" && len(j.Executions) == 0:
-		return Warning{Code: WarnImpossible, Args: Args{Other: m.refused}}
+		return doubt.Warning{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: m.refused}}
 	case OnlyUnknownThreads(j.Executions):
 		return NoThreads(j.Executions)
 	case len(j.Executions) > 0:
-		return why(WhyNoSign)
+		return why(doubt.WhyNoSign)
 	case m.procs > 0:
-		return why(WhyInMPIInit)
+		return why(doubt.WhyInMPIInit)
 	case m.lostMem > 0:
-		return why(WhyNoMemory)
+		return why(doubt.WhyNoMemory)
 	case m.lostFull > 0:
-		return why(WhyNoRoom)
+		return why(doubt.WhyNoRoom)
 	case past >= 0:
 		return why(pastUs[past])
 	case off != "":
-		return Warning{Code: WhyOff, Args: Args{Name: off}}
+		return doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: off}}
 	case len(j.Steps) == 0 && j.JobID != 0:
-		return why(WhyNoStep)
+		return why(doubt.WhyNoStep)
 	}
-	none := why(WhyNoMPI)
+	none := why(doubt.WhyNoMPI)
 	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.ID != "extern" && s.Off != "" }); i >= 0 {
 		none.Args.Names, none.Args.Other = j.Steps[i].ID, j.Steps[i].Off
 	}
 	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
-		none.Args.Kind, none.Args.Name = KindContainer, j.Steps[i].ID
+		none.Args.Kind, none.Args.Name = doubt.KindContainer, j.Steps[i].ID
 	}
 	return none
 }
 
 // NoThreads says why there are no figures of programs without MPI.
-func NoThreads(executions []Execution) Warning {
-	return Warning{Code: WhyThreads, Args: Args{Name: ThreadsWhy(executions)}}
+func NoThreads(executions []Execution) doubt.Warning {
+	return doubt.Warning{Code: doubt.WhyThreads, Args: doubt.Arguments{Name: ThreadsWhy(executions)}}
 }
 
 // droppedOn says on which nodes the report was dropped.
-func (m *JobMerger) droppedOn() Args {
+func (m *JobMerger) droppedOn() doubt.Arguments {
 	slices.Sort(m.dropped)
-	return Args{N: len(m.dropped), Names: firstNames(m.dropped)}
+	return doubt.Arguments{N: len(m.dropped), Names: firstNames(m.dropped)}
 }
 
 // stepsOff is why no step was measured; "" if one was.

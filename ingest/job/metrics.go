@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"jobeff/ingest/when"
 	"jobeff/preload/record"
 )
 
@@ -197,13 +198,13 @@ func SMTSeconds(executions []Execution) (sum float64) {
 
 // RunTime is how long at least one of the executions ran.
 func RunTime(executions []Execution) (sum time.Duration) {
-	var all []Span
+	var all []when.Span
 	for i := range executions {
 		if e := &executions[i]; ExecutionMetrics(e) != nil {
 			all = append(all, e.Spans()...)
 		}
 	}
-	for _, s := range Union(all) {
+	for _, s := range when.Union(all) {
 		sum = AddTime(sum, s.To.Sub(s.From))
 	}
 	return sum

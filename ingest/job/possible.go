@@ -8,6 +8,8 @@ import (
 
 	json "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -151,7 +153,7 @@ func (n *NodeShare) checkRanks(size int) error {
 		return errLists
 	}
 	count := 0
-	err := EachRange(n.RankIDs, func(lo, hi int) {
+	err := slurmid.EachRange(n.RankIDs, func(lo, hi int) {
 		count += min(hi, size) - min(lo, size) + 1
 		if hi >= size {
 			count += maxListed
@@ -237,7 +239,7 @@ func (r *NodeReport) Text() ([]byte, error) {
 
 // refuse warns that n executions were left out.
 func (r *NodeReport) refuse(why error, n int) {
-	r.Warnings = MergeWarnings(r.Warnings, []Warning{{Code: WarnImpossible, Args: Args{Other: why.Error()}, Count: n}})
+	r.Warnings = doubt.MergeWarnings(r.Warnings, []doubt.Warning{{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}, Count: n}})
 }
 
 // checkThreads says why a node's threads cannot be; nil if they can.

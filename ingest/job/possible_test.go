@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -37,7 +38,7 @@ func TestBoundsOfAnExecution(t *testing.T) {
 		"classes":             {maxCalls, func(x *Execution, n int) { x.Classes = make([]Call, n) }},
 		"arguments":           {MostArgs, func(x *Execution, n int) { x.Args = make([]string, n) }},
 		"sections":            {maxSections, func(x *Execution, n int) { x.Sections = make([]Section, n) }},
-		"warnings":            {maxNamed, func(x *Execution, n int) { x.Warnings = make([]Warning, n) }},
+		"warnings":            {maxNamed, func(x *Execution, n int) { x.Warnings = make([]doubt.Warning, n) }},
 		"steps":               {maxSteps, func(x *Execution, n int) { x.Steps = make([]string, n) }},
 		"shares of MPI":       {maxListed, func(x *Execution, n int) { x.Nodes[0].MPIShare = make([]byte, n) }},
 		"ranks that are told": {maxListed, func(x *Execution, n int) { x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = n, n, fmt.Sprint("0-", n-1) }},

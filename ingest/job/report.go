@@ -15,6 +15,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"jobeff/ingest/hang"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
+	"jobeff/policy/overhead"
 )
 
 // ReportVersion is the version of NodeReport that this build writes and takes.
@@ -53,10 +58,10 @@ type NodeReport struct {
 	// AsOf is of when the figures of an interim report are: ranks run. Zero: the job has ended.
 	AsOf time.Time `json:"as_of,omitzero"`
 	// Progress is of an interim report; nil: an older node, or it did not look.
-	Progress *Progress `json:"progress,omitempty"`
-	Still    *Still    `json:"-"`        // what the server knows of it
-	Decision string    `json:"decision"` // "on" or "off REASON"
-	Prolog   bool      `json:"prolog"`   // a prolog made the run directory
+	Progress *hang.Progress `json:"progress,omitempty"`
+	Still    *hang.Still    `json:"-"`        // what the server knows of it
+	Decision string         `json:"decision"` // "on" or "off REASON"
+	Prolog   bool           `json:"prolog"`   // a prolog made the run directory
 
 	Steps      []Step      `json:"steps,omitempty"`
 	Executions []Execution `json:"executions,omitempty"`
@@ -64,10 +69,10 @@ type NodeReport struct {
 	// Processes counts those that left a record, with or without a region.
 	Processes int `json:"processes,omitempty"`
 
-	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
-	LostMemory int       `json:"lost_memory,omitempty"` // processes whose slot got no memory
-	Cgroup     *Cgroup   `json:"cgroup,omitempty"`      // nil: nothing was read
-	Warnings   []Warning `json:"warnings,omitempty"`
+	LostFull   int             `json:"lost_full,omitempty"`   // processes that found no slot
+	LostMemory int             `json:"lost_memory,omitempty"` // processes whose slot got no memory
+	Cgroup     *Cgroup         `json:"cgroup,omitempty"`      // nil: nothing was read
+	Warnings   []doubt.Warning `json:"warnings,omitempty"`
 }
 
 // Step is one Slurm step as root saw it on one node.
@@ -137,7 +142,7 @@ type Execution struct {
 	Slowest []Rank         `json:"slowest,omitempty"` // most useful time first, at most SlowestKept
 	Endings map[string]int `json:"endings"`           // ending → ranks
 
-	Warnings []Warning `json:"warnings,omitempty"`
+	Warnings []doubt.Warning `json:"warnings,omitempty"`
 
 	// Folded says that this entry stands for several executions of one program; nil: for one. See
 	// FoldWhole.
@@ -154,7 +159,7 @@ type Execution struct {
 // MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without its package. It is
 // only the name if nothing more is known.
 func MPILibrary(e *Execution) string {
-	name := libraryName(e.MPIVersion)
+	name := overhead.LibraryName(e.MPIVersion)
 	if !strings.HasPrefix(name, e.MPI) {
 		name = strings.TrimSuffix(e.MPI+": "+name, ": ")
 	}
@@ -290,7 +295,7 @@ type Job struct {
 	// Interim is after how long the next figures of a job that runs come; 0: not told.
 	Interim time.Duration `json:"-"`
 	// Hung is nil unless the job runs, and nothing of it has moved for long.
-	Hung *Hung `json:"hung,omitempty"`
+	Hung *hang.Hung `json:"hung,omitempty"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
@@ -310,17 +315,17 @@ type Job struct {
 	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
 	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
 	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
-	Judged *CoreTime `json:"judged_us,omitempty"`
-	Lost   *CoreTime `json:"lost_us,omitempty"`
-	NoData Warning   `json:"no_data,omitzero"`
+	Judged *CoreTime     `json:"judged_us,omitempty"`
+	Lost   *CoreTime     `json:"lost_us,omitempty"`
+	NoData doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
-	Covered  *float64  `json:"covered,omitempty"`
-	Warnings []Warning `json:"warnings,omitempty"`
-	Flags    []string  `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
+	Covered  *float64        `json:"covered,omitempty"`
+	Warnings []doubt.Warning `json:"warnings,omitempty"`
+	Flags    []string        `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
 
-	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
+	// Overheads are the curves of its partition and MPIs, for Hidable; the store fills them in
 	// where one job is read.
-	Overheads []OverheadCurve `json:"overheads,omitempty"`
+	Overheads []overhead.Curve `json:"overheads,omitempty"`
 
 	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
 	// like Overheads.
@@ -328,7 +333,7 @@ type Job struct {
 
 	// Pending is what of the job, or of its array, Slurm's queue has; nil: nothing, or that is not known. The server
 	// fills it in where one job is read.
-	Pending *PendingList `json:"pending,omitempty"`
+	Pending *slurmid.PendingList `json:"pending,omitempty"`
 }
 
 // Array sums up the tasks of an array that have ended, of many the first ArrayCounted.
@@ -372,6 +377,11 @@ type Usage struct {
 	// OutOfMemory names the steps that Slurm ended as OUT_OF_MEMORY, "0,batch", the first few
 	// of many. The job itself may be COMPLETED or FAILED: its script goes on after such a step.
 	OutOfMemory string `json:"out_of_memory,omitempty"`
+}
+
+// Look is what the report tells of whether its node stands still.
+func (r *NodeReport) Look() hang.Look {
+	return hang.Look{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}
 }
 
 // Measured says that the report holds measurements, which nobody else has.

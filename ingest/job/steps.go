@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"jobeff/ingest/when"
 )
 
 // MostSteps bounds the steps that are listed of a job, by a node and of all of its nodes.
@@ -30,7 +32,7 @@ func (m *mergedSteps) add(p *Step) {
 		m.byID[p.ID] = s
 	}
 	s.Tasks += p.Tasks
-	s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
+	s.Start, s.End = when.First(s.Start, p.Start), when.Last(s.End, p.End)
 	s.Off, s.Args, s.Asked = max(s.Off, p.Off), max(s.Args, p.Args), max(s.Asked, p.Asked)
 	s.Container = s.Container || p.Container
 	s.Peak, s.Kills = max(s.Peak, p.Peak), s.Kills+p.Kills

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/policy/doubt"
 )
 
 // TestStepsOfManyNodesAreBounded: the nodes of a job that each saw other steps list as many together
@@ -34,7 +36,7 @@ func TestStepsOfManyNodesAreBounded(t *testing.T) {
 			}
 		}
 		j := m.Job()
-		cut := slices.ContainsFunc(j.Warnings, func(w Warning) bool { return w.Code == WarnStepsCut })
+		cut := slices.ContainsFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnStepsCut })
 		if len(j.Steps) != MostSteps || !cut || j.Steps[0].ID != "extern" || j.Steps[0].Tasks != nodes || j.Steps[MostSteps-1].ID != fmt.Sprint(MostSteps-2) {
 			t.Fatalf("%d steps, the last %+v, cut %v", len(j.Steps), j.Steps[len(j.Steps)-1], cut)
 		}

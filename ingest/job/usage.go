@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), as in seff; nil if unknown. It exceeds 1 if
@@ -160,24 +162,24 @@ func (j *Job) Suspended() time.Duration {
 const shortRun = time.Minute
 
 // UsageWarnings explains odd values of what Slurm counted.
-func UsageWarnings(j *Job) []Warning {
-	var w Warnings
+func UsageWarnings(j *Job) []doubt.Warning {
+	var w doubt.Warnings
 	if e := j.CPUEfficiency(); e != nil && *e > 1 {
-		over := Warning{Code: WarnCPUOver}
+		over := doubt.Warning{Code: doubt.WarnCPUOver}
 		if j.Elapsed < shortRun {
-			over.Args.Kind = KindShort
+			over.Args.Kind = doubt.KindShort
 		}
 		w.Add(over)
 	}
 	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
-		over := Warning{Code: WarnMemoryOver}
+		over := doubt.Warning{Code: doubt.WarnMemoryOver}
 		if j.NeededMemory().From == MemoryCgroup {
-			over.Args.Kind = MemoryCgroup
+			over.Args.Kind = doubt.KindCgroup
 		}
 		w.Add(over)
 	}
 	if j.Usage != nil && j.Usage.PartOfNodes {
-		w.Add(Warning{Code: WarnUsagePart})
+		w.Add(doubt.Warning{Code: doubt.WarnUsagePart})
 	}
 	return w.List()
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"jobeff/policy/doubt"
 )
 
 // Only sacct's times, whole seconds, tell a suspension. A node's end some ms later is none.
@@ -68,14 +70,14 @@ func TestUsage(t *testing.T) {
 		"no memory asked for": {func(j *Job) { j.Usage.Allocated = 0 }, 0.75, -1, ""},
 		"no memory counted":   {func(j *Job) { j.Usage.Memory = 0 }, 0.75, -1, ""},
 		"all CPUs busy":       {func(j *Job) { j.Usage.TotalCPU = 4 * time.Hour }, 1, 0.25, ""},
-		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, WarnCPUOver},
+		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, doubt.WarnCPUOver},
 		"all memory":          {func(j *Job) { j.Usage.Memory = 4 << 30 }, 0.75, 1, ""},
-		"more memory":         {func(j *Job) { j.Usage.Memory = 8 << 30 }, 0.75, 2, WarnMemoryOver},
-		"some nodes":          {func(j *Job) { j.Usage.PartOfNodes = true }, 0.75, 0.25, WarnUsagePart},
+		"more memory":         {func(j *Job) { j.Usage.Memory = 8 << 30 }, 0.75, 2, doubt.WarnMemoryOver},
+		"some nodes":          {func(j *Job) { j.Usage.PartOfNodes = true }, 0.75, 0.25, doubt.WarnUsagePart},
 		"a minute": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = time.Minute, 8*time.Minute, 0 },
-			2, 0.25, WarnCPUOver},
+			2, 0.25, doubt.WarnCPUOver},
 		"short": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = 59*time.Second, 8*59*time.Second, 0 },
-			2, 0.25, WarnCPUOver + " " + KindShort},
+			2, 0.25, doubt.WarnCPUOver + " " + doubt.KindShort},
 	} {
 		j := base()
 		c.change(j)
@@ -88,7 +90,7 @@ func TestUsage(t *testing.T) {
 			}
 		}
 		w := UsageWarnings(j)
-		if code, kind, _ := strings.Cut(c.warnings, " "); len(w) != min(len(code), 1) || len(w) > 0 && w[0] != (Warning{Code: code, Args: Args{Kind: kind}}) {
+		if code, kind, _ := strings.Cut(c.warnings, " "); len(w) != min(len(code), 1) || len(w) > 0 && w[0] != (doubt.Warning{Code: code, Args: doubt.Arguments{Kind: kind}}) {
 			t.Errorf("%s: warnings %+v", name, w)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"jobeff/ingest/slurmid"
 )
 
 // AuthScheme is the word before the credential in the Authorization header.
@@ -238,7 +240,7 @@ func DecodeLogs(packed []byte) (*NodeLogs, error) {
 		return nil, ErrNewer
 	}
 	switch {
-	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !isName(l.Node, mostName), !isName(l.Cluster, 64):
+	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !slurmid.IsName(l.Node, mostName), !slurmid.IsName(l.Cluster, 64):
 		return nil, errors.New("the logs do not say which job on which node they are of")
 	case l.Size < 2, l.Ranks < 1, l.Ranks >= l.Size, l.Key == "", l.ClockError < 0:
 		return nil, fmt.Errorf("the logs are of %d ranks of %d, of which no execution on several nodes is", l.Ranks, l.Size)
@@ -279,3 +281,10 @@ func ParseOutboxState(text string) (s OutboxState, ok bool) {
 	s.Oldest = time.Duration(seconds) * time.Second
 	return s, true
 }
+
+// AlarmHeader says in jobeffd's answer to a report whether an alarm is up: AlarmUp or AlarmDown.
+const (
+	AlarmHeader = "Jobeff-Alarm"
+	AlarmUp     = "up"
+	AlarmDown   = "down"
+)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -193,59 +192,6 @@ func WorkloadName(key string, e *Execution) string {
 	return fmt.Sprintf("%s-%.6s", filepath.Base(e.Executable), key)
 }
 
-// WorkloadQuery selects workloads for a list; a zero field does not restrict it.
-type WorkloadQuery struct {
-	User  string    // a name or a uid
-	Since time.Time // workloads that ran after it
-	Muted bool      // only muted ones
-	Named bool      // those of jobs that left no record of a program (NamedWorkload) in place of the others
-	Limit int       // the ones that ran last; 0: the server's default
-
-	Offset int    // skips so many
-	After  string // as of a JobQuery
-	Detail bool   // with their runs; the server then returns fewer at a time
-	Lost   bool   // the ones that lost most first; the API has no parameter for it
-}
-
-// WorkloadSummary is a workload in a list. Where jobs left no record of a program, they are its runs, and their CPUs its cores.
-type WorkloadSummary struct {
-	Key         string  `json:"key"`
-	Name        string  `json:"name"`
-	Runs        int     `json:"runs"`
-	FewestCores int     `json:"fewest_cores"`
-	MostCores   int     `json:"most_cores"`
-	CoreHours   float64 `json:"core_hours"` // sum over runs of Cores x Elapsed
-	Lost        float64 `json:"-"`          // … of those of which it is known what they lost, what was not useful
-	Newest      Run     `json:"newest"`
-	Mute        *Mute   `json:"mute,omitempty"` // nil: not muted
-
-	Workload *Workload `json:"workload,omitempty"` // where the query asked for detail
-}
-
-// WorkloadList is the answer to GET /v1/workloads, the workload of the newest run first.
-type WorkloadList struct {
-	Workloads []WorkloadSummary `json:"workloads"`
-	// More says that the limit, or the most bytes of one answer, left out workloads.
-	More bool `json:"more,omitempty"`
-	// Next is then the path that answers the next ones.
-	Next string `json:"next,omitempty"`
-}
-
-// JobAndWorkload is a job with what it is judged by, and how: the answer to GET /v1/jobs/ID?stored=1.
-type JobAndWorkload struct {
-	*Job
-	Step     bool            `json:"step,omitempty"`     // it is a step of a job: no run of a workload, and not judged
-	Workload *Workload       `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
-	Verdicts json.RawMessage `json:"verdicts,omitempty"` // a list of policy.Verdict
-	// Tasks are all attempts of an array's tasks, as in a list, where its id was asked for; else nil. MoreTasks:
-	// only the first of them.
-	Tasks     []Job `json:"tasks,omitempty"`
-	MoreTasks bool  `json:"more_tasks,omitempty"`
-
-	// The runs of the workload just before and after it; nil: there is none, or it was not asked for.
-	Before, After *Run `json:"-"`
-}
-
 // runSections bounds Run.Sections; the shorter sections are added up.
 const runSections = 100
 
@@ -348,4 +294,28 @@ func WorkloadOf(j *Job) string {
 		return ""
 	}
 	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
+}
+
+// Lineage tells which executions may be compared although their executable changed. They have
+// the same cluster and user, and either the same name from the user, or the same program,
+// arguments and input. "" if these are unknown. If the input is known, the program may move:
+// another version's module has it elsewhere. If not, its path must be the same too, since every
+// folder may have an a.out.
+func Lineage(cluster string, uid uint32, e *Execution) string {
+	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
+	if e.Workload == "" {
+		if e.Executable == "" || e.ArgsHash == "" {
+			return ""
+		}
+		program := e.Executable
+		if e.InputHash != "" {
+			program = filepath.Base(program)
+		}
+		parts = []string{cluster, fmt.Sprint(uid), "path", program, e.ArgsHash, e.InputHash}
+	}
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:10])
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -124,7 +125,7 @@ func TestMainExecution(t *testing.T) {
 
 func TestRankList(t *testing.T) {
 	for text, want := range map[string]string{"": "[]", "3": "[3]", "0-2,8": "[0 1 2 8]", "0-2,8-9": "[0 1 2 8]", "0-9": "[0 1 2 3]"} {
-		if got, err := RankList(text, 4); err != nil || fmt.Sprint(got) != want {
+		if got, err := slurmid.RankList(text, 4); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -48,7 +49,7 @@ func TestFoldCountsToTheLastStamp(t *testing.T) {
 func TestCountersMerge(t *testing.T) {
 	part := func(node string, rank int, c *job.Counters) job.Execution {
 		return job.Execution{Key: "k", KeyFrom: "pmix", Size: 2, Start: jobtest.Start, Endings: map[string]int{},
-			Nodes: []job.NodeShare{{Node: node, Ranks: 1, RankIDs: job.FormatRanges([]int{rank}), Counters: c}}}
+			Nodes: []job.NodeShare{{Node: node, Ranks: 1, RankIDs: slurmid.FormatRanges([]int{rank}), Counters: c}}}
 	}
 	a, b := part("a", 0, &job.Counters{Ranks: 1, Instructions: 5, Cycles: 4, Useful: 3}), part("b", 1, &job.Counters{Ranks: 1, Instructions: math.MaxUint64, Cycles: 2, Useful: math.MaxInt64})
 	c := job.UsefulCounters(job.Merge([]job.Execution{b, a}))

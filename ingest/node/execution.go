@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -22,8 +25,8 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	for _, p := range w.procs {
 		p.addCalls(sums)
 		byNode[p.node] = append(byNode[p.node], p)
-		e.Start = job.FirstTime(e.Start, p.line.real(p.start))
-		e.End = job.LastTime(e.End, p.line.real(p.end))
+		e.Start = when.First(e.Start, p.line.real(p.start))
+		e.End = when.Last(e.End, p.line.real(p.end))
 		e.Endings[p.ending]++
 		rank := rankOf(p)
 		p.openmp = f.openmp.of(p)
@@ -57,7 +60,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	e.Places = placesOf(w.procs)
 	f.listSections(&e, w)
 	e.Windows = f.windows(w, &e)
-	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))
+	e.Warnings = doubt.MergeWarnings(e.Warnings, doubts(w))
 	return e
 }
 
@@ -104,7 +107,7 @@ func nodeShare(node string, procs []*process) job.NodeShare {
 	}
 	n.Stuck = stuck(procs)
 	n.Counters = countersOf(procs)
-	n.RankIDs = job.FormatRanges(ids)
+	n.RankIDs = slurmid.FormatRanges(ids)
 	for _, p := range procs {
 		n.UsefulShare = append(n.UsefulShare, shareByte(p.useful, n.ElapsedMax))
 		n.MPIShare = append(n.MPIShare, shareByte(p.mpi, n.ElapsedMax))
@@ -141,7 +144,7 @@ func rankOf(p *process) job.Rank {
 func (f *folder) listCalls(e *job.Execution, sums *callSums) {
 	e.Classes = callList(sums.classes, func(n int) string { return record.Class(n).String() })
 	if f.calls += len(sums.funcs); f.calls > mostCalls {
-		f.warn.Note(job.WarnCallsCut)
+		f.warn.Note(doubt.WarnCallsCut)
 	} else {
 		e.Calls = callList(sums.funcs, record.FuncName)
 	}
@@ -168,20 +171,20 @@ func callList(sums callsByNumber, name func(int) string) []job.Call {
 }
 
 // doubts are the warnings about the ranks of one world.
-func doubts(w *world) []job.Warning {
-	var warn job.Warnings
+func doubts(w *world) []doubt.Warning {
+	var warn doubt.Warnings
 	first := w.procs[0].slot
 	for _, p := range w.procs {
 		notes := map[string]bool{
-			job.WarnTorn:       p.slot.Torn && p.ending != job.EndingRunning,
-			job.WarnOdd:        p.odd,
-			job.WarnClockDrift: p.drift,
-			job.WarnAssumedEnd: p.assumed,
-			job.WarnRunning:    p.ending == job.EndingRunning,
-			job.WarnNoTime:     p.elapsed == 0,
-			job.WarnLeft:       p.slot.Left,
-			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized && !p.slot.WithoutMPI,
-			job.WarnThreads:    len(p.threads) > 0,
+			doubt.WarnTorn:       p.slot.Torn && p.ending != job.EndingRunning,
+			doubt.WarnOdd:        p.odd,
+			doubt.WarnClockDrift: p.drift,
+			doubt.WarnAssumedEnd: p.assumed,
+			doubt.WarnRunning:    p.ending == job.EndingRunning,
+			doubt.WarnNoTime:     p.elapsed == 0,
+			doubt.WarnLeft:       p.slot.Left,
+			doubt.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized && !p.slot.WithoutMPI,
+			doubt.WarnThreads:    len(p.threads) > 0,
 		}
 		for code, holds := range notes {
 			if holds {
@@ -189,11 +192,11 @@ func doubts(w *world) []job.Warning {
 			}
 		}
 		if p.slot.Exe != first.Exe || p.slot.BuildID != first.BuildID {
-			warn.Add(job.Warning{Code: job.WarnExecutables})
+			warn.Add(doubt.Warning{Code: doubt.WarnExecutables})
 		}
 	}
 	if singleton(first) {
-		warn.Note(job.WarnSingletons)
+		warn.Note(doubt.WarnSingletons)
 	}
 	return warn.List()
 }

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -116,7 +117,7 @@ func TestDecodeCleansTheWorkload(t *testing.T) {
 	}
 	e.Args = make([]string, job.MostArgs+1)
 	body, _ = json.Marshal(r)
-	if got, err := job.DecodeReport(body); err != nil || len(got.Executions) > 0 || jobtest.Codes(got.Warnings) != job.WarnImpossible {
+	if got, err := job.DecodeReport(body); err != nil || len(got.Executions) > 0 || jobtest.Codes(got.Warnings) != doubt.WarnImpossible {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }

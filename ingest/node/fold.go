@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -17,10 +20,10 @@ type folded struct {
 	since      []job.Execution // see Live: what they did since it last read
 	processes  int             // slots of processes, measured or not
 	crossing   *crossing       // with the logs of windows that jobeffd replays; nil: none
-	warnings   []job.Warning
+	warnings   []doubt.Warning
 	asOf       time.Time // of figures of ranks that run; zero: there are none
 	torn       bool      // such ranks changed what they say while it was read
-	progress   *job.Progress
+	progress   *hang.Progress
 }
 
 // foldRecord folds the ranks of one record into its executions. A file that ends early gives what
@@ -119,22 +122,22 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 		case record.KindWindows:
 			f.windowLogs.add(s)
 		default:
-			f.warn.Note(job.WarnOdd)
+			f.warn.Note(doubt.WarnOdd)
 		}
 		return nil
 	})
 	if n := rec.Head.LostSections; n > 0 {
-		f.warn.Add(job.Warning{Code: job.WarnSectionsLost, Count: int(n)})
+		f.warn.Add(doubt.Warning{Code: doubt.WarnSectionsLost, Count: int(n)})
 	}
-	for code, n := range map[string]uint32{job.WarnStatic: rec.Head.LostStatic, job.WarnPreload: rec.Head.LostPreload,
-		job.WarnUnseen: rec.Head.LostUnseen, job.WarnStub: rec.Head.LostStub} {
+	for code, n := range map[string]uint32{doubt.WarnStatic: rec.Head.LostStatic, doubt.WarnPreload: rec.Head.LostPreload,
+		doubt.WarnUnseen: rec.Head.LostUnseen, doubt.WarnStub: rec.Head.LostStub} {
 		if n > 0 {
-			f.warn.Add(job.NewWarning(code, int(n)))
+			f.warn.Add(doubt.NewWarning(code, int(n)))
 		}
 	}
 	f.torn = errors.Is(err, record.ErrTorn)
 	if err != nil {
-		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindEndsEarly}})
+		f.warn.Add(doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: doubt.KindEndsEarly}})
 	}
 	return procs, threads
 }
@@ -143,7 +146,7 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	line, drift, ok := f.clocks.timeline(s)
 	if !ok {
-		f.warn.Note(job.WarnClock)
+		f.warn.Note(doubt.WarnClock)
 		return nil
 	}
 	p := newProcess(s, line, f.now)
@@ -157,7 +160,7 @@ func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	f.claims[p.step] = append(f.claims[p.step], p.claimed)
 	f.lives[lifeOf(s)] = append(f.lives[lifeOf(s)], p.claimed)
 	if !p.measured() {
-		f.warn.Note(job.WarnInitOnly)
+		f.warn.Note(doubt.WarnInitOnly)
 		return nil
 	}
 	return p
@@ -229,7 +232,7 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 		r.OnlineCPUs = m.OnlineCPUs
 	}
 	for _, e := range f.executions {
-		r.Start, r.End = job.FirstTime(r.Start, e.Start), job.LastTime(r.End, e.End)
+		r.Start, r.End = when.First(r.Start, e.Start), when.Last(r.End, e.End)
 		r.Node = e.Nodes[0].Node
 	}
 	r.DropImpossible()
@@ -243,7 +246,7 @@ type folder struct {
 	sameBoot   bool
 	clocks     *clocks
 	now        uint64 // ns of CLOCK_MONOTONIC; not known: the highest number
-	warn       job.Warnings
+	warn       doubt.Warnings
 	claims     map[string][]uint64 // by step: when processes claimed their slots, ascending
 	lives      map[[2]int][]uint64 // by pid and parent's pid: likewise
 	calls      int                 // rows of calls so far

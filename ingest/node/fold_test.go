@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -124,7 +125,7 @@ func TestFoldByHandLeavesOut(t *testing.T) {
 	hostile := rankSlot(1<<30, 1<<30+1, 8, 4)
 	hostile.World = "job.1"
 	r := foldByHand(openRecord(t, rankSlot(0, 1, 8, 4), hostile), testMachine(100))
-	if len(r.Executions) != 1 || r.Executions[0].Key != "pmix:job.0" || jobtest.Codes(r.Warnings) != job.WarnImpossible || r.Processes != 2 {
+	if len(r.Executions) != 1 || r.Executions[0].Key != "pmix:job.0" || jobtest.Codes(r.Warnings) != doubt.WarnImpossible || r.Processes != 2 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -158,8 +159,8 @@ func TestFoldConvertsTicks(t *testing.T) {
 		{"unfinished, same boot", testMachine(100), []record.Slot{unfinished(ghz3(rankSlot(0, 1, 8, 4)))}, 12e9, ""},
 		{"unfinished, other boot, another finished", otherBoot,
 			[]record.Slot{ghz3(rankSlot(0, 2, 8, 4)), unfinished(ghz3(rankSlot(1, 2, 8, 4)))}, 12e9, ""},
-		{"unfinished, other boot", otherBoot, []record.Slot{unfinished(ghz3(rankSlot(0, 1, 8, 4)))}, 0, job.WarnClock},
-		{"uneven", testMachine(100), []record.Slot{ghz3(uneven)}, 12e9, job.WarnClockDrift},
+		{"unfinished, other boot", otherBoot, []record.Slot{unfinished(ghz3(rankSlot(0, 1, 8, 4)))}, 0, doubt.WarnClock},
+		{"uneven", testMachine(100), []record.Slot{ghz3(uneven)}, 12e9, doubt.WarnClockDrift},
 	}
 	for _, tt := range tests {
 		f := foldSlots(t, tt.machine, nil, tt.slots...)
@@ -205,17 +206,17 @@ func TestFoldNamesEndings(t *testing.T) {
 		mpi     time.Duration
 		warn    string
 	}{
-		{"exit", testMachine(100), nil, exit, "exit 3 without MPI_Finalize", 11e9, 4e9, job.WarnNoFinalize},
-		{"abort", testMachine(100), nil, abort, "MPI_Abort 7", 11e9, 4e9, job.WarnNoFinalize},
-		{"abort that returned", testMachine(100), nil, abortReturned, "MPI_Abort 7", 12e9, 4e9, job.WarnNoFinalize},
-		{"killed, computing", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), killed(0, 1, 4, 20), "signal 9 (SIGKILL)", 12e9, 4e9, job.WarnNoFinalize},
-		{"killed in Recv", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), inRecv, "signal 9 (SIGKILL)", 12e9, 5.5e9, job.WarnNoFinalize},
-		{"an older process with the pid", testMachine(100), facts(exitEvent{"0", 5 * sec, 0, 0}, exitEvent{"0", 22 * sec, 0x300, 0}), killed(0, 1, 4, 20), "exit 3", 12e9, 4e9, job.WarnNoFinalize},
-		{"its launcher's exit seen", testMachine(100), mother, killed(0, 1, 4, 20), "assumed", 13.75e9, 4e9, job.WarnAssumedEnd},
-		{"its step's end", testMachine(100), facts(), killed(0, 1, 4, 20), "assumed", 20e9, 4e9, job.WarnAssumedEnd},
-		{"the job's end", testMachine(100), noEnd, killed(0, 1, 4, 20), "assumed", 30e9, 4e9, job.WarnAssumedEnd},
-		{"by hand, gone", testMachine(100), nil, inRecv, "assumed", 10.5e9, 4e9, job.WarnAssumedEnd},
-		{"by hand, running", alive, nil, inRecv, "running", 40e9, 4e9 + 29.5e9, job.WarnRunning},
+		{"exit", testMachine(100), nil, exit, "exit 3 without MPI_Finalize", 11e9, 4e9, doubt.WarnNoFinalize},
+		{"abort", testMachine(100), nil, abort, "MPI_Abort 7", 11e9, 4e9, doubt.WarnNoFinalize},
+		{"abort that returned", testMachine(100), nil, abortReturned, "MPI_Abort 7", 12e9, 4e9, doubt.WarnNoFinalize},
+		{"killed, computing", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), killed(0, 1, 4, 20), "signal 9 (SIGKILL)", 12e9, 4e9, doubt.WarnNoFinalize},
+		{"killed in Recv", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), inRecv, "signal 9 (SIGKILL)", 12e9, 5.5e9, doubt.WarnNoFinalize},
+		{"an older process with the pid", testMachine(100), facts(exitEvent{"0", 5 * sec, 0, 0}, exitEvent{"0", 22 * sec, 0x300, 0}), killed(0, 1, 4, 20), "exit 3", 12e9, 4e9, doubt.WarnNoFinalize},
+		{"its launcher's exit seen", testMachine(100), mother, killed(0, 1, 4, 20), "assumed", 13.75e9, 4e9, doubt.WarnAssumedEnd},
+		{"its step's end", testMachine(100), facts(), killed(0, 1, 4, 20), "assumed", 20e9, 4e9, doubt.WarnAssumedEnd},
+		{"the job's end", testMachine(100), noEnd, killed(0, 1, 4, 20), "assumed", 30e9, 4e9, doubt.WarnAssumedEnd},
+		{"by hand, gone", testMachine(100), nil, inRecv, "assumed", 10.5e9, 4e9, doubt.WarnAssumedEnd},
+		{"by hand, running", alive, nil, inRecv, "running", 40e9, 4e9 + 29.5e9, doubt.WarnRunning},
 	}
 	for _, tt := range tests {
 		e := foldSlots(t, tt.machine, tt.facts, tt.slot).executions[0]
@@ -350,7 +351,7 @@ func TestFoldWarnsOfSingletons(t *testing.T) {
 	alone.Claims.Step, alone.Claims.NTasks = 0, 4
 	byMpirun := rankSlot(0, 1, 1, 1)
 	byMpirun.Claims.NTasks = 4 // of the batch script that called mpirun -n 1
-	for want, s := range map[string]record.Slot{job.WarnSingletons: alone, "": byMpirun} {
+	for want, s := range map[string]record.Slot{doubt.WarnSingletons: alone, "": byMpirun} {
 		e := foldSlots(t, testMachine(100), nil, s).executions[0]
 		if jobtest.Codes(e.Warnings) != want {
 			t.Errorf("got %v, want %q", e.Warnings, want)
@@ -369,7 +370,7 @@ func TestFoldOfThreads(t *testing.T) {
 	if c := e.Calls[0]; c.Count != 7 || c.Time != 11e9 {
 		t.Errorf("got %+v", c)
 	}
-	if jobtest.Codes(e.Warnings) != job.WarnThreads {
+	if jobtest.Codes(e.Warnings) != doubt.WarnThreads {
 		t.Errorf("got %v", e.Warnings)
 	}
 }
@@ -394,7 +395,7 @@ func TestFoldBoundsWhatCannotBe(t *testing.T) {
 	for _, tt := range tests {
 		e := foldSlots(t, testMachine(100), nil, tt.slot).executions[0]
 		n := e.Nodes[0]
-		if n.ElapsedMax != tt.elapsed || n.MPI != tt.mpi || n.Useful < 0 || !strings.Contains(jobtest.Codes(e.Warnings), job.WarnOdd) {
+		if n.ElapsedMax != tt.elapsed || n.MPI != tt.mpi || n.Useful < 0 || !strings.Contains(jobtest.Codes(e.Warnings), doubt.WarnOdd) {
 			t.Errorf("%s: %+v, %v", tt.name, n, e.Warnings)
 		}
 		if c := e.Calls[0]; c.Time > tt.elapsed {
@@ -407,7 +408,7 @@ func TestFoldLeavesOutWhatHasNoRegion(t *testing.T) {
 	inInit := rankSlot(0, 1, 1, 1)
 	inInit.InitLeft, inInit.FiniEnter, inInit.Rank, inInit.Size = 0, 0, -1, -1
 	f := foldSlots(t, testMachine(100), nil, inInit)
-	if len(f.executions) != 0 || f.processes != 1 || jobtest.Codes(f.warnings) != job.WarnInitOnly {
+	if len(f.executions) != 0 || f.processes != 1 || jobtest.Codes(f.warnings) != doubt.WarnInitOnly {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -424,7 +425,7 @@ func TestFoldWarnsOfRanksWithoutTime(t *testing.T) {
 		t.Fatalf("got %+v", f)
 	}
 	codes := jobtest.Codes(f.executions[0].Warnings)
-	if !strings.Contains(codes, job.WarnNoTime) || strings.Contains(codes, job.WarnOdd) {
+	if !strings.Contains(codes, doubt.WarnNoTime) || strings.Contains(codes, doubt.WarnOdd) {
 		t.Errorf("warns of %s", codes)
 	}
 }

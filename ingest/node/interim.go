@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/when"
 	"jobeff/preload/record"
 )
 
@@ -85,7 +86,7 @@ func (f *folder) cut(running []*process) (any bool) {
 		any = any || p.elapsed > 0
 	}
 	if any {
-		f.asOf = job.LastTime(f.asOf, time.Unix(0, job.BucketBegin(number, shift)).UTC())
+		f.asOf = when.Last(f.asOf, time.Unix(0, job.BucketBegin(number, shift)).UTC())
 	}
 	return any
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
@@ -205,7 +206,7 @@ func TestKeepInterim(t *testing.T) {
 	if err := errors.Join(keep(), keep()); err != nil || strings.Count(names(), " ") != 1 || !strings.HasSuffix(names(), ".interim.json.zst") {
 		t.Errorf("%v,%s", err, names())
 	}
-	told := fold(func(r *job.NodeReport) { r.Progress = &job.Progress{Moment: moment(17.5), Every: time.Hour} })
+	told := fold(func(r *job.NodeReport) { r.Progress = &hang.Progress{Moment: moment(17.5), Every: time.Hour} })
 	if err := outbox.KeepInterim(runDir, time.Minute, told); err != nil || told.Progress.Every != time.Minute {
 		t.Errorf("nobody says how often the node reports: %v, %v", told.Progress.Every, err)
 	}

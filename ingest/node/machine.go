@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -69,7 +70,7 @@ func cpusIn(list string) int {
 		return 0
 	}
 	n := 0
-	err = job.EachRange(strings.TrimSpace(string(b)), func(lo, hi int) { n += hi - lo + 1 })
+	err = slurmid.EachRange(strings.TrimSpace(string(b)), func(lo, hi int) { n += hi - lo + 1 })
 	if err != nil {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 )
 
@@ -180,26 +181,26 @@ func (j *madeUp) messages(t testing.TB, dir string) (all []message) {
 }
 
 // told is when and what the server says first of a job that hangs; nil: nothing.
-func (j *madeUp) told(t testing.TB, dir string) (float64, *job.Hung) {
+func (j *madeUp) told(t testing.TB, dir string) (float64, *hang.Hung) {
 	type key struct {
 		attempt int
 		node    *machine
 	}
-	still, last := map[key]*job.Still{}, map[key]*job.NodeReport{}
+	still, last := map[key]*hang.Still{}, map[key]*job.NodeReport{}
 	for _, msg := range j.messages(t, dir) {
 		k := key{msg.attempt, msg.from}
 		if last[k] != nil && last[k].Sequence > msg.report.Sequence {
 			continue // the server has a later one
 		}
-		still[k] = still[k].Then(msg.report)
+		still[k] = still[k].Then(msg.report.Look())
 		msg.report.Still, last[k] = still[k], msg.report
-		var all []*job.NodeReport
+		var all []hang.Look
 		for _, m := range j.nodes {
 			if r := last[key{msg.attempt, m}]; r != nil {
-				all = append(all, r)
+				all = append(all, r.Look())
 			}
 		}
-		if hung := job.FindHung(all, len(j.nodes), time.Duration(j.after*1e9)); hung != nil {
+		if hung := hang.Find(all, len(j.nodes), time.Duration(j.after*1e9)); hung != nil {
 			return msg.arrives, hung
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -213,14 +214,14 @@ func TestStepOf(t *testing.T) {
 
 // A slot that was torn is no doubt while its rank runs; wrong exits are told apart as far as they were kept.
 func TestDoubts(t *testing.T) {
-	for ending, want := range map[string]string{job.EndingRunning: job.WarnRunning, job.EndingFinalized: job.WarnTorn} {
+	for ending, want := range map[string]string{job.EndingRunning: doubt.WarnRunning, job.EndingFinalized: doubt.WarnTorn} {
 		p := &process{slot: &record.Slot{Torn: true}, ending: ending, elapsed: s}
 		if all := doubts(&world{procs: []*process{p}}); len(all) != 1 || all[0].Code != want {
 			t.Errorf("%s: %+v", ending, all)
 		}
 	}
 	for wrong, want := range map[uint64][]int{5: {3, 2}, 3: {3}} {
-		var warn job.Warnings
+		var warn doubt.Warnings
 		sectionDoubts(&warn, &process{}, &record.Sections{Wrong: wrong, Wrongs: []record.WrongExit{{Exited: "a", Count: 3}}})
 		var counts []int
 		for _, w := range warn.List() {

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -18,7 +20,7 @@ import (
 type progressFold struct {
 	*folder
 	*seen
-	job.Progress
+	hang.Progress
 	mark   []byte
 	spared map[int]bool // threads whose CPU time is MPI's, by tid
 	ranks  map[int]rank // by pid
@@ -31,7 +33,7 @@ type rank struct {
 }
 
 // progress makes the node's Progress; nil: root did not look.
-func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*world) *job.Progress {
+func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*world) *hang.Progress {
 	if f.facts.seen == nil {
 		return nil
 	}
@@ -41,7 +43,7 @@ func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*worl
 	at := cmp.Or(p.at, read)
 	p.At, p.AtMS = time.Unix(0, int64(at.Real)).UTC(), int64(at.Mono/1e6)
 	p.Read, p.ReadMS = time.Unix(0, int64(read.Real)).UTC(), int64(read.Mono/1e6)
-	p.doubt(rec.Head.LostFull+rec.Head.LostMemory+rec.Head.LostStatic+rec.Head.LostPreload+rec.Head.LostUnseen > 0, job.DoubtLost)
+	p.doubt(rec.Head.LostFull+rec.Head.LostMemory+rec.Head.LostStatic+rec.Head.LostPreload+rec.Head.LostUnseen > 0, hang.DoubtLost)
 	byIndex := map[int]*record.Slot{}
 	for _, s := range slots {
 		byIndex[s.Index] = s
@@ -66,9 +68,9 @@ func (f *folder) progress(rec *record.File, slots []*record.Slot, worlds []*worl
 	}
 	sum := sha256.Sum256(p.mark)
 	p.Mark = hex.EncodeToString(sum[:16])
-	p.Calls = job.JoinCalls(p.Calls)
-	p.doubt(len(p.Calls) > job.MostOpenCalls, job.DoubtMany)
-	p.Calls = p.Calls[:min(len(p.Calls), job.MostOpenCalls)]
+	p.Calls = hang.JoinCalls(p.Calls)
+	p.doubt(len(p.Calls) > hang.MostOpenCalls, hang.DoubtMany)
+	p.Calls = p.Calls[:min(len(p.Calls), hang.MostOpenCalls)]
 	slices.Sort(p.Doubts)
 	p.Doubts = slices.Compact(p.Doubts)
 	return &p.Progress
@@ -88,7 +90,7 @@ func (p *progressFold) note(numbers ...uint64) {
 
 // slot notes where a thread stands that calls MPI; of is the slot of its process.
 func (p *progressFold) slot(s, of *record.Slot) {
-	p.doubt(!s.Still, job.DoubtChanging)
+	p.doubt(!s.Still, hang.DoubtChanging)
 	p.note(uint64(s.Index), uint64(s.PID), uint64(s.TID), uint64(s.State), s.Calls, uint64(s.OpenCall+1), s.Open, s.Last, s.InitLeft, s.FiniEnter, s.FiniLeft)
 	line, _, ok := p.clocks.timeline(of)
 	if !ok || !p.runs(of.PID, line.at.Mono) {
@@ -133,17 +135,17 @@ func (p *progressFold) isRunning(w *world) bool {
 // world tells what the ranks of a world are in.
 func (p *progressFold) world(w *world) {
 	found := slices.ContainsFunc(w.procs, func(one *process) bool { return p.runs(one.slot.PID, one.claimed) })
-	p.doubt(!found && p.isRunning(w), job.DoubtUnread) // they have other numbers in a container
+	p.doubt(!found && p.isRunning(w), hang.DoubtUnread) // they have other numbers in a container
 	for _, one := range w.procs {
 		s := one.slot
-		function, since := job.OutsideMPI, s.Last
+		function, since := hang.OutsideMPI, s.Last
 		switch {
 		case !p.runs(s.PID, one.claimed):
-			function, since = job.RankEnded, 0
+			function, since = hang.RankEnded, 0
 		case inFinalize(s):
 			function, since = "MPI_Finalize", s.FiniEnter
 		case !one.live:
-			function, since = job.RankEnded, 0
+			function, since = hang.RankEnded, 0
 		case s.OpenCall >= 0:
 			function, since = record.FuncName(s.OpenCall), s.Open
 		}
@@ -152,18 +154,18 @@ func (p *progressFold) world(w *world) {
 }
 
 // call is what one rank is in, since a moment in ticks; 0: not known.
-func (p *progressFold) call(s *record.Slot, line timeline, execution string, size int, function string, since uint64) job.OpenCalls {
-	c := job.OpenCalls{Execution: execution, Size: max(size, 0), Function: function, Count: 1}
+func (p *progressFold) call(s *record.Slot, line timeline, execution string, size int, function string, since uint64) hang.OpenCalls {
+	c := hang.OpenCalls{Execution: execution, Size: max(size, 0), Function: function, Count: 1}
 	if since != 0 {
 		c.Since = line.real(line.mono(since))
 		c.Until = c.Since
 	}
-	now := job.RankNow{Rank: max(s.Rank, 0), Node: p.facts.node, PID: s.PID}
-	if one := p.procs[s.PID]; one != nil && function != job.RankEnded {
+	now := hang.RankNow{Rank: max(s.Rank, 0), Node: p.facts.node, PID: s.PID}
+	if one := p.procs[s.PID]; one != nil && function != hang.RankEnded {
 		now.State = string(one.state)
 	}
-	if c.Some = []job.RankNow{now}; s.Rank >= 0 {
-		c.Ranks = job.FormatRanges([]int{s.Rank})
+	if c.Some = []hang.RankNow{now}; s.Rank >= 0 {
+		c.Ranks = slurmid.FormatRanges([]int{s.Rank})
 	}
 	return c
 }
@@ -179,8 +181,8 @@ func (p *progressFold) process(pid int, one *proc) {
 		}
 	}
 	p.Bytes = job.AddCount(p.Bytes, one.bytes)
-	p.doubt(one.state == 'T' || one.state == 't', job.DoubtStopped)
-	p.doubt(one.gpu && !r.inMPI, job.DoubtGPU)
+	p.doubt(one.state == 'T' || one.state == 't', hang.DoubtStopped)
+	p.doubt(one.gpu && !r.inMPI, hang.DoubtGPU)
 }
 
 // began tells whether MPI_Init of a rank started a thread that began then: MPI's own.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/hang"
 	"jobeff/preload/record"
 )
 
@@ -78,12 +78,12 @@ func fakeHost(t testing.TB, procs ...fakeProc) Host {
 }
 
 // progressOf folds job 123 with these slots and processes.
-func progressOf(t testing.TB, slots []record.Slot, procs ...fakeProc) *job.Progress {
+func progressOf(t testing.TB, slots []record.Slot, procs ...fakeProc) *hang.Progress {
 	t.Helper()
 	return progressOn(t, fakeHost(t, procs...), slots)
 }
 
-func progressOn(t testing.TB, h Host, slots []record.Slot) *job.Progress {
+func progressOn(t testing.TB, h Host, slots []record.Slot) *hang.Progress {
 	t.Helper()
 	_, d := liveDir(t, slots...)
 	See(h, d)
@@ -120,9 +120,9 @@ func TestProgress(t *testing.T) {
 	}
 	both := []fakeProc{rankProc(0), rankProc(1)}
 	plain := progressOf(t, waiting(), both...)
-	if want := (job.Progress{Moment: moment(17.5), At: moment(19), AtMS: 19000, Read: moment(19), ReadMS: 19000, Mark: plain.Mark, Bytes: 2 * (1000 + 4096), Calls: []job.OpenCalls{
+	if want := (hang.Progress{Moment: moment(17.5), At: moment(19), AtMS: 19000, Read: moment(19), ReadMS: 19000, Mark: plain.Mark, Bytes: 2 * (1000 + 4096), Calls: []hang.OpenCalls{
 		{Execution: "pmix:job.0", Size: 2, Function: record.FuncName(5), Ranks: "0-1", Count: 2, Since: moment(12), Until: moment(18),
-			Some: []job.RankNow{{Rank: 0, Node: "n1", PID: 100, State: "R"}, {Rank: 1, Node: "n1", PID: 101, State: "R"}}}}}); !reflect.DeepEqual(*plain, want) {
+			Some: []hang.RankNow{{Rank: 0, Node: "n1", PID: 100, State: "R"}, {Rank: 1, Node: "n1", PID: 101, State: "R"}}}}}); !reflect.DeepEqual(*plain, want) {
 		t.Errorf("%+v\nwant %+v", *plain, want)
 	}
 	for name, tt := range map[string]struct {
@@ -216,7 +216,7 @@ func TestCallsNow(t *testing.T) {
 	for _, c := range p.Calls {
 		got[c.Function] = c.Ranks
 	}
-	if want := map[string]string{job.OutsideMPI: "0", record.FuncName(5): "1", "MPI_Finalize": "2", "MPI_Init": "", job.RankEnded: "4"}; !reflect.DeepEqual(got, want) || len(p.Doubts) > 0 {
+	if want := map[string]string{hang.OutsideMPI: "0", record.FuncName(5): "1", "MPI_Finalize": "2", "MPI_Init": "", hang.RankEnded: "4"}; !reflect.DeepEqual(got, want) || len(p.Doubts) > 0 {
 		t.Errorf("%v, want %v; %v", got, want, p.Doubts)
 	}
 	if p.CPU != 9e9 { // the one outside

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // Outbox is the spool of one node, with its bound.
@@ -76,7 +77,7 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 func short(r *job.NodeReport) *job.NodeReport {
 	s := *r
 	s.Steps, s.Executions = nil, nil
-	s.Warnings = []job.Warning{job.NewWarning(job.WarnOutboxFull, 1)}
+	s.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnOutboxFull, 1)}
 	return &s
 }
 

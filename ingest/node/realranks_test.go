@@ -69,11 +69,11 @@ func TestLoadOfRealRanks(t *testing.T) {
 		code, text string // of a warning that must be there
 		never      string // … that must not
 	}{
-		{"plain", "", 2, "alone", false, "", "", job.WarnSlept},
-		{"two ranks on one core", "0", 2, "alone", false, job.WarnContention, "2 busy threads of 2 ranks share CPU 0", job.WarnSlept},
-		{"four ranks on two CPUs", "0,1", 4, "alone", false, job.WarnContention, "4 busy threads of 4 ranks share 2 CPUs (0-1)", job.WarnSlept},
-		{"OpenMP", "0,1", 1, "openmp", true, "", "", job.WarnThreadsCounted},
-		{"asleep", "", 2, "sleep", false, job.WarnSlept, "used no CPU", job.WarnThreadsCounted},
+		{"plain", "", 2, "alone", false, "", "", doubt.WarnSlept},
+		{"two ranks on one core", "0", 2, "alone", false, doubt.WarnContention, "2 busy threads of 2 ranks share CPU 0", doubt.WarnSlept},
+		{"four ranks on two CPUs", "0,1", 4, "alone", false, doubt.WarnContention, "4 busy threads of 4 ranks share 2 CPUs (0-1)", doubt.WarnSlept},
+		{"OpenMP", "0,1", 1, "openmp", true, "", "", doubt.WarnThreadsCounted},
+		{"asleep", "", 2, "sleep", false, doubt.WarnSlept, "used no CPU", doubt.WarnThreadsCounted},
 	}
 	for _, mpi := range mpis {
 		for _, tt := range tests {
@@ -82,7 +82,7 @@ func TestLoadOfRealRanks(t *testing.T) {
 				if got := job.Threaded([]job.Execution{*e}); got != tt.threaded {
 					t.Errorf("threaded is %v: %+v", got, e.Nodes[0].Load)
 				}
-				said := slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == tt.code && strings.Contains(doubt.Text(w), tt.text) })
+				said := slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == tt.code && strings.Contains(doubt.Text(w), tt.text) })
 				if said != (tt.code != "") || slices.Contains(codesOf(e), tt.never) {
 					t.Errorf("warnings %v, want %s %q and no %s: %+v", e.Warnings, tt.code, tt.text, tt.never, e.Nodes[0].Load)
 				}

@@ -28,6 +28,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -39,7 +41,7 @@ type RunDir struct {
 	decision, job, steps, rank *os.File
 	memory                     *os.File
 	empty                      bool // rank holds nothing, see LeaveRecord
-	problems                   []job.Warning
+	problems                   []doubt.Warning
 	crossing                   *crossing // after Fold
 	seen                       *seen     // after See
 }
@@ -87,7 +89,7 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 	if fd >= 0 {
 		unix.Close(fd)
 	}
-	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindFile, Name: name, Other: err.Error()}})
+	d.problems = append(d.problems, doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: doubt.KindFile, Name: name, Other: err.Error()}})
 	return nil
 }
 
@@ -109,22 +111,22 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) { return d.fold(m, tim
 // fold is Fold, or FoldLive's if there is a moment.
 func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	r := &job.NodeReport{Version: job.ReportVersion, Sequence: job.FinalSequence, OnlineCPUs: m.OnlineCPUs}
-	warn := job.Warnings{}
+	warn := doubt.Warnings{}
 	for _, p := range d.problems {
 		warn.Add(p)
 	}
 	own := readJob(d.job, r)
 	if !own.whole {
-		warn.Note(job.WarnJobFile)
+		warn.Note(doubt.WarnJobFile)
 	}
 	if err := d.identify(r); err != nil {
 		return nil, err
 	}
 	switch {
 	case own.prologFailed:
-		warn.Note(job.WarnPrologFailed)
+		warn.Note(doubt.WarnPrologFailed)
 	case own.whole && !r.Prolog:
-		warn.Note(job.WarnNoProlog)
+		warn.Note(doubt.WarnNoProlog)
 	}
 	r.Decision = readDecision(d.decision)
 	log := readSteps(d.steps)
@@ -135,7 +137,7 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
 		return nil, err
 	}
-	r.Start = job.FirstTime(r.Start, log.first)
+	r.Start = when.First(r.Start, log.first)
 	if r.End = log.last; r.End.IsZero() || !moment.IsZero() {
 		r.End = time.Now().UTC()
 	}
@@ -165,28 +167,28 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 func (d *RunDir) Logs(r *job.NodeReport) []byte { return d.crossing.pack(r) }
 
 // foldRanks folds the record into the report. The only error is record.ErrTorn.
-func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, moment time.Time, warn *job.Warnings) error {
+func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, moment time.Time, warn *doubt.Warnings) error {
 	if d.rank != nil && d.empty {
 		return nil
 	}
 	if d.rank == nil {
 		if strings.HasPrefix(r.Decision, "on") && log.measured && len(d.problems) == 0 {
-			warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindMissing}})
+			warn.Add(doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: doubt.KindMissing}})
 		}
 		return nil
 	}
 	st, err := d.rank.Stat()
 	if err != nil {
-		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
+		warn.Add(doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Other: err.Error()}})
 		return nil
 	}
 	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: own.recordBytes, Live: !moment.IsZero()})
 	switch {
 	case errors.Is(err, record.ErrForeign):
-		warn.Add(job.Warning{Code: job.WarnForeign})
+		warn.Add(doubt.Warning{Code: doubt.WarnForeign})
 		return nil
 	case err != nil:
-		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
+		warn.Add(doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Other: err.Error()}})
 		return nil
 	}
 	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads, moment: moment, seen: d.seen}

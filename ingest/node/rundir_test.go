@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -193,20 +194,20 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 	}{
 		{"nothing", func(map[string]string) {}, "", 1},
 		{"no decision", none("decision"), "", 1},
-		{"no job", none("job"), job.WarnJobFile, 1},
-		{"half of job", cut("job", 100), job.WarnJobFile, 1},
-		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, job.WarnNoProlog, 1},
-		{"prolog failed", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 2", 1) }, job.WarnPrologFailed, 1},
+		{"no job", none("job"), doubt.WarnJobFile, 1},
+		{"half of job", cut("job", 100), doubt.WarnJobFile, 1},
+		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, doubt.WarnNoProlog, 1},
+		{"prolog failed", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 2", 1) }, doubt.WarnPrologFailed, 1},
 		{"no steps", none("steps"), "", 1},
 		{"steps cut in a line", cut("steps", 200), "", 1},
 		{"garbage in steps", func(f map[string]string) {
 			f["steps"] += "\x00\x01 x\n" + strings.Repeat("y", 9000) + "\nexit 0 -1 2 pid=1\n"
-		}, job.WarnJobFile, 1},
-		{"no ranks", none("record/ranks"), job.WarnUnreadable, 0},
+		}, doubt.WarnJobFile, 1},
+		{"no ranks", none("record/ranks"), doubt.WarnUnreadable, 0},
 		{"no ranks, measuring off", func(f map[string]string) { f["decision"] = "off partition p\n"; delete(f, "record/ranks") }, "", 0},
-		{"empty ranks", cut("record/ranks", 0), job.WarnUnreadable, 0},
+		{"empty ranks", cut("record/ranks", 0), doubt.WarnUnreadable, 0},
 		{"ranks cut in a slot", cut("record/ranks", 4096+32768+5000), "", 1},
-		{"another job's ranks", func(f map[string]string) { f["record/ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, job.WarnForeign, 0},
+		{"another job's ranks", func(f map[string]string) { f["record/ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, doubt.WarnForeign, 0},
 	}
 	for _, tt := range tests {
 		files := wholeRunDir()
@@ -257,7 +258,7 @@ func TestOpenDirRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := foldDir(dir, testMachine(24))
-		if err != nil || len(r.Executions) != 0 || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnUnreadable) {
+		if err != nil || len(r.Executions) != 0 || !strings.Contains(jobtest.Codes(r.Warnings), doubt.WarnUnreadable) {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
 	}
@@ -277,7 +278,7 @@ func TestOpenDirWantsRootsNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := foldDir(dir, testMachine(24))
-		if err != nil || !slices.ContainsFunc(r.Warnings, func(w job.Warning) bool { return w.Args.Name == name && w.Args.Other == "not root's" }) {
+		if err != nil || !slices.ContainsFunc(r.Warnings, func(w doubt.Warning) bool { return w.Args.Name == name && w.Args.Other == "not root's" }) {
 			t.Fatalf("%s: %v, %+v", name, err, r)
 		}
 		if believed := (map[string]bool{"decision": r.Decision != "on", "job": r.User != "", "steps": len(r.Steps) > 0}); believed[name] {
@@ -333,7 +334,7 @@ func TestStepsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Steps) != job.MostSteps || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnStepsCut) {
+	if len(r.Steps) != job.MostSteps || !strings.Contains(jobtest.Codes(r.Warnings), doubt.WarnStepsCut) {
 		t.Errorf("%d steps, warnings %v", len(r.Steps), r.Warnings)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -104,7 +105,7 @@ func TestReportOfAHostileRecordIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.executions) > 250 || job.CountExecutions(f.executions) != 2047 || len(body) > 16<<20 || jobtest.Codes(f.warnings) != job.WarnCallsCut {
+	if len(f.executions) > 250 || job.CountExecutions(f.executions) != 2047 || len(body) > 16<<20 || jobtest.Codes(f.warnings) != doubt.WarnCallsCut {
 		t.Errorf("%d executions, %d bytes, %v", len(f.executions), len(body), f.warnings)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -180,7 +181,7 @@ func addRank(sums job.SectionSums, label string, r *rankSection) {
 // listSections folds the sections of a world's ranks.
 func (f *folder) listSections(e *job.Execution, w *world) {
 	sums := job.SectionSums{}
-	var warn job.Warnings
+	var warn doubt.Warnings
 	for _, p := range w.procs {
 		own := f.sections.of(p)
 		if len(own) == 0 {
@@ -193,36 +194,36 @@ func (f *folder) listSections(e *job.Execution, w *world) {
 		sectionDoubts(&warn, p, own[0])
 	}
 	if sums[record.OtherSections] != nil || len(sums) > job.MostLabels {
-		warn.Note(job.WarnSectionsMany)
+		warn.Note(doubt.WarnSectionsMany)
 	}
 	sums.Cut(job.MostLabels)
 	if f.rows += len(sums); f.rows > mostSections {
-		f.warn.Note(job.WarnSectionsCut)
+		f.warn.Note(doubt.WarnSectionsCut)
 	} else {
 		e.Sections = sums.List()
 		f.boundInstances(e.Sections)
 	}
-	e.Warnings = job.MergeWarnings(e.Warnings, warn.List())
+	e.Warnings = doubt.MergeWarnings(e.Warnings, warn.List())
 }
 
 // sectionDoubts are the warnings about the sections of one rank.
-func sectionDoubts(warn *job.Warnings, p *process, first *record.Sections) {
+func sectionDoubts(warn *doubt.Warnings, p *process, first *record.Sections) {
 	kept := uint64(0)
 	for _, w := range first.Wrongs {
 		kept = job.AddCount(kept, w.Count)
-		warn.Add(job.Warning{Code: job.WarnSectionExit, Args: job.Args{Name: w.Exited, Other: cmp.Or(w.Open, job.MainSection)}, Count: countOf(w.Count)})
+		warn.Add(doubt.Warning{Code: doubt.WarnSectionExit, Args: doubt.Arguments{Name: w.Exited, Other: cmp.Or(w.Open, job.MainSection)}, Count: countOf(w.Count)})
 	}
 	if first.Wrong > kept {
-		warn.Add(job.Warning{Code: job.WarnSectionExit, Count: countOf(first.Wrong - kept)})
+		warn.Add(doubt.Warning{Code: doubt.WarnSectionExit, Count: countOf(first.Wrong - kept)})
 	}
 	if first.Deep > 0 {
-		warn.Add(job.Warning{Code: job.WarnSectionsDeep, Count: countOf(first.Deep)})
+		warn.Add(doubt.Warning{Code: doubt.WarnSectionsDeep, Count: countOf(first.Deep)})
 	}
 	if first.Ignored > 0 {
-		warn.Add(job.Warning{Code: job.WarnSectionsIgnored, Count: countOf(first.Ignored)})
+		warn.Add(doubt.Warning{Code: doubt.WarnSectionsIgnored, Count: countOf(first.Ignored)})
 	}
 	if len(first.Open) > 0 && p.ending == job.EndingFinalized {
-		warn.Note(job.WarnSectionsOpen)
+		warn.Note(doubt.WarnSectionsOpen)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -154,7 +155,7 @@ func TestFoldDistrustsSections(t *testing.T) {
 		{"no first slot", []record.Slot{later(1, a, "a")}, "", ""},
 		{"a gap", []record.Slot{later(2, a, "c"), later(0, a, "a")}, "a", ""},
 		{"not in order", []record.Slot{later(1, a, "b"), later(0, a, "a")}, "a b", ""},
-		{"numbers that cannot be", []record.Slot{odd}, "odd", job.WarnOdd + " " + job.WarnSectionsOpen},
+		{"numbers that cannot be", []record.Slot{odd}, "odd", doubt.WarnOdd + " " + doubt.WarnSectionsOpen},
 	}
 	for _, tt := range tests {
 		f := foldSlots(t, testMachine(100), nil, append([]record.Slot{a}, tt.slots...)...)
@@ -245,7 +246,7 @@ func TestFoldOfARecordFullOfLabels(t *testing.T) {
 	var f folded
 	jobtest.WantLinear(t, func() { foldRecord(few, testMachine(100), nil) }, func() { f = foldRecord(all, testMachine(100), nil) })
 	e := f.executions[0]
-	if len(e.Sections) != job.MostLabels || jobtest.Codes(e.Warnings) != job.WarnOversubs+" "+job.WarnSectionsMany && jobtest.Codes(e.Warnings) != job.WarnSectionsMany {
+	if len(e.Sections) != job.MostLabels || jobtest.Codes(e.Warnings) != doubt.WarnOversubs+" "+doubt.WarnSectionsMany && jobtest.Codes(e.Warnings) != doubt.WarnSectionsMany {
 		t.Errorf("%d sections, %s", len(e.Sections), jobtest.Codes(e.Warnings))
 	}
 }

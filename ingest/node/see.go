@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
@@ -100,12 +101,12 @@ func (l *look) at(pid int, name string) {
 	}
 	p, readable := l.process(dir)
 	if frozen {
-		l.doubts = append(l.doubts, job.DoubtFrozen)
+		l.doubts = append(l.doubts, hang.DoubtFrozen)
 	}
 	switch {
 	case !readable || !ok:
 		if unix.Lstat(dir, &st) == nil { // else it has just ended: another look sees that it is gone
-			l.doubts = append(l.doubts, job.DoubtUnread)
+			l.doubts = append(l.doubts, hang.DoubtUnread)
 		}
 	case p.state == 'Z' || p.state == 'X':
 	default:

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
+	"jobeff/policy/doubt"
 )
 
 // mostExits bounds the exits that the fold keeps.
@@ -66,7 +69,7 @@ type event struct {
 func parseEvent(line string) (event, bool) {
 	line, reason, _ := strings.Cut(line, " reason=")
 	fields := strings.Fields(line)
-	if len(fields) < 4 || job.NormalStep(fields[1]) == "" {
+	if len(fields) < 4 || slurmid.NormalStep(fields[1]) == "" {
 		return event{}, false
 	}
 	mono, err1 := strconv.ParseUint(fields[2], 10, 62)
@@ -74,7 +77,7 @@ func parseEvent(line string) (event, bool) {
 	if err1 != nil || err2 != nil {
 		return event{}, false
 	}
-	e := event{what: fields[0], step: job.NormalStep(fields[1]), mono: mono, real: realTime(real), values: map[string]string{"reason": reason}}
+	e := event{what: fields[0], step: slurmid.NormalStep(fields[1]), mono: mono, real: realTime(real), values: map[string]string{"reason": reason}}
 	for _, field := range fields[4:] {
 		key, value, _ := strings.Cut(field, "=")
 		if _, twice := e.values[key]; !twice {
@@ -103,7 +106,7 @@ func (l *stepLog) take(e event) {
 	if l.watchers[e.step] {
 		return
 	}
-	l.first, l.last = job.FirstTime(l.first, e.real), job.LastTime(l.last, e.real)
+	l.first, l.last = when.First(l.first, e.real), when.Last(l.last, e.real)
 	l.lastMono = max(l.lastMono, e.mono)
 	switch e.what {
 	case "step":
@@ -113,7 +116,7 @@ func (l *stepLog) take(e event) {
 	case "end":
 		l.ends[e.step] = max(l.ends[e.step], e.mono)
 		if s := l.step(e.step); s != nil {
-			s.End = job.LastTime(s.End, e.real)
+			s.End = when.Last(s.End, e.real)
 		}
 	default:
 		l.odd = true
@@ -154,7 +157,7 @@ func (l *stepLog) begin(e event) {
 	l.measured = l.measured || off == "" && e.step != "extern"
 	if s := l.step(e.step); s != nil {
 		s.Tasks = max(s.Tasks, e.number("tasks"))
-		s.Start = job.FirstTime(s.Start, e.real)
+		s.Start = when.First(s.Start, e.real)
 		s.Off = off
 		s.Container, s.Args, s.Asked = e.number("container") == 1, e.values["args"], max(e.number("asked"), 0)
 	}
@@ -185,7 +188,7 @@ func stepExit(status int) string {
 }
 
 // fill puts the steps into the report.
-func (l *stepLog) fill(r *job.NodeReport, warn *job.Warnings) {
+func (l *stepLog) fill(r *job.NodeReport, warn *doubt.Warnings) {
 	for _, s := range l.steps {
 		r.Steps = append(r.Steps, *s)
 		l.cgroup.kills += s.Kills
@@ -196,10 +199,10 @@ func (l *stepLog) fill(r *job.NodeReport, warn *job.Warnings) {
 		r.ArrayJobID, r.ArrayTaskID = l.arrayJob, l.arrayTask
 	}
 	if l.cut {
-		warn.Note(job.WarnStepsCut)
+		warn.Note(doubt.WarnStepsCut)
 	}
 	if l.odd {
-		warn.Note(job.WarnJobFile)
+		warn.Note(doubt.WarnJobFile)
 	}
 }
 

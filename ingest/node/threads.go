@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
@@ -327,4 +328,4 @@ func (m *cpuMask) cpus() (all []int) {
 }
 
 func (m *cpuMask) count() int   { return len(m.cpus()) }
-func (m *cpuMask) list() string { return job.FormatRanges(m.cpus()) }
+func (m *cpuMask) list() string { return slurmid.FormatRanges(m.cpus()) }

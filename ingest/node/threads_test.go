@@ -20,7 +20,7 @@ func TestProgramsWithoutMPI(t *testing.T) {
 		a := rankSlot(0, 1, 8, 4)
 		a.WithoutMPI, a.ThreadLevel, a.Claims.Step, a.Claims.NTasks = without, 1, 0, 4
 		e := &foldSlots(t, testMachine(100), nil, a).executions[0]
-		if slices.Contains(codesOf(e), job.WarnSingletons) == without || (e.ThreadLevel == "") != without {
+		if slices.Contains(codesOf(e), doubt.WarnSingletons) == without || (e.ThreadLevel == "") != without {
 			t.Errorf("without MPI %v: thread level %q, warnings %v", without, e.ThreadLevel, e.Warnings)
 		}
 	}
@@ -209,14 +209,14 @@ func TestLoad(t *testing.T) {
 	}{
 		{"plain", both(9.9, 0.01, 0.05, 1, 3), false, nil, ""},
 		{"idle progress thread", both(9.9, 0.4, 0.05, 1, 3), false, nil, ""},
-		{"OpenMP that nobody asked for", both(9.9, 9, 0.05, 2, 15), true, []string{job.WarnThreadsCounted}, "all 2 ranks"},
+		{"OpenMP that nobody asked for", both(9.9, 9, 0.05, 2, 15), true, []string{doubt.WarnThreadsCounted}, "all 2 ranks"},
 		{"OpenMP as asked for", change(both(9.9, 9, 0.05, 2, 15), func(s *record.Slot) { s.Claims.OMPThreads = 2 }), true, nil, ""},
 		{"asked for, but not there", change(both(9.9, 0.01, 0.05, 1, 15), func(s *record.Slot) { s.Claims.OMPThreads = 2 }), false, nil, ""},
 		{"older library", change(both(0, 0, 0, 0, 0), func(s *record.Slot) { s.Kernel, s.Claims.CPUsPerTask = record.Kernel{}, 4 }), true, nil, ""},
-		{"busy progress thread", change(both(9.9, 9.9, 0.05, 2, 15), func(s *record.Slot) { s.Kernel.BusiestOfMPI = true }), true, []string{job.WarnProgress}, "(helper)"},
-		{"two ranks on one core", both(5, 0, 4.9, 1, 2), false, []string{job.WarnContention}, "2 busy threads of 2 ranks share CPU 1"},
-		{"beside a hog", both(6, 0, 3.9, 1, 3), false, []string{job.WarnContention}, "in 39 % of their time"},
-		{"sleeps", both(2, 0, 0.01, 0, 3), false, []string{job.WarnSlept}, "at least 60 %"},
+		{"busy progress thread", change(both(9.9, 9.9, 0.05, 2, 15), func(s *record.Slot) { s.Kernel.BusiestOfMPI = true }), true, []string{doubt.WarnProgress}, "(helper)"},
+		{"two ranks on one core", both(5, 0, 4.9, 1, 2), false, []string{doubt.WarnContention}, "2 busy threads of 2 ranks share CPU 1"},
+		{"beside a hog", both(6, 0, 3.9, 1, 3), false, []string{doubt.WarnContention}, "in 39 % of their time"},
+		{"sleeps", both(2, 0, 0.01, 0, 3), false, []string{doubt.WarnSlept}, "at least 60 %"},
 		{"sleeps in MPI", both(8, 0, 0.01, 1, 3), false, nil, ""},
 		{"not every thread was read", change(both(5, 0, 0, 0, 3), func(s *record.Slot) { s.Kernel.TasksKnown = false }), false, nil, ""},
 		{"more CPU time than CPUs", both(9.9, 90, 0, 1, 3), false, nil, ""},
@@ -231,7 +231,7 @@ func TestLoad(t *testing.T) {
 		if got := codesOf(e); !slices.Equal(got, tt.codes) {
 			t.Errorf("%s: warnings %v, want %v", tt.name, e.Warnings, tt.codes)
 		}
-		if tt.text != "" && !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return strings.Contains(doubt.Text(w), tt.text) }) {
+		if tt.text != "" && !slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return strings.Contains(doubt.Text(w), tt.text) }) {
 			t.Errorf("%s: %v does not say %q", tt.name, e.Warnings, tt.text)
 		}
 	}

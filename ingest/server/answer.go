@@ -113,7 +113,7 @@ func clip(s string) string { return s[:min(len(s), 200)] }
 // mostAnswer bounds an answer's list, bytes. Its last item may go beyond it.
 const mostAnswer = 16 << 20
 
-// listAnswer makes a job.JobList or a job.WorkloadList of its items' text.
+// listAnswer makes a listing.JobList or a listing.WorkloadList of its items' text.
 type listAnswer struct {
 	of    string // the list's name in JSON
 	most  int    // bytes

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/report/document"
 )
 
@@ -78,7 +78,7 @@ func TestWorkloadsEndAfterSomeBytes(t *testing.T) {
 		seen, pages := map[string]bool{}, 0
 		for path := "/v1/workloads?detail=1&limit=2&user=61001"; path != "" && pages < 2*workloads; pages++ {
 			got := request{Addr: s.unix, Method: "GET", Path: path}.do()
-			var list job.WorkloadList
+			var list listing.WorkloadList
 			if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {
 				t.Fatalf("%v: %d %s", err, got.Status, got.Text)
 			}

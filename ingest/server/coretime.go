@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 )
 
@@ -29,7 +29,7 @@ const coreTimeLifetime = 15 * time.Second
 // Prometheus would take that for a restart, and add all of it again. So a counter stays at the most that
 // its sum was. It starts at 0: what jobs used before is no part of any rate.
 type coreTime struct {
-	months func(context.Context, store.Viewer, job.MonthQuery) ([]job.MonthSum, error)
+	months func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error)
 
 	mu                   sync.Mutex
 	at                   time.Time // of the last sum
@@ -69,7 +69,7 @@ func (c *coreTime) refresh(now time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	rows, err := c.months(ctx, store.Viewer{All: true}, job.MonthQuery{By: []string{"partition", "account"}})
+	rows, err := c.months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"partition", "account"}})
 	if err != nil {
 		return
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
 
 // sumsOf is a coreTime of made-up sums.
-func sumsOf(rows *[]job.MonthSum, err *error) *coreTime {
-	return &coreTime{accounts: names{}, partitions: names{}, months: func(context.Context, store.Viewer, job.MonthQuery) ([]job.MonthSum, error) {
+func sumsOf(rows *[]listing.MonthSum, err *error) *coreTime {
+	return &coreTime{accounts: names{}, partitions: names{}, months: func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error) {
 		return *rows, *err
 	}}
 }
@@ -25,19 +25,19 @@ func sumsOf(rows *[]job.MonthSum, err *error) *coreTime {
 // TestCoreTime: counters begin at 0, grow with the sums, and fall neither when a sum does nor when the
 // database fails.
 func TestCoreTime(t *testing.T) {
-	rows, err := []job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 100, JudgedHours: 50, LostHours: 20}}, error(nil)
+	rows, err := []listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 100, JudgedHours: 50, LostHours: 20}}, error(nil)
 	c := sumsOf(&rows, &err)
 	now := time.Now()
 	c.refresh(now)
 	for i, step := range []struct {
-		rows []job.MonthSum
+		rows []listing.MonthSum
 		err  error
 		want string // used, judged and lost of chem and of bio
 	}{
 		{rows, nil, "0 0 0, 0 0 0"},
-		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21}}, nil, "36000 7200 3600, 0 0 0"},
-		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 51, LostHours: 20}, {Partition: "main", Account: "bio", UsedHours: 1}}, nil, "36000 7200 3600, 3600 0 0"},
-		{[]job.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21.5}}, nil, "36000 7200 5400, 3600 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21}}, nil, "36000 7200 3600, 0 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 51, LostHours: 20}, {Partition: "main", Account: "bio", UsedHours: 1}}, nil, "36000 7200 3600, 3600 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21.5}}, nil, "36000 7200 5400, 3600 0 0"},
 		{nil, errors.New("away"), "36000 7200 5400, 3600 0 0"},
 	} {
 		rows, err = step.rows, step.err
@@ -57,7 +57,7 @@ func TestCoreTime(t *testing.T) {
 // TestCoreTimeOfManyAccounts: 10,000 accounts and partitions of whatever name make few series, that
 // Prometheus can read, and whose sum is the whole. Who has a series of their own keeps it.
 func TestCoreTimeOfManyAccounts(t *testing.T) {
-	var rows []job.MonthSum
+	var rows []listing.MonthSum
 	var err error
 	c := sumsOf(&rows, &err)
 	now := time.Now()
@@ -68,7 +68,7 @@ func TestCoreTimeOfManyAccounts(t *testing.T) {
 		if i < len(hostile) {
 			name = hostile[i]
 		}
-		rows = append(rows, job.MonthSum{Partition: name, Account: name, UsedHours: 1, JudgedHours: 1, LostHours: 1})
+		rows = append(rows, listing.MonthSum{Partition: name, Account: name, UsedHours: 1, JudgedHours: 1, LostHours: 1})
 	}
 	check := func(want float64) {
 		t.Helper()

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/report/document"
 )
 
 // getJob answers one job, or one step of it. ?attempt=N chooses an attempt of a requeued job, 1
-// is the oldest; without it the latest is shown. ?stored=1 answers a job.JobAndWorkload.
+// is the oldest; without it the latest is shown. ?stored=1 answers a listing.JobAndWorkload.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "attempt", "stored")
 	if !ok {
@@ -52,7 +54,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 
 // findJob reads the job that a request names in its path and ?attempt=, and the workload of its main
 // execution, if it has one.
-func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload, e *refusal) {
+func (s *Server) findJob(r *http.Request, by viewer) (found *listing.JobAndWorkload, e *refusal) {
 	run := 0
 	if text := r.URL.Query().Get("attempt"); text != "" {
 		var err error
@@ -64,13 +66,13 @@ func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload,
 }
 
 // jobOf is findJob of an id and an attempt; 0: the last one.
-func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *job.JobAndWorkload, e *refusal) {
-	ref, err := job.ParseJobID(id)
+func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *listing.JobAndWorkload, e *refusal) {
+	ref, err := slurmid.Parse(id)
 	if err != nil {
 		return nil, &refusal{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	v := by.Viewer
-	found = &job.JobAndWorkload{Step: ref.Step != ""}
+	found = &listing.JobAndWorkload{Step: ref.Step != ""}
 	found.Job, err = s.store.Job(r.Context(), v, ref, run)
 	if waits, e := s.pendingOf(r, v, ref, run, err); e != nil || found.Job == nil && waits != nil {
 		found.Job = waits
@@ -102,7 +104,7 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *j
 }
 
 // notFound is nil without an error. It is the same answer for a missing job and for another user's.
-func (s *Server) notFound(ref job.JobRef, err error) *refusal {
+func (s *Server) notFound(ref slurmid.Ref, err error) *refusal {
 	if err == nil {
 		return nil
 	}
@@ -148,10 +150,10 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	s.endList(w, r, by, l, next, err)
 }
 
-// lines makes a job.LineList.
-func (s *Server) lines(ctx context.Context, by viewer, q job.JobQuery, uids []uint32, l *listAnswer) (next string, err error) {
+// lines makes a listing.LineList.
+func (s *Server) lines(ctx context.Context, by viewer, q listing.JobQuery, uids []uint32, l *listAnswer) (next string, err error) {
 	l.of = "lines"
-	next, all, err := s.store.EachLine(ctx, by.Viewer, q, uids, func(one *job.Line) error {
+	next, all, err := s.store.EachLine(ctx, by.Viewer, q, uids, func(one *listing.Line) error {
 		for i := range one.Jobs {
 			one.Jobs[i].Complete = one.Jobs[i].IsComplete(time.Now(), s.grace)
 		}
@@ -180,15 +182,15 @@ var listParameters = []string{"job", "user", "account", "partition", "qos", "clu
 	"least_elapsed", "most_elapsed", "start", "end", "limit", "offset", "after", "sort", "detail", "stored", "tasks"}
 
 // selection reads a query of jobs, and the ids of the users that it names.
-func (s *Server) selection(ctx context.Context, by viewer, v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
+func (s *Server) selection(ctx context.Context, by viewer, v url.Values) (q listing.JobQuery, uids []uint32, e *refusal) {
 	if q, e = parseQuery(v); e == nil {
 		uids, e = s.userIDs(ctx, by, q.User)
 	}
 	return q, uids, e
 }
 
-// parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
-func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
+// parseQuery reads what listing.JobQuery.Values writes. The caller has checked the names.
+func parseQuery(v url.Values) (q listing.JobQuery, e *refusal) {
 	if e := readParameters(v, q.Parameters()); e != nil {
 		return q, e
 	}
@@ -209,7 +211,7 @@ func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
 const mostSought = 50
 
 // readParameters reads what there is of the parameters.
-func readParameters(v url.Values, all job.Parameters) *refusal {
+func readParameters(v url.Values, all listing.Parameters) *refusal {
 	for name, field := range all {
 		if !v.Has(name) {
 			continue

@@ -19,7 +19,9 @@ import (
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/policy/doubt"
 	"jobeff/test/mungetest"
 )
 
@@ -148,18 +150,18 @@ func TestForeignNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.merged(t)
-	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0)
+	j, err := s.store.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 3}, 0)
 	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
 		t.Fatalf("%v, %+v", err, j)
 	}
-	if len(j.Warnings) != 1 || j.Warnings[0].Code != job.WarnForeignNode {
+	if len(j.Warnings) != 1 || j.Warnings[0].Code != doubt.WarnForeignNode {
 		t.Errorf("%+v", j.Warnings)
 	}
 	s.check(t, "the forged one again", s.post(t, forged), 200, `{"new":false}`)
 	if _, err := s.store.AddSlurm(ctx, told); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
+	if j, err := s.store.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 3}, 0); err != nil || j.Reports != 1 {
 		t.Errorf("%v, %+v", err, j)
 	}
 }

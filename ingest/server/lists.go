@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -20,8 +21,8 @@ import (
 
 // list is the page of a list. It asks the store for no more than the viewer may see, and package report writes it.
 type list struct {
-	known []string // its parameters, of those of job.JobQuery
-	make  func(r *http.Request, by viewer, q job.JobQuery, uids []uint32) ([]byte, error)
+	known []string // its parameters, of those of listing.JobQuery
+	make  func(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
 }
 
 // Bounds of the lists. No index has all jobs by what a form asks for, so those of all users are read of a span
@@ -94,7 +95,7 @@ func menu(r *http.Request, v store.Viewer, here string) page.Links {
 }
 
 // since is a query with a beginning, the midnight so many days ago where it has none.
-func since(q job.JobQuery, days int) job.JobQuery {
+func since(q listing.JobQuery, days int) listing.JobQuery {
 	if q.Start.IsZero() {
 		now := time.Now()
 		q.Start = time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, time.Local)
@@ -102,11 +103,11 @@ func since(q job.JobQuery, days int) job.JobQuery {
 	return q
 }
 
-func (s *Server) ownJobs(r *http.Request, by viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	return s.jobsPage(r, by, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{by.UID})
 }
 
-func (s *Server) jobs(r *http.Request, by viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	p := &views.JobsPage{Others: seesOthers(by.Viewer), Query: q}
 	switch {
 	case !p.Others || len(uids) > 0: // an index has the jobs of a user
@@ -126,7 +127,7 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []
 	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, s.rules.Names()
 	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
 	var jobs []job.Job
-	next, all, err := s.store.EachLine(r.Context(), by.Viewer, p.Query, uids, func(one *job.Line) error {
+	next, all, err := s.store.EachLine(r.Context(), by.Viewer, p.Query, uids, func(one *listing.Line) error {
 		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
 		return nil
 	})
@@ -139,7 +140,7 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []
 	}
 	for i := range p.Lines {
 		if len(p.Lines[i].Jobs) > 1 { // each task may be of another one
-			p.Workloads[i] = job.WorkloadSummary{}
+			p.Workloads[i] = listing.WorkloadSummary{}
 		}
 	}
 	if p.Pending, err = s.store.Pending(r.Context(), by.Viewer, p.Query, uids); err != nil {
@@ -153,8 +154,8 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []
 }
 
 // months makes the page of the sums by month, or of whole months by user or by account.
-func (s *Server) months(of string) func(*http.Request, viewer, job.JobQuery, []uint32) ([]byte, error) {
-	return func(r *http.Request, by viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery, []uint32) ([]byte, error) {
+	return func(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 		now := time.Now().UTC()
 		if q.Start.IsZero() {
 			q.Start = now.AddDate(-1, 0, 0)
@@ -164,7 +165,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, job.JobQuery, []u
 		if err := knownOrder(q.Sort, sumOrders); err != nil {
 			return nil, err
 		}
-		sums, err := s.store.Months(r.Context(), by.Viewer, job.MonthQuery{From: q.Start, By: []string{of}, Account: q.Account, Partition: q.Partition})
+		sums, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{From: q.Start, By: []string{of}, Account: q.Account, Partition: q.Partition})
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +176,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, job.JobQuery, []u
 			if of == "user" && name == "" {
 				name = fmt.Sprint(m.UID)
 			}
-			p.Rows = append(p.Rows, job.NamedHours{Name: name, Hours: job.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
+			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
 		}
 		return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, of+"s")) })
 	}
@@ -193,9 +194,9 @@ func knownOrder(by, known string) error {
 }
 
 // jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
-func jobsOf(by string, q job.JobQuery) func(name string) string {
+func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	return func(name string) string {
-		to := job.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
+		to := listing.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
 		if least := time.Now().UTC().AddDate(0, 0, 1-longestDays); by != "user" && to.Start.Before(least) {
 			to.Start = least.Truncate(24 * time.Hour)
 		}
@@ -217,7 +218,7 @@ func jobsOf(by string, q job.JobQuery) func(name string) string {
 	}
 }
 
-func (s *Server) programs(r *http.Request, by viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, allDays)
 	now := time.Now()
 	if now.Sub(q.Start) > longestDays*24*time.Hour {
@@ -236,7 +237,7 @@ func (s *Server) programs(r *http.Request, by viewer, q job.JobQuery, _ []uint32
 	return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, "programs")) })
 }
 
-func (s *Server) workloads(r *http.Request, by viewer, q job.JobQuery, uids []uint32) ([]byte, error) {
+func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	q = since(q, ownDays)
 	q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost")
 	if err := knownOrder(q.Sort, "lost start"); err != nil {
@@ -246,8 +247,8 @@ func (s *Server) workloads(r *http.Request, by viewer, q job.JobQuery, uids []ui
 	if len(uids) > 0 {
 		uid = &uids[0]
 	}
-	var all []job.WorkloadSummary
-	next, err := s.store.EachWorkload(r.Context(), by.Viewer, job.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *job.WorkloadSummary) error {
+	var all []listing.WorkloadSummary
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, listing.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *listing.WorkloadSummary) error {
 		all = append(all, *s)
 		return nil
 	})
@@ -259,7 +260,7 @@ func (s *Server) workloads(r *http.Request, by viewer, q job.JobQuery, uids []ui
 	})
 }
 
-func (s *Server) nodes(r *http.Request, by viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	if !by.Operates() {
 		return nil, store.ErrNotFound
 	}
@@ -272,7 +273,7 @@ func (s *Server) nodes(r *http.Request, by viewer, q job.JobQuery, _ []uint32) (
 }
 
 // digests links to the digests of whole weeks since the first month that has jobs.
-func (s *Server) digests(r *http.Request, by viewer, _ job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) digests(r *http.Request, by viewer, _ listing.JobQuery, _ []uint32) ([]byte, error) {
 	of := "of all accounts"
 	switch {
 	case by.Operates():
@@ -281,7 +282,7 @@ func (s *Server) digests(r *http.Request, by viewer, _ job.JobQuery, _ []uint32)
 	default:
 		of = "of the accounts that you coordinate"
 	}
-	months, err := s.store.Months(r.Context(), by.Viewer, job.MonthQuery{By: []string{"month"}})
+	months, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{By: []string{"month"}})
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +300,7 @@ func (s *Server) digests(r *http.Request, by viewer, _ job.JobQuery, _ []uint32)
 	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, menu(r, by.Viewer, "digests")) })
 }
 
-func (s *Server) notices(r *http.Request, by viewer, q job.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, listedWeeks*7)
 	q.Limit = listedJobs
 	all, err := s.store.ToldOf(r.Context(), by.Viewer, q.Start)

@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -241,7 +242,7 @@ func ranksOf(l *store.WindowLogs) (n rankNodes) {
 		if !ok {
 			continue
 		}
-		_ = job.EachRange(share.RankIDs, func(low, high int) { // what was merged can be read
+		_ = slurmid.EachRange(share.RankIDs, func(low, high int) { // what was merged can be read
 			for r := low; r <= high && r < size; r++ {
 				n.of[r] = head
 			}

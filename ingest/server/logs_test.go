@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
 	"jobeff/ingest/replay"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -143,7 +144,7 @@ func (s *testServer) replayedWindows(t *testing.T, grace time.Duration) *job.Win
 		t.Fatalf("%v, %v", more, err)
 	}
 	s.merged(t)
-	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
+	j, err := s.store.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 7}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
-	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
+	"jobeff/policy/harm"
 )
 
 // counts is what GET /metrics shows.
@@ -159,9 +159,9 @@ func (o alarms) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	for _, kind := range job.AlarmKinds {
+	for _, kind := range harm.AlarmKinds {
 		value := 0.0
-		if slices.ContainsFunc(up, func(a job.Alarm) bool { return a.Kind == kind }) {
+		if slices.ContainsFunc(up, func(a harm.Alarm) bool { return a.Kind == kind }) {
 			value = 1
 		}
 		ch <- prometheus.MustNewConstMetric(alarmUp, prometheus.GaugeValue, value, kind)

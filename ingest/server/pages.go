@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/compare"
 	"jobeff/policy/curve"
@@ -170,7 +171,7 @@ func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
 		}
 		c, err = compare.New(before, after, false)
 	} else {
-		c, err = compare.WithMedian(after, false, func(run *job.Run) (*job.JobAndWorkload, error) {
+		c, err = compare.WithMedian(after, false, func(run *job.Run) (*listing.JobAndWorkload, error) {
 			found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
 			if e != nil {
 				return nil, errors.New(e.Message)

@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -54,11 +55,11 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	}
 	t.Cleanup(func() { db.Close() })
 	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}, Link: "https://portal.example.org/pun/jobeff"}, l, pl)
-	told := []job.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
+	told := []facts.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
 	for i := range told {
 		told[i].At = time.Now()
 	}
-	if _, err := db.DecideMail(ctx, &job.Mail{Key: "notice:1", Kind: job.MailNotice, UID: daemon, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
+	if _, err := db.DecideMail(ctx, &notice.Mail{Key: "notice:1", Kind: notice.MailNotice, UID: daemon, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
 		t.Fatal(err)
 	}
 	socket = "unix:" + l.Addr().String()

@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/test/mungetest"
 )
@@ -220,7 +221,7 @@ func TestStreamIsProven(t *testing.T) {
 			}
 			return p
 		}), 20*time.Second, munge.Site{Socket: s.munge})
-		list, err := user.Jobs(ctx, job.JobQuery{Detail: true})
+		list, err := user.Jobs(ctx, listing.JobQuery{Detail: true})
 		user.Close()
 		if (err == nil) != c.good || c.good && len(list.Jobs) != jobs {
 			t.Errorf("%s: %v, %+v", c.name, err, list)
@@ -231,7 +232,7 @@ func TestStreamIsProven(t *testing.T) {
 	}
 	straight := client.NewClient(s.tcp, 20*time.Second, munge.Site{Socket: s.munge})
 	defer straight.Close()
-	if list, err := straight.Jobs(ctx, job.JobQuery{Detail: true}); err != nil || len(list.Jobs) != jobs {
+	if list, err := straight.Jobs(ctx, listing.JobQuery{Detail: true}); err != nil || len(list.Jobs) != jobs {
 		t.Errorf("straight: %v", err)
 	}
 }
@@ -294,7 +295,7 @@ func TestQuestionsOfThisProcess(t *testing.T) {
 	defer asks.Close()
 	ask := func(when string) {
 		t.Helper()
-		if _, err := asks.Jobs(ctx, job.JobQuery{}); err != nil {
+		if _, err := asks.Jobs(ctx, listing.JobQuery{}); err != nil {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -322,7 +323,7 @@ func TestAskedForEver(t *testing.T) {
 	}), 20*time.Second, munge.Site{Socket: socket})
 	defer c.Close()
 	for range 20 {
-		if _, err := c.Jobs(ctx, job.JobQuery{}); err == nil {
+		if _, err := c.Jobs(ctx, listing.JobQuery{}); err == nil {
 			t.Error("no error")
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -62,7 +64,7 @@ func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
 			return err
 		}
 	}
-	lines, left, err := slurm.ReadQueue(timed, p.queue.cluster, job.MostPending)
+	lines, left, err := slurm.ReadQueue(timed, p.queue.cluster, slurmid.MostPending)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q, uids, e := s.selection(r.Context(), by, r.URL.Query())
-	var list *job.PendingList
+	var list *slurmid.PendingList
 	if e == nil {
 		var err error
 		if list, err = s.store.Pending(r.Context(), by.Viewer, q, uids); err != nil {
@@ -89,7 +91,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if list == nil {
-		list = new(job.PendingList) // without a list: not known
+		list = new(slurmid.PendingList) // without a list: not known
 	}
 	by.note(s.log.Debug()).Int("lines", len(list.Jobs)).Msg("what waits")
 	answer(w, r, list)
@@ -100,18 +102,18 @@ var pendingParameters = []string{"job", "user", "account", "partition", "qos", "
 
 // pendingOf is what waits of a job, as a job of which nothing has begun; nil: nothing that is known. err is that of
 // looking for its attempts.
-func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref job.JobRef, run int, err error) (*job.Job, *refusal) {
+func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref slurmid.Ref, run int, err error) (*job.Job, *refusal) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) || ref.Step != "" || run != 0 {
 		return nil, s.notFound(ref, err)
 	}
-	list, failed := s.store.Pending(r.Context(), v, job.JobQuery{Jobs: ref.String()}, nil)
+	list, failed := s.store.Pending(r.Context(), v, listing.JobQuery{Jobs: ref.String()}, nil)
 	switch {
 	case failed != nil:
 		return nil, refuse(failed)
 	case list == nil || len(list.Jobs) == 0:
 		return nil, s.notFound(ref, err)
 	}
-	j := list.Jobs[0].Job()
+	j := job.OfPending(&list.Jobs[0])
 	j.Pending = list
 	return j, nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -55,7 +57,7 @@ func TestReadQueueNowAndThen(t *testing.T) {
 	}
 	waits := func() bool {
 		t.Helper()
-		list, err := db.Pending(ctx, store.Viewer{All: true}, job.JobQuery{}, nil)
+		list, err := db.Pending(ctx, store.Viewer{All: true}, listing.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +104,7 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 		return request{Addr: s.unix, Method: http.MethodGet, Path: path}.as(t, uid)
 	}
 	got := ask("/v1/jobs/7?stored=1", alice)
-	found := job.JobAndWorkload{Job: new(job.Job)}
+	found := listing.JobAndWorkload{Job: new(job.Job)}
 	if err := json.Unmarshal([]byte(got.Text), &found); err != nil || got.Status != 200 || !found.OnlyWaits() || found.State != "PENDING" || found.Name != "<b>md</b>" || found.Pending.Jobs[0].Memory != 1<<30 {
 		t.Errorf("%v, %+v", err, got)
 	}
@@ -125,7 +127,7 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 		{0, "/v1/pending?name=B%3EM", "7"},
 	} {
 		got := ask(c.path, c.uid)
-		list := new(job.PendingList)
+		list := new(slurmid.PendingList)
 		err := json.Unmarshal([]byte(got.Text), list)
 		var all []string
 		for i := range list.Jobs {

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -188,7 +189,7 @@ func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body
 // checkNode refuses a report whose node cannot have been part of the job. The store compares
 // the rest with what Slurm says of the job, if that is known (store.ErrForeignNode).
 func checkNode(ctx context.Context, by viewer, report *job.NodeReport) *refusal {
-	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
+	if holds, known := slurmid.HostlistHolds(report.NodeList, report.Node); known && !holds {
 		return &refusal{Status: http.StatusForbidden, Reason: "foreign_node", Message: "the report's node is not among the job's nodes that it names"}
 	}
 	return by.CheckNode(ctx, report.Node)

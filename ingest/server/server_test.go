@@ -26,6 +26,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/store"
 	"jobeff/test/mungetest"
@@ -271,7 +272,7 @@ func zip(text []byte) []byte {
 // rows counts the jobs that root sees.
 func (s *testServer) rows(t *testing.T) int {
 	t.Helper()
-	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, job.JobQuery{}, nil)
+	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, listing.JobQuery{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +414,7 @@ func TestClient(t *testing.T) {
 		if err != nil || j.JobID != r.JobID || j.Metrics.Parallel != 1 {
 			t.Fatalf("%v, %+v", err, j)
 		}
-		list, err := c.Jobs(ctx, job.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
+		list, err := c.Jobs(ctx, listing.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
 		if err != nil || len(list.Jobs) != i+1 {
 			t.Errorf("%v, %+v", err, list)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -49,7 +50,7 @@ func TestPoller(t *testing.T) {
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
+		j, err := db.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 7}, 0)
 		return err == nil && j.State == "COMPLETED"
 	})
 	wait(t, "the mark of what was read", func() bool {
@@ -97,7 +98,7 @@ exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stam
 		t.Fatal(err)
 	}
 	for id := range uint32(jobs) {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, 0)
+		j, err := db.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: 1 + id}, 0)
 		if err != nil || (j.State == "COMPLETED") != (1+id != endless) {
 			t.Errorf("job %d: %v, %+v", 1+id, err, j)
 		}
@@ -135,7 +136,7 @@ case ,$jobs, in *,%d,*) echo "test${d}%[1]d${d}%[1]d${d}%d${d}alice${d}COMPLETED
 			t.Fatal(err)
 		}
 	}
-	if j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: late}, 0); err != nil || j.State != "COMPLETED" {
+	if j, err := db.Job(ctx, store.Viewer{All: true}, slurmid.Ref{ID: late}, 0); err != nil || j.State != "COMPLETED" {
 		t.Errorf("%v, %+v", err, j)
 	}
 	if p.skip != 0 {

@@ -13,8 +13,9 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
 
@@ -98,7 +99,7 @@ func TestCoordinator(t *testing.T) {
 		{"of an account without a name", []string{""}, nil}, {"of an injected one", []string{"x') OR ('1' = '1"}, nil},
 	} {
 		v := store.Viewer{UID: daemon, Accounts: c.accounts}
-		list, err := db.Jobs(ctx, v, job.JobQuery{}, nil)
+		list, err := db.Jobs(ctx, v, listing.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestCoordinator(t *testing.T) {
 			seen[j.JobID] = true
 		}
 		for id := uint32(1); id <= 3; id++ {
-			_, err := db.Job(ctx, v, job.JobRef{ID: id}, 0)
+			_, err := db.Job(ctx, v, slurmid.Ref{ID: id}, 0)
 			want := false
 			for _, w := range c.want {
 				want = want || w == id
@@ -227,12 +228,12 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &http.Request{URL: &url.URL{RawQuery: text}}
 		if onlyKnown(r, listParameters) == nil {
-			again(t, r.URL.Query(), job.JobQuery.Values, func(v url.Values) (job.JobQuery, *refusal) {
+			again(t, r.URL.Query(), listing.JobQuery.Values, func(v url.Values) (listing.JobQuery, *refusal) {
 				return parseQuery(v)
 			})
 		}
 		if onlyKnown(r, workloadParameters) == nil {
-			again(t, r.URL.Query(), job.WorkloadQuery.Values, func(v url.Values) (job.WorkloadQuery, *refusal) {
+			again(t, r.URL.Query(), listing.WorkloadQuery.Values, func(v url.Values) (listing.WorkloadQuery, *refusal) {
 				return parseWorkloads(v)
 			})
 		}

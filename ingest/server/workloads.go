@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 )
 
@@ -28,7 +29,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &listAnswer{of: "workloads", most: s.mostAnswer}
-	next, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *job.WorkloadSummary) error { return l.add(one) })
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *listing.WorkloadSummary) error { return l.add(one) })
 	if q.Offset, q.After = 0, next; next != "" {
 		next = "/v1/workloads?" + q.Values().Encode()
 	}
@@ -38,8 +39,8 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 // workloadParameters are what getWorkloads understands.
 var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "after", "detail"}
 
-// parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
-func parseWorkloads(v url.Values) (q job.WorkloadQuery, e *refusal) {
+// parseWorkloads reads what listing.WorkloadQuery.Values writes. The caller has checked the names.
+func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
 	e = readParameters(v, q.Parameters())
 	return q, e
 }

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 )
 
@@ -124,7 +125,7 @@ func TestWorkloadClient(t *testing.T) {
 		if muted, err := c.SetMute(ctx, oddName, "", job.Mute{Until: until, Reason: "why"}); err != nil || muted.Mute == nil {
 			t.Errorf("%v, %+v", err, muted)
 		}
-		list, err := c.Workloads(ctx, job.WorkloadQuery{User: "61001", Since: time.Now().Add(-time.Hour), Muted: true, Limit: 5})
+		list, err := c.Workloads(ctx, listing.WorkloadQuery{User: "61001", Since: time.Now().Add(-time.Hour), Muted: true, Limit: 5})
 		if err != nil || len(list.Workloads) != 1 || !list.Workloads[0].Mute.Until.Equal(until) || list.Workloads[0].Mute.Reason != "why" {
 			t.Errorf("%v, %+v", err, list)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
 	views "jobeff/report"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // findNotice reads the notice of the job and rule that a request names, if the viewer got it.
-func (s *Server) findNotice(r *http.Request, by viewer) (*job.Told, *refusal) {
+func (s *Server) findNotice(r *http.Request, by viewer) (*facts.Told, *refusal) {
 	t, err := s.store.NoticeOf(r.Context(), by.Viewer, r.PathValue("id"), r.URL.Query().Get("rule"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("you got no notice of job %.60q by this rule", r.PathValue("id")),
@@ -57,7 +58,7 @@ func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		by, e = s.admitted(r, by, []string{"rule"})
 	}
-	var told *job.Told
+	var told *facts.Told
 	if e == nil {
 		told, e = s.findNotice(r, by)
 	}
@@ -73,7 +74,7 @@ func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-func (s *Server) sayWrong(ctx context.Context, by viewer, told *job.Told, body []byte) *refusal {
+func (s *Server) sayWrong(ctx context.Context, by viewer, told *facts.Told, body []byte) *refusal {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // queueFields are asked of squeue in this order. Slurm 22.05 and later have all of them.
@@ -33,7 +34,7 @@ const maxConfig = 1 << 20
 // ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, at most most lines.
 // left is how many more there are. sacct would tell neither why a job waits nor when it may start, shows jobs
 // that slurmctld has forgotten, and asks slurmdbd for all of them.
-func ReadQueue(ctx context.Context, cluster string, most int) (jobs []job.Pending, left int, err error) {
+func ReadQueue(ctx context.Context, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
 	delimiter := newDelimiter()
 	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
 		"--Format="+strings.Join(queueFields, ":"+delimiter+",")+":"+delimiter)
@@ -44,7 +45,7 @@ func ReadQueue(ctx context.Context, cluster string, most int) (jobs []job.Pendin
 }
 
 // parseQueue reads what squeue printed. A line that cannot be read is left out.
-func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []job.Pending, left int, err error) {
+func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
 	wrong := fmt.Errorf("slurm: squeue's answer does not have the expected form: %.200q", out)
 	fields := make([][]byte, len(queueFields))
 	for len(out) > 0 {
@@ -55,7 +56,7 @@ func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []job.Pen
 			}
 		}
 		out = bytes.TrimPrefix(out, []byte("\n"))
-		p := job.Pending{Cluster: cluster}
+		p := slurmid.Pending{Cluster: cluster}
 		if !parsePending(&p, fields) || len(jobs) == most {
 			left++
 			continue
@@ -69,7 +70,7 @@ func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []job.Pen
 }
 
 // parsePending reads the fields of one line. A job asks for a range of nodes, as 2-4, or for a list of partitions.
-func parsePending(p *job.Pending, of [][]byte) bool {
+func parsePending(p *slurmid.Pending, of [][]byte) bool {
 	text := make([]string, len(of))
 	for i := range of {
 		text[i] = strings.TrimSpace(string(of[i]))

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // queueLine is a line of squeue, with these fields in place of the usual ones.
@@ -38,12 +38,12 @@ func TestQueue(t *testing.T) {
 	if err != nil || left != 0 || len(got) != 2 {
 		t.Fatal(got, left, err)
 	}
-	want := job.Pending{Cluster: "test", ID: "8", JobID: 8, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 2, CPUs: 64, GPUs: 4,
+	want := slurmid.Pending{Cluster: "test", ID: "8", JobID: 8, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 2, CPUs: 64, GPUs: 4,
 		Memory: 128 << 30, TimeLimit: 24*3600 + 1800, Submit: onDay(8, 0, 0), Eligible: onDay(8, 0, 1), Expected: onDay(18, 0, 0), Reason: "Priority"}
 	if got[0] != want {
 		t.Errorf("%+v\nwant %+v", got[0], want)
 	}
-	want = job.Pending{Cluster: "test", ID: "9_[3-60%4]", JobID: 9, ArrayJobID: 9, Tasks: 58, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 1, CPUs: 64,
+	want = slurmid.Pending{Cluster: "test", ID: "9_[3-60%4]", JobID: 9, ArrayJobID: 9, Tasks: 58, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 1, CPUs: 64,
 		Memory: 400 << 20, Submit: onDay(8, 0, 0), Reason: "None"}
 	if got[1] != want {
 		t.Errorf("%+v\nwant %+v", got[1], want)

@@ -17,6 +17,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 // TestExportImport imports an export into an empty database and into one with jobs of its
@@ -338,9 +339,9 @@ func TestImportTrial(t *testing.T) {
 		"mpi_parallel_efficiency": json.Number("0.6"), "mpi_communication_efficiency": json.Number("0.8")}, threads); d != "" {
 		t.Error(d)
 	}
-	var kept []job.Warning
+	var kept []doubt.Warning
 	err = json.Unmarshal(warningsFromTrial([]byte(`[{"code":"coverage","text":"3 of 4 ranks","count":2}]`)), &kept)
-	if want := (job.Warning{Code: job.WarnCoverage, Args: job.Args{Kind: job.KindText, Other: "3 of 4 ranks"}, Count: 2}); err != nil || len(kept) != 1 || kept[0] != want {
+	if want := (doubt.Warning{Code: doubt.WarnCoverage, Args: doubt.Arguments{Kind: doubt.KindText, Other: "3 of 4 ranks"}, Count: 2}); err != nil || len(kept) != 1 || kept[0] != want {
 		t.Errorf("%+v, %v", kept, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/harm"
 )
 
 // Marks of the comparison of measured jobs with others.
@@ -40,7 +41,7 @@ func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*j
 }
 
 // KeepComparison keeps what could be seen by now of a harm.
-func (s *Store) KeepComparison(ctx context.Context, c *job.Comparison) error {
+func (s *Store) KeepComparison(ctx context.Context, c *harm.Comparison) error {
 	text, err := json.Marshal(c)
 	if err == nil {
 		err = s.do(ctx, func(w *writer) error {
@@ -54,13 +55,13 @@ func (s *Store) KeepComparison(ctx context.Context, c *job.Comparison) error {
 }
 
 // Comparison is what KeepComparison kept last; nil: nothing yet.
-func (s *Store) Comparison(ctx context.Context) (*job.Comparison, error) {
+func (s *Store) Comparison(ctx context.Context) (*harm.Comparison, error) {
 	var text string
 	err := s.read.QueryRowContext(ctx, "SELECT comparison_json FROM comparison").Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	c := new(job.Comparison)
+	c := new(harm.Comparison)
 	if err == nil {
 		err = json.Unmarshal([]byte(text), c)
 	}
@@ -71,7 +72,7 @@ func (s *Store) Comparison(ctx context.Context) (*job.Comparison, error) {
 }
 
 // KeepAlarm raises an alarm. If one of its kind is up, nothing changes.
-func (s *Store) KeepAlarm(ctx context.Context, a *job.Alarm) error {
+func (s *Store) KeepAlarm(ctx context.Context, a *harm.Alarm) error {
 	text, err := json.Marshal(a)
 	if err == nil {
 		err = s.do(ctx, func(w *writer) error {
@@ -85,10 +86,10 @@ func (s *Store) KeepAlarm(ctx context.Context, a *job.Alarm) error {
 }
 
 // Alarms are those that were raised before the end of a span and were up in it.
-func (s *Store) Alarms(ctx context.Context, from, to time.Time) (all []job.Alarm, err error) {
+func (s *Store) Alarms(ctx context.Context, from, to time.Time) (all []harm.Alarm, err error) {
 	err = s.eachRow(ctx, "SELECT cleared_us, alarm_json FROM alarms WHERE at_us <= ? AND (cleared_us IS NULL OR cleared_us >= ?) ORDER BY at_us, kind",
 		[]any{to.UnixMicro(), from.UnixMicro()}, func(rows *sql.Rows) error {
-			var a job.Alarm
+			var a harm.Alarm
 			var text string
 			var cleared sql.NullInt64
 			err := rows.Scan(&cleared, &text)
@@ -106,7 +107,7 @@ func (s *Store) Alarms(ctx context.Context, from, to time.Time) (all []job.Alarm
 }
 
 // AlarmsUp are those that no operator has cleared.
-func (s *Store) AlarmsUp(ctx context.Context) ([]job.Alarm, error) {
+func (s *Store) AlarmsUp(ctx context.Context) ([]harm.Alarm, error) {
 	return s.Alarms(ctx, time.UnixMicro(math.MaxInt64), time.UnixMicro(math.MaxInt64))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
 )
 
 // sourceSet is a set of sources that write a row together, one bit each.
@@ -137,7 +138,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 		return err
 	}
 	noData, cgroup := "", ""
-	if j.NoData != (job.Warning{}) {
+	if j.NoData != (doubt.Warning{}) {
 		text, err := json.Marshal(j.NoData)
 		if err != nil {
 			return err

@@ -14,7 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 )
 
 // TestAttempts: which reports make one attempt, in whatever order they come.
@@ -46,7 +49,7 @@ func TestAttempts(t *testing.T) {
 			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.reports)) {
 				add(t, s, c.reports[i], c.reports[i])
 			}
-			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +73,7 @@ func TestRunNumbers(t *testing.T) {
 			t.Errorf("attempt %d: number %d, start %v", attempt, j.Attempt, j.Start)
 		}
 	}
-	if _, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
 		t.Errorf("attempt 4: %v", err)
 	}
 }
@@ -83,14 +86,14 @@ func TestMerge(t *testing.T) {
 	reports := ofNodes(7, nodes, "a", 0)
 	add(t, s, reports[:nodes-1]...)
 	view := func() *job.Job {
-		j, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 0)
+		j, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return j
 	}
 	now := time.Now()
-	if j := view(); j.Reports != nodes-1 || j.Metrics != nil || j.NoData.Code != job.WhyMerging {
+	if j := view(); j.Reports != nodes-1 || j.Metrics != nil || j.NoData.Code != doubt.WhyMerging {
 		t.Errorf("before: %d reports, %+v, %+v", j.Reports, j.Metrics, j.NoData)
 	}
 	for _, step := range []struct {
@@ -101,11 +104,11 @@ func TestMerge(t *testing.T) {
 			t.Errorf("at %v: merged %d, want %d; %v", step.at.Sub(now), n, step.want, err)
 		}
 	}
-	if j := view(); j.Metrics == nil || j.Metrics.Ranks != 2*(nodes-1) || j.NoData != (job.Warning{}) {
+	if j := view(); j.Metrics == nil || j.Metrics.Ranks != 2*(nodes-1) || j.NoData != (doubt.Warning{}) {
 		t.Errorf("incomplete: %+v, %+v", j.Metrics, j.NoData)
 	}
 	add(t, s, reports[nodes-1])
-	if j := view(); j.Reports != nodes || j.Metrics.Ranks != 2*(nodes-1) || !slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnMerging }) {
+	if j := view(); j.Reports != nodes || j.Metrics.Ranks != 2*(nodes-1) || !slices.ContainsFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnMerging }) {
 		t.Errorf("one came: %d reports, %+v, %v", j.Reports, j.Metrics, j.Warnings)
 	}
 	if n, err := s.mergeAt(ctx, now); n != 1 || err != nil {
@@ -244,13 +247,13 @@ func TestSlurm(t *testing.T) {
 			}
 		}
 		if !reportFirst {
-			if j := aJob(t, s, alice, "7", 0); j.NoData.Code != job.WhyNoReport || j.State != "TIMEOUT" {
+			if j := aJob(t, s, alice, "7", 0); j.NoData.Code != doubt.WhyNoReport || j.State != "TIMEOUT" {
 				t.Errorf("before: %+v", j)
 			}
 			add(t, s, nodeReport(7, 1, "a", 0))
 		}
 		j := aJob(t, s, alice, "7", 0)
-		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != (job.Warning{}) {
+		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != (doubt.Warning{}) {
 			t.Errorf("got %+v", j)
 		}
 		if j.Elapsed != 21*time.Second || !j.End.Equal(line.End) || !j.Submit.Equal(line.Submit) || j.Metrics == nil {
@@ -305,10 +308,10 @@ func TestSlurmAttempts(t *testing.T) {
 	if n, err := s.AddSlurm(ctx, []slurm.Job{old, running}); n != 1 || err != nil {
 		t.Errorf("%d taken in, %v", n, err)
 	}
-	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || j.NoData.Code != job.WhyNotEnded {
+	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || j.NoData.Code != doubt.WhyNotEnded {
 		t.Errorf("running: %+v", j)
 	}
-	if _, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, slurmid.Ref{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a job from before: %v", err)
 	}
 	if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 {
@@ -461,7 +464,7 @@ func TestWrongClock(t *testing.T) {
 					addLines(t, s, what...)
 				}
 			}
-			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -556,7 +559,7 @@ func TestToWeigh(t *testing.T) {
 	for _, w := range j.Warnings {
 		codes = append(codes, w.Code)
 	}
-	if d := cmp.Diff([]string{job.WarnCPUOver, job.WarnMemoryOver}, codes); d != "" {
+	if d := cmp.Diff([]string{doubt.WarnCPUOver, doubt.WarnMemoryOver}, codes); d != "" {
 		t.Error(d)
 	}
 }
@@ -741,7 +744,7 @@ func TestDamagedReportIsAlone(t *testing.T) {
 	if known != 1 || err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 7: store: a report is damaged") {
 		t.Errorf("%d known, %v", known, err)
 	}
-	if j, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); err != nil || j.State != "COMPLETED" {
+	if j, err := s.Job(ctx, alice, slurmid.Ref{ID: 8}, 0); err != nil || j.State != "COMPLETED" {
 		t.Errorf("%v, %+v", err, j)
 	}
 }

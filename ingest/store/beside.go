@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // AddBeside adds the runs of a job's workload just before and after it, of those that the viewer may see.
-func (s *Store) AddBeside(ctx context.Context, v Viewer, found *job.JobAndWorkload) error {
+func (s *Store) AddBeside(ctx context.Context, v Viewer, found *listing.JobAndWorkload) error {
 	key, main := job.WorkloadOf(found.Job), job.MainExecution(found.Executions)
 	if key == "" || main < 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // TestRunsBeside: a job's page leads to the runs before and after it that the viewer may see, and to the workload that a
@@ -18,7 +19,7 @@ func TestRunsBeside(t *testing.T) {
 		id     string
 		want   string
 	}{{alice, "1", " 2"}, {alice, "2", "1 3"}, {alice, "3", "2 "}, {alice, "4", " "}, {coordinator, "2", "1 3"}, {root, "3", "2 "}, {other, "2", " "}} {
-		found := &job.JobAndWorkload{Job: aJob(t, s, root, c.id, 0)}
+		found := &listing.JobAndWorkload{Job: aJob(t, s, root, c.id, 0)}
 		if err := s.AddBeside(ctx, c.viewer, found); err != nil {
 			t.Fatal(err)
 		}

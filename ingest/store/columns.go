@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // This file says which field stands in which column of which table. A new column needs one
@@ -396,7 +398,7 @@ var (
 
 // noticeRow is a row of notices.
 type noticeRow struct {
-	job.Told
+	facts.Told
 	mailKey string // "": no mail, since the user had muted the workload
 }
 
@@ -425,8 +427,8 @@ var noticeTable = newTable("notices", []column[noticeRow]{
 
 // mailRow is a row of mails, without the columns that its delivery fills in.
 type mailRow struct {
-	*job.Mail
-	letter []byte // job.Letter, packed
+	*notice.Mail
+	letter []byte // notice.Letter, packed
 }
 
 var mailTable = newTable("mails", []column[mailRow]{

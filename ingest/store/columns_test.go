@@ -13,7 +13,10 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 )
 
 // notKept are the fields of a job.Job without a column that is read: they follow from others, or from the
@@ -79,17 +82,17 @@ func TestJobIsKept(t *testing.T) {
 	want.Metrics.MPI.Balanced()
 	want.Metrics.BalancedOut()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
-	want.NoData, want.State = job.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
+	want.NoData, want.State = doubt.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := s.Job(ctx, root, job.JobRef{ID: want.JobID}, 0)
+	whole, err := s.Job(ctx, root, slurmid.Ref{ID: want.JobID}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole.Warnings = whole.Warnings[:len(want.Warnings)] // the rest is about its usage
 	differ(t, "job", want, whole, notKept)
-	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+	list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 	if err != nil || len(list.Jobs) != 1 {
 		t.Fatal(list, err)
 	}

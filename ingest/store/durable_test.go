@@ -18,6 +18,7 @@ import (
 	"weak"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/test/may"
 	"jobeff/test/pgtest"
 )
@@ -232,7 +233,7 @@ func TestLocked(t *testing.T) {
 	if took := time.Since(begin); took < busyTimeout-time.Second {
 		t.Errorf("waited %v", took)
 	}
-	if j, err := s.Job(ctx, alice, job.JobRef{ID: 6}, 0); err != nil || j.Metrics == nil {
+	if j, err := s.Job(ctx, alice, slurmid.Ref{ID: 6}, 0); err != nil || j.Metrics == nil {
 		t.Errorf("reading while locked: %+v, %v", j, err)
 	}
 	tx.Rollback()

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // exportFormat is the version of Export's lines.
@@ -179,7 +179,7 @@ func csvFields(columns []string, r row) []string {
 		case nil:
 		case string:
 			if c == "no_data" { // its code is enough
-				var why job.Warning
+				var why doubt.Warning
 				if json.Unmarshal([]byte(v), &why) == nil {
 					v = why.Code
 				}

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 )
 
@@ -58,9 +59,9 @@ func TestExtremes(t *testing.T) {
 	for what, ask := range map[string]func() error{
 		"facts":  func() error { _, err := s.TwoWeeks(ctx, root, day.Add(-oneDay), day.Add(oneDay), nil); return err },
 		"a day":  func() error { _, err := s.DayUntil(ctx, day.Add(oneDay)); return err },
-		"a list": func() error { _, err := s.Jobs(ctx, root, job.JobQuery{}, nil); return err },
+		"a list": func() error { _, err := s.Jobs(ctx, root, listing.JobQuery{}, nil); return err },
 		"workloads": func() error {
-			_, err := s.EachWorkload(ctx, root, job.WorkloadQuery{}, nil, func(*job.WorkloadSummary) error { return nil })
+			_, err := s.EachWorkload(ctx, root, listing.WorkloadQuery{}, nil, func(*listing.WorkloadSummary) error { return nil })
 			return err
 		},
 		"export": func() error { return s.Export(ctx, io.Discard, silent) },

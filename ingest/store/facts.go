@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 )
 
 // Limits of the lists that a digest reads.
@@ -65,12 +68,12 @@ func (p span) ended() (from string, args []any) {
 }
 
 // facts sums up the jobs of some or all accounts that ended in a span of time.
-func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*job.Facts, error) {
+func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*facts.Facts, error) {
 	p := span{from, to, accounts}
-	f := &job.Facts{From: from, To: to}
+	f := &facts.Facts{From: from, To: to}
 	for _, part := range []struct {
 		column string
-		into   *[]job.NamedHours
+		into   *[]listing.NamedHours
 	}{{"account", &f.Accounts}, {"user_name", &f.Users}} {
 		if err := s.hoursBy(ctx, p, part.column, part.into); err != nil {
 			return nil, fmt.Errorf("store: hours by %s: %w", part.column, unavailable(err))
@@ -94,7 +97,7 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 // TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all accounts, or
 // of those named. A coordinator gets no others than theirs, and all of these if they name none; else it is
 // ErrNotFound.
-func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
+func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*facts.TwoWeeks, error) {
 	if !v.Operates() {
 		theirs := v.Coordinates()
 		if len(accounts) == 0 {
@@ -121,17 +124,17 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	if err != nil {
 		return nil, err
 	}
-	return &job.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
+	return &facts.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
-func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]job.NamedHours) error {
+func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]listing.NamedHours) error {
 	from, args := p.ended()
 	return s.eachRow(ctx, "SELECT "+column+", "+hoursColumns+" FROM "+from+" GROUP BY "+column+" ORDER BY 6 DESC, 4 DESC, 1 LIMIT ?",
 		append(args, mostNamed), func(rows *sql.Rows) error { return appendHours(rows, into) })
 }
 
-func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
-	var h job.NamedHours
+func appendHours(rows *sql.Rows, into *[]listing.NamedHours) error {
+	var h listing.NamedHours
 	err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
 	*into = append(*into, h)
 	return err
@@ -147,9 +150,9 @@ const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(su
 		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.parallel_efficiency IS NOT NULL`
 
 // programs adds up the hours by the file name of the executable.
-func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) programs(ctx context.Context, p span, f *facts.Facts) error {
 	where, args := p.among("r.account")
-	var paths []job.NamedHours
+	var paths []listing.NamedHours
 	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
 		func(rows *sql.Rows) error { return appendHours(rows, &paths) })
 	if err != nil {
@@ -161,11 +164,11 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 		i, known := byName[h.Name]
 		if !known {
 			i, byName[h.Name] = len(f.Programs), len(f.Programs)
-			f.Programs = append(f.Programs, job.NamedHours{Name: h.Name})
+			f.Programs = append(f.Programs, listing.NamedHours{Name: h.Name})
 		}
 		f.Programs[i].Add(h.Hours)
 	}
-	slices.SortFunc(f.Programs, func(a, b job.NamedHours) int {
+	slices.SortFunc(f.Programs, func(a, b listing.NamedHours) int {
 		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Name, b.Name))
 	})
 	f.Programs = f.Programs[:min(len(f.Programs), mostNamed)]
@@ -174,12 +177,12 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 
 // health tells how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
 // leaves them out.
-func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
+func (s *Store) health(ctx context.Context, p span, h *facts.Health) error {
 	from, args := p.ended()
-	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+job.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
+	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+doubt.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
 		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
 		func(rows *sql.Rows) error {
-			var r job.ReasonHours
+			var r facts.ReasonHours
 			var why string
 			err := rows.Scan(&why, &r.Jobs, &r.Measured, &r.Used, &r.Judged, &r.Lost)
 			if why != "" {
@@ -199,10 +202,10 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	}{
 		{`SELECT COALESCE(sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), 0),
 			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0),
-			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + job.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
+			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
 		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
 			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL` + where,
-			append(append([]any{job.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
+			append(append([]any{facts.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
 	} {
 		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {
 			return err
@@ -244,9 +247,9 @@ const (
 
 // comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
 // executable changed, and those whose users got advice.
-func (s *Store) comparisons(ctx context.Context, f *job.Facts, accounts []string) error {
+func (s *Store) comparisons(ctx context.Context, f *facts.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
-	for what, read := range map[string]func(context.Context, span, *job.Facts) error{
+	for what, read := range map[string]func(context.Context, span, *facts.Facts) error{
 		"workloads": s.heavy, "executables": s.lineages, "series": s.series, "advice": s.advised} {
 		if err := read(ctx, p, f); err != nil {
 			return fmt.Errorf("store: comparing %s: %w", what, unavailable(err))
@@ -275,11 +278,11 @@ const heaviestFirst = ` ORDER BY ` + lostTime + ` DESC NULLS LAST, r.job_id LIMI
 // the index on the start.
 const longestJob = 60 * 24 * time.Hour
 
-func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) heavy(ctx context.Context, p span, f *facts.Facts) error {
 	type load struct {
 		key   string
 		cores int
-		hours job.Hours
+		hours listing.Hours
 	}
 	var loads []load
 	where, args := p.among("r.account")
@@ -303,7 +306,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
 				return err
 			}
 		}
-		h := job.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
+		h := facts.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
 		if h.Job, err = s.heaviestJob(ctx, p, l.key, l.cores); errors.Is(err, sql.ErrNoRows) {
 			continue
 		} else if err != nil {
@@ -346,7 +349,7 @@ var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVE
 		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
 	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
 
-func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) lineages(ctx context.Context, p span, f *facts.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
 	var all []string
 	join, where, args := p.runs()
@@ -380,7 +383,7 @@ const busySeries = `SELECT w.workload_key, w.cores FROM workload_runs w%s WHERE 
 var runsOfSeries = selectRun + `(SELECT e.mpi FROM executions e WHERE e.cluster = w.cluster AND e.job_id = w.job_id AND e.attempt = w.attempt AND e.execution = w.execution)
 		FROM workload_runs` + withJob + ` WHERE w.workload_key = ? AND w.cores = ? AND w.start_us < ?`
 
-func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) series(ctx context.Context, p span, f *facts.Facts) error {
 	var keys [][]any
 	join, where, args := p.runs()
 	err := s.eachRow(ctx, fmt.Sprintf(busySeries, join, where), append(append(p.times(), args...), mostSeries), func(rows *sql.Rows) error {
@@ -394,7 +397,7 @@ func (s *Store) series(ctx context.Context, p span, f *job.Facts) error {
 		return err
 	}
 	for _, one := range keys {
-		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), job.SeriesRuns))
+		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), facts.SeriesRuns))
 		if err != nil {
 			return err
 		}
@@ -426,7 +429,7 @@ func (s *Store) runsBetween(ctx context.Context, key string, p span, most int) (
 }
 
 // advised adds the notices that gave advice and were really sent, and the runs before and since.
-func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) advised(ctx context.Context, p span, f *facts.Facts) error {
 	told, err := s.Told(ctx, p.from.Add(-toldBefore))
 	if err != nil {
 		return err

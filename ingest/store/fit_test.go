@@ -11,7 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 )
 
 // TestFakeBetweenAttempts: a report of n9 comes among the reports and lines of honest attempts, in
@@ -92,7 +95,7 @@ func shownAttempts(t *testing.T, s *Store) string {
 	if err := s.SetMark(ctx, "sacct_read", time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := merged(t, s).Jobs(ctx, root, job.JobQuery{Detail: true}, nil)
+	list, err := merged(t, s).Jobs(ctx, root, listing.JobQuery{Detail: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +126,14 @@ func TestFakeArrayID(t *testing.T) {
 		if _, err := addReport(s, nodeReport(made, 9, "f", time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if j, err := s.Job(ctx, alice, job.JobRef{ID: made}, 0); err != nil || j.JobID != want || j.Unconfirmed {
+		if j, err := s.Job(ctx, alice, slurmid.Ref{ID: made}, 0); err != nil || j.JobID != want || j.Unconfirmed {
 			t.Errorf("%d: %+v, %v", made, j, err)
 		}
 	}
 	if _, err := addReport(s, nodeReport(10, 1, "a", 0)); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := s.Job(ctx, alice, job.JobRef{ID: 10}, 0); err != nil || !j.Unconfirmed {
+	if j, err := s.Job(ctx, alice, slurmid.Ref{ID: 10}, 0); err != nil || !j.Unconfirmed {
 		t.Errorf("what only nodes tell of: %+v, %v", j, err)
 	}
 }
@@ -155,7 +158,7 @@ func TestMadeUpArrayID(t *testing.T) {
 		merged(t, s)
 		addLines(t, s, line)
 		for id, want := range map[string]uint32{"6_3": 7, "6": 7, "9": 8, "20": 20} {
-			if j := aJob(t, s, alice, id, 0); j.JobID != want || slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnPart }) {
+			if j := aJob(t, s, alice, id, 0); j.JobID != want || slices.ContainsFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnPart }) {
 				t.Errorf("told at first: %v: %s is job %d, %v", told, id, j.JobID, j.Warnings)
 			}
 		}

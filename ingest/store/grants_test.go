@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 )
 
 // TestGrants: the grants that were set last hold, also for another process; older ones do not.
@@ -67,7 +68,7 @@ func TestGuest(t *testing.T) {
 		changes bool // of alice's
 		told    int
 	}{{guest, false, 1}, {Viewer{UID: alice.UID, All: true, Guest: true}, true, 1}, {root, true, 2}} {
-		if _, err := s.Job(ctx, c.by, job.JobRef{ID: 7}, 0); err != nil {
+		if _, err := s.Job(ctx, c.by, slurmid.Ref{ID: 7}, 0); err != nil {
 			t.Errorf("%+v: %v", c.by, err)
 		}
 		if _, err := s.SetMute(ctx, c.by, "melt", nil, mute); (err == nil) != c.changes || err != nil && !errors.Is(err, ErrNoWorkload) {

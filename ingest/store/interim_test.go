@@ -7,9 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 )
 
 // interimOf is a node's report of the same job while it runs: so much of its 12 s are over.
@@ -32,7 +36,7 @@ func mergedJob(t *testing.T, s *Store) *job.Job {
 	if _, err := s.mergeAt(ctx, time.Now().Add(2*quiet)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 0)
+	j, err := s.Job(ctx, alice, slurmid.Ref{ID: 7}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +66,7 @@ func TestInterim(t *testing.T) {
 	}
 	judged := func() int {
 		t.Helper()
-		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(*job.JobAndWorkload) []string { return []string{"low"} }}
+		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(*listing.JobAndWorkload) []string { return []string{"low"} }}
 		if err := s.JudgeBy(ctx, by.Rules); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +93,7 @@ func TestInterim(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = mergedJob(t, s) // the other node is lost, or late
-	want := job.Warning{Code: job.WarnInterim, Args: job.Args{N: 1, Names: "n2", Time: 9 * time.Second}}
+	want := doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: 1, Names: "n2", Time: 9 * time.Second}}
 	if !j.AsOf.Equal(day.Add(3*time.Second)) || j.End.IsZero() || !slices.Contains(j.Warnings, want) || j.Metrics.Elapsed != 12 || j.IsComplete(time.Now(), 0) || j.LostCoreHours() != nil || judged() != 0 || count(t, s, "workload_runs") != 0 {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
@@ -153,8 +157,8 @@ func TestHungIsKept(t *testing.T) {
 	report := func(node, minute int, mark string) *job.NodeReport {
 		r := interimOf(finals[node], 1000+60_000*minute, 4*time.Second)
 		at := day.Add(time.Duration(minute) * time.Minute)
-		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: mark,
-			Calls: []job.OpenCalls{{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: []string{"0-1", "2-3"}[node], Count: 2}}}
+		r.Progress = &hang.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: mark,
+			Calls: []hang.OpenCalls{{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: []string{"0-1", "2-3"}[node], Count: 2}}}
 		return r
 	}
 	for minute := 0; minute <= 30; minute += 10 {
@@ -170,7 +174,7 @@ func TestHungIsKept(t *testing.T) {
 		}
 	}
 	flagged := func() (ids []uint32) {
-		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string {
+		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string {
 			if found.Job.Hung != nil {
 				return []string{"hung"}
 			}

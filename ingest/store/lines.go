@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // This file reads lists in which an array is one line. The database brings the tasks together, so neither a page's
@@ -22,7 +22,7 @@ const mostOfLines = maxLimit
 type lineHead struct {
 	cursor
 	uid, array uint32 // array 0: a job
-	sum        job.Hours
+	sum        listing.Hours
 }
 
 // A list's lines are its jobs of no array (value, selection) and its arrays (value, value of a task, selection). Each is read
@@ -66,7 +66,7 @@ func lineOrder(by string) (ofJob, ofLine, order string, err error) {
 
 // EachLine calls do with each line of a query, as EachJob does with each job. A line's jobs have the programs of
 // an array's tasks. all is of a list that begins at its beginning.
-func (s *Store) EachLine(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, do func(*job.Line) error) (next string, all job.Selected, err error) {
+func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, do func(*listing.Line) error) (next string, all listing.Selected, err error) {
 	here, at, err := readCursor(q.After, q.Values())
 	if err != nil {
 		return "", all, err
@@ -117,7 +117,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q job.JobQuery, uids []u
 func listError(err error) error { return fmt.Errorf("store: list: %w", unavailable(err)) }
 
 // lineHeads reads the lines of a selection behind at, if it is not nil, one more than the limit.
-func (s *Store) lineHeads(ctx context.Context, v Viewer, q job.JobQuery, c conditions, from string, at *cursor, limit int) (heads []lineHead, all job.Selected, err error) {
+func (s *Store) lineHeads(ctx context.Context, v Viewer, q listing.JobQuery, c conditions, from string, at *cursor, limit int) (heads []lineHead, all listing.Selected, err error) {
 	ofJob, ofLine, order, err := lineOrder(q.Sort)
 	if err != nil {
 		return nil, all, err
@@ -173,7 +173,7 @@ func (s *Store) singles(ctx context.Context, v Viewer, heads []lineHead) (map[at
 }
 
 // line reads the jobs of a line.
-func (s *Store) line(ctx context.Context, v Viewer, q job.JobQuery, c conditions, h *lineHead, singles map[attemptKey]*attemptRow) (*job.Line, error) {
+func (s *Store) line(ctx context.Context, v Viewer, q listing.JobQuery, c conditions, h *lineHead, singles map[attemptKey]*attemptRow) (*listing.Line, error) {
 	var rows []*attemptRow
 	if h.array > 0 {
 		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
@@ -192,7 +192,7 @@ func (s *Store) line(ctx context.Context, v Viewer, q job.JobQuery, c conditions
 	} else if r := singles[attemptKey{h.Cluster, h.JobID, h.Attempt}]; r != nil {
 		rows = []*attemptRow{r}
 	}
-	line := &job.Line{Sum: h.sum}
+	line := &listing.Line{Sum: h.sum}
 	for _, r := range rows {
 		if err := s.listedJob(ctx, q, r); err != nil {
 			return nil, fmt.Errorf("job %d: %w", r.job.JobID, err)

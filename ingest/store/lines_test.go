@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // arrayStore holds jobs of two users, among them arrays of up to twelve tasks, which end in all ways, and of which some
@@ -58,7 +59,7 @@ func arrayStore(t *testing.T) *Store {
 }
 
 // lineOf tells of a line what must be as it is.
-func lineOf(l *job.Line) string {
+func lineOf(l *listing.Line) string {
 	var ids []string
 	for _, j := range l.Jobs {
 		ids = append(ids, fmt.Sprint(j.JobID, ".", j.Attempt))
@@ -71,7 +72,7 @@ func lineOf(l *job.Line) string {
 }
 
 // foldedByHand are the lines of jobs, in an order.
-func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []job.Line) {
+func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []listing.Line) {
 	at := map[string]int{}
 	for _, j := range jobs {
 		key := fmt.Sprint(j.JobID, ".", j.Attempt)
@@ -80,10 +81,10 @@ func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []job.Line) {
 		}
 		if _, known := at[key]; !known {
 			at[key] = len(lines)
-			lines = append(lines, job.Line{})
+			lines = append(lines, listing.Line{})
 		}
 		l := &lines[at[key]]
-		one := job.Hours{Jobs: 1, Used: float64(j.CPUs) * j.Elapsed.Hours()}
+		one := listing.Hours{Jobs: 1, Used: float64(j.CPUs) * j.Elapsed.Hours()}
 		if j.Metrics != nil {
 			one.Measured = 1
 		}
@@ -94,7 +95,7 @@ func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []job.Line) {
 		l.Sum.Add(one)
 	}
 	name, least := strings.CutPrefix(by, "-")
-	slices.SortFunc(lines, func(a, b job.Line) int {
+	slices.SortFunc(lines, func(a, b listing.Line) int {
 		x, y := valueByHand(&a, name), valueByHand(&b, name)
 		order := 0
 		switch xn, yn := math.IsNaN(x), math.IsNaN(y); {
@@ -106,7 +107,7 @@ func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []job.Line) {
 		default:
 			order = stdcmp.Compare(y, x)
 		}
-		of := func(l *job.Line, value func(j *job.Job) int64) (most int64) {
+		of := func(l *listing.Line, value func(j *job.Job) int64) (most int64) {
 			for i := range l.Jobs {
 				most = max(most, value(&l.Jobs[i]))
 			}
@@ -121,7 +122,7 @@ func foldedByHand(jobs []job.Job, by string, tasks bool) (lines []job.Line) {
 }
 
 // valueByHand is what a line is sorted by, rounded; NaN: not known.
-func valueByHand(l *job.Line, by string) float64 {
+func valueByHand(l *listing.Line, by string) float64 {
 	of := func(j *job.Job) (float64, bool) {
 		switch by {
 		case "lost":
@@ -173,12 +174,12 @@ func TestLines(t *testing.T) {
 	s := arrayStore(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
-	queries := []job.JobQuery{{}, {Tasks: true}}
-	for _, by := range job.Sorts {
-		queries = append(queries, job.JobQuery{Sort: by}, job.JobQuery{Sort: "-" + by, State: pick("", "COMPLETED,FAILED")})
+	queries := []listing.JobQuery{{}, {Tasks: true}}
+	for _, by := range listing.Sorts {
+		queries = append(queries, listing.JobQuery{Sort: by}, listing.JobQuery{Sort: "-" + by, State: pick("", "COMPLETED,FAILED")})
 	}
 	for range 30 {
-		queries = append(queries, job.JobQuery{Sort: pick(append(job.Sorts, "-lost", "-pe", "")...), State: pick("", "FAILED", "RUNNING"), Account: pick("", "chem"), Name: pick("", "1"), Tasks: rng.IntN(4) == 0,
+		queries = append(queries, listing.JobQuery{Sort: pick(append(listing.Sorts, "-lost", "-pe", "")...), State: pick("", "FAILED", "RUNNING"), Account: pick("", "chem"), Name: pick("", "1"), Tasks: rng.IntN(4) == 0,
 			Jobs: pick("", "", "140,180,220,260,300_1,340"), LeastCores: rng.IntN(6), Start: day.Add(time.Duration(rng.IntN(2)*rng.IntN(10)) * time.Hour)})
 	}
 	arrays := 0
@@ -190,7 +191,7 @@ func TestLines(t *testing.T) {
 				t.Fatal(err)
 			}
 			folded := foldedByHand(list.Jobs, q.Sort, q.Tasks)
-			want, sum := make([]string, len(folded)), job.Hours{}
+			want, sum := make([]string, len(folded)), listing.Hours{}
 			for i := range folded {
 				want[i] = lineOf(&folded[i])
 				sum.Add(folded[i].Sum)
@@ -203,7 +204,7 @@ func TestLines(t *testing.T) {
 					var got []string
 					for q.Limit, q.Offset, q.After = limit, 0, ""; ; {
 						first := q.Offset+len(q.After) == 0
-						next, all, err := s.EachLine(ctx, v, q, nil, func(l *job.Line) error {
+						next, all, err := s.EachLine(ctx, v, q, nil, func(l *listing.Line) error {
 							got = append(got, lineOf(l))
 							return nil
 						})
@@ -230,8 +231,8 @@ func TestLines(t *testing.T) {
 	if arrays < 100 {
 		t.Errorf("only %d arrays", arrays)
 	}
-	if by := slices.Sorted(maps.Keys(orders)); !slices.Equal(by, job.Sorts) {
-		t.Errorf("lists can be sorted by %q, and job.Sorts are %q", by, job.Sorts)
+	if by := slices.Sorted(maps.Keys(orders)); !slices.Equal(by, listing.Sorts) {
+		t.Errorf("lists can be sorted by %q, and listing.Sorts are %q", by, listing.Sorts)
 	}
 }
 
@@ -246,8 +247,8 @@ func TestVeryLargeArray(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	var lines []job.Line
-	next, all, err := s.EachLine(ctx, root, job.JobQuery{}, nil, func(l *job.Line) error {
+	var lines []listing.Line
+	next, all, err := s.EachLine(ctx, root, listing.JobQuery{}, nil, func(l *listing.Line) error {
 		lines = append(lines, *l)
 		return nil
 	})
@@ -255,7 +256,7 @@ func TestVeryLargeArray(t *testing.T) {
 		all.Lines != 4 || all.Sum.Used != 2*(maxLimit+10) {
 		t.Errorf("%v, %q, %d lines of %+v", err, next, len(lines), all)
 	}
-	if next, _, err = s.EachLine(ctx, root, job.JobQuery{After: next}, nil, func(l *job.Line) error {
+	if next, _, err = s.EachLine(ctx, root, listing.JobQuery{After: next}, nil, func(l *listing.Line) error {
 		lines = append(lines, *l)
 		return nil
 	}); err != nil || next != "" || len(lines) != 4 {
@@ -275,9 +276,9 @@ func TestLinePlans(t *testing.T) {
 		return query
 	}
 	for _, v := range []Viewer{root, alice, chemist} {
-		for _, q := range []job.JobQuery{{}, {Start: day}, {Start: day, State: "COMPLETED", Name: "1", Program: "x,y"}, {Jobs: "120,140,160"}} {
+		for _, q := range []listing.JobQuery{{}, {Start: day}, {Start: day, State: "COMPLETED", Name: "1", Program: "x,y"}, {Jobs: "120,140,160"}} {
 			asked = nil
-			if _, _, err := s.EachLine(ctx, v, q, []uint32{alice.UID}, func(*job.Line) error { return nil }); err != nil {
+			if _, _, err := s.EachLine(ctx, v, q, []uint32{alice.UID}, func(*listing.Line) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			for _, query := range asked {

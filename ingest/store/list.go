@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 )
 
 // How many jobs a list holds.
@@ -21,8 +23,8 @@ const (
 )
 
 // Jobs lists the jobs of a query, as EachJob finds them.
-func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
-	list := &job.JobList{Jobs: []job.Job{}}
+func (s *Store) Jobs(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (*listing.JobList, error) {
+	list := &listing.JobList{Jobs: []job.Job{}}
 	next, err := s.EachJob(ctx, v, q, uids, func(j *job.Job) error {
 		list.Jobs = append(list.Jobs, *j)
 		return nil
@@ -39,7 +41,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 // are left, by the query's limit or because do returned ErrEnough. uids limits the list to these
 // users; empty means all. If q does not select jobs, the error is a *SelectionError, and do was
 // not called.
-func (s *Store) EachJob(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, do func(*job.Job) error) (next string, err error) {
+func (s *Store) EachJob(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, do func(*job.Job) error) (next string, err error) {
 	here, at, err := readCursor(q.After, q.Values())
 	if err != nil {
 		return "", err
@@ -86,7 +88,7 @@ func (s *Store) cursorOf(ctx context.Context, order string, c cursor, r *attempt
 }
 
 // listedJob completes a job for a list.
-func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) error {
+func (s *Store) listedJob(ctx context.Context, q listing.JobQuery, r *attemptRow) error {
 	if q.Detail {
 		if err := s.fill(ctx, r); err != nil {
 			return err
@@ -98,7 +100,7 @@ func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) er
 }
 
 // listed reads the rows of a query behind at, if it is not nil, one more than its limit.
-func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, err error) {
+func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, err error) {
 	c, from, err := chosen(q, uids)
 	if err != nil {
 		return nil, 0, "", err
@@ -132,7 +134,7 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 }
 
 // chosen are the conditions of a query, but for its start, and the tables that they read.
-func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error) {
+func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err error) {
 	from = "attempts r"
 	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
@@ -173,7 +175,7 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 		}
 	}
 	if q.Jobs != "" {
-		sets, err := job.ParseJobSets(q.Jobs)
+		sets, err := slurmid.ParseSets(q.Jobs)
 		if err != nil {
 			return c, "", &SelectionError{err}
 		}
@@ -222,7 +224,7 @@ func (c *conditions) ran(programs []string) {
 
 const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
 
-// orders are what a list can be sorted by: job.Sorts. Attempts of which it is not known come last.
+// orders are what a list can be sorted by: listing.Sorts. Attempts of which it is not known come last.
 var orders = map[string]string{
 	"lost": "CAST(r.lost_us AS DOUBLE PRECISION)", "corehours": "CAST(r.used_us AS DOUBLE PRECISION)", "elapsed": elapsedSeconds, "start": "r.start_us",
 	"alloccpus": "NULLIF(r.alloc_cpus, 0)", "nnodes": "NULLIF(r.nodes, 0)", "ranks": "r.ranks",
@@ -237,7 +239,7 @@ func orderOf(by string) (string, error) {
 	case by == "" || by == "start":
 		return newestFirst, nil
 	case !known:
-		return "", &SelectionError{fmt.Errorf("sort=%.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(job.Sorts, ", "))}
+		return "", &SelectionError{fmt.Errorf("sort=%.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(listing.Sorts, ", "))}
 	case least:
 		return key + " NULLS LAST, " + newestFirst, nil
 	}
@@ -256,7 +258,7 @@ func keysFirst(query, by string) string {
 // The newest jobs of all began after that start, too, and an index has them in order. Only
 // where they do not fill the list, all that ended since are read and sorted, to find those
 // that began earlier and those of which no start is known.
-func whichEnded(q job.JobQuery, order string, at *cursor) []selection {
+func whichEnded(q listing.JobQuery, order string, at *cursor) []selection {
 	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
 	all := selection{"1 = 1", nil, order}
 	if !q.Start.IsZero() {
@@ -288,7 +290,7 @@ const (
 // jobs requires that an attempt is in one of the sets. Each index is asked for a list of ids: with an OR of
 // hundreds of them, SQLite takes reading all jobs for cheaper. Tasks are written as numbers: thousands of
 // arguments in an expression, unlike those of a list, take SQLite seconds to prepare.
-func (c *conditions) jobs(sets []job.JobSet) {
+func (c *conditions) jobs(sets []slurmid.Set) {
 	var whole []uint32
 	arrays, hets := map[uint32][]string{}, map[uint32][]string{}
 	for _, set := range sets {

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // listStore holds jobs of every kind: alice's 11 and 12; bob's 13; array 20 with tasks 1 to 8,
@@ -46,7 +48,7 @@ func listStore(t *testing.T) *Store {
 }
 
 // ids lists the display ids of a query, the oldest first.
-func ids(t *testing.T, s *Store, v Viewer, q job.JobQuery, uids ...uint32) string {
+func ids(t *testing.T, s *Store, v Viewer, q listing.JobQuery, uids ...uint32) string {
 	t.Helper()
 	list, err := s.Jobs(ctx, v, q, uids)
 	if err != nil {
@@ -73,35 +75,35 @@ func TestFilters(t *testing.T) {
 	s := listStore(t)
 	const array = "20_1 20_2 20_3 20_4 20_5 20_6 20_7 20_8"
 	for _, c := range []struct {
-		q    job.JobQuery
+		q    listing.JobQuery
 		want string
 	}{
-		{job.JobQuery{}, "11 12 13 " + array + " 40+0 40+1"},
-		{job.JobQuery{Account: "chem,bio"}, "12 13"},
-		{job.JobQuery{Account: "chem", Partition: "main"}, ""},
-		{job.JobQuery{Partition: "big"}, "12"},
-		{job.JobQuery{QOS: "long,nosuch"}, "12"},
-		{job.JobQuery{Cluster: "other"}, "13"},
-		{job.JobQuery{Account: "\x00", Cluster: "\xff", State: "a\x00b", QOS: "\xff"}, ""},
-		{job.JobQuery{Jobs: upTo(1000, "%d")}, "11 12 13 " + array + " 40+0 40+1"},
-		{job.JobQuery{Jobs: upTo(100, "%d_[1-2,8]")}, "20_1 20_2 20_8"},
-		{job.JobQuery{Jobs: "20_[" + upTo(1000, "%d") + "]"}, array},
-		{job.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
-		{job.JobQuery{State: "OUT_OF_MEMORY"}, "40+0"},
-		{job.JobQuery{State: "OUT_OF_MEMORY,TIMEOUT", Cluster: "test"}, "12 40+0"},
-		{job.JobQuery{State: "x') OR ('1' = '1"}, ""},
-		{job.JobQuery{Jobs: "12"}, "12"},
-		{job.JobQuery{Jobs: "12,13,999"}, "12 13"},
-		{job.JobQuery{Jobs: "20"}, array},
-		{job.JobQuery{Jobs: "21"}, "20_2"},
-		{job.JobQuery{Jobs: "20_3"}, "20_3"},
-		{job.JobQuery{Jobs: "20_[1-3]"}, "20_1 20_2 20_3"},
-		{job.JobQuery{Jobs: "20_[1-2,7],40+1"}, "20_1 20_2 20_7 40+1"},
-		{job.JobQuery{Jobs: "20_[2-8:3]"}, "20_2 20_5 20_8"},
-		{job.JobQuery{Jobs: "40"}, "40+0 40+1"},
-		{job.JobQuery{Jobs: "40+1"}, "40+1"},
-		{job.JobQuery{Jobs: "41"}, "40+1"},
-		{job.JobQuery{Jobs: "20,12", State: "TIMEOUT"}, "12"},
+		{listing.JobQuery{}, "11 12 13 " + array + " 40+0 40+1"},
+		{listing.JobQuery{Account: "chem,bio"}, "12 13"},
+		{listing.JobQuery{Account: "chem", Partition: "main"}, ""},
+		{listing.JobQuery{Partition: "big"}, "12"},
+		{listing.JobQuery{QOS: "long,nosuch"}, "12"},
+		{listing.JobQuery{Cluster: "other"}, "13"},
+		{listing.JobQuery{Account: "\x00", Cluster: "\xff", State: "a\x00b", QOS: "\xff"}, ""},
+		{listing.JobQuery{Jobs: upTo(1000, "%d")}, "11 12 13 " + array + " 40+0 40+1"},
+		{listing.JobQuery{Jobs: upTo(100, "%d_[1-2,8]")}, "20_1 20_2 20_8"},
+		{listing.JobQuery{Jobs: "20_[" + upTo(1000, "%d") + "]"}, array},
+		{listing.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
+		{listing.JobQuery{State: "OUT_OF_MEMORY"}, "40+0"},
+		{listing.JobQuery{State: "OUT_OF_MEMORY,TIMEOUT", Cluster: "test"}, "12 40+0"},
+		{listing.JobQuery{State: "x') OR ('1' = '1"}, ""},
+		{listing.JobQuery{Jobs: "12"}, "12"},
+		{listing.JobQuery{Jobs: "12,13,999"}, "12 13"},
+		{listing.JobQuery{Jobs: "20"}, array},
+		{listing.JobQuery{Jobs: "21"}, "20_2"},
+		{listing.JobQuery{Jobs: "20_3"}, "20_3"},
+		{listing.JobQuery{Jobs: "20_[1-3]"}, "20_1 20_2 20_3"},
+		{listing.JobQuery{Jobs: "20_[1-2,7],40+1"}, "20_1 20_2 20_7 40+1"},
+		{listing.JobQuery{Jobs: "20_[2-8:3]"}, "20_2 20_5 20_8"},
+		{listing.JobQuery{Jobs: "40"}, "40+0 40+1"},
+		{listing.JobQuery{Jobs: "40+1"}, "40+1"},
+		{listing.JobQuery{Jobs: "41"}, "40+1"},
+		{listing.JobQuery{Jobs: "20,12", State: "TIMEOUT"}, "12"},
 	} {
 		if d := cmp.Diff(c.want, ids(t, s, root, c.q)); d != "" {
 			t.Errorf("%+v: %s", c.q, d)
@@ -112,12 +114,12 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
-	if got := ids(t, s, root, job.JobQuery{}, bob.UID, 4711); got != "13" {
+	if got := ids(t, s, root, listing.JobQuery{}, bob.UID, 4711); got != "13" {
 		t.Errorf("of bob: %s", got)
 	}
 	for _, bad := range []string{"x", "12,", "20_[", "20_[3-1]", "20_[1-3", "12.batch", "20_[1:0]", "1_[1],[2]"} {
 		wrong := new(SelectionError)
-		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: bad}, nil); !errors.As(err, &wrong) {
+		if _, err := s.Jobs(ctx, root, listing.JobQuery{Jobs: bad}, nil); !errors.As(err, &wrong) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -133,7 +135,7 @@ func TestListsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, limit, _, err := s.listed(ctx, root, job.JobQuery{Limit: 1 << 30}, nil, nil)
+	rows, limit, _, err := s.listed(ctx, root, listing.JobQuery{Limit: 1 << 30}, nil, nil)
 	if err != nil || limit > 20_000 || len(rows) != limit+1 {
 		t.Errorf("%v, %d rows are read for %d jobs", err, len(rows), limit)
 	}
@@ -153,7 +155,7 @@ func TestLongQueriesAreNotKept(t *testing.T) {
 	late, cancel := context.WithTimeout(ctx, 20*time.Second) // a dead end
 	defer cancel()
 	for _, form := range []string{"%d", "%d_7", "%d_[1-5:2,7-8]"} {
-		if _, err := s.Jobs(late, root, job.JobQuery{Jobs: upTo(1000, form)}, nil); err != nil {
+		if _, err := s.Jobs(late, root, listing.JobQuery{Jobs: upTo(1000, form)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,14 +169,14 @@ func TestLongQueriesAreNotKept(t *testing.T) {
 func TestPages(t *testing.T) {
 	s := listStore(t)
 	for start, jobs := range map[time.Time]int{{}: 13, day.Add(30 * time.Minute): 13, day.Add(2 * time.Hour): 0} {
-		whole := ids(t, s, root, job.JobQuery{Start: start})
+		whole := ids(t, s, root, listing.JobQuery{Start: start})
 		if n := len(strings.Fields(whole)); n != jobs {
 			t.Errorf("%d jobs since %v: %s", n, start, whole)
 		}
 		for _, limit := range []int{1, 4} {
 			var got []string
 			for more := true; more; {
-				list, err := s.Jobs(ctx, root, job.JobQuery{Start: start, Limit: limit, Offset: len(got)}, nil)
+				list, err := s.Jobs(ctx, root, listing.JobQuery{Start: start, Limit: limit, Offset: len(got)}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -210,9 +212,9 @@ func TestCursor(t *testing.T) {
 	}
 	merged(t, s)
 	late := uint32(500)
-	queries := []job.JobQuery{{}, {Start: day.Add(20 * time.Minute)}, {Jobs: "1,2,3,11,20,40,90,91"}, {Cluster: "test", Sort: "lost"}}
+	queries := []listing.JobQuery{{}, {Start: day.Add(20 * time.Minute)}, {Jobs: "1,2,3,11,20,40,90,91"}, {Cluster: "test", Sort: "lost"}}
 	for by := range orders {
-		queries = append(queries, job.JobQuery{Sort: by}, job.JobQuery{Sort: "-" + by})
+		queries = append(queries, listing.JobQuery{Sort: by}, listing.JobQuery{Sort: "-" + by})
 	}
 	for _, q := range queries {
 		list := func() (got []string) {
@@ -255,7 +257,7 @@ func TestCursor(t *testing.T) {
 // list: it shows nobody more than the list does.
 func TestWrongCursor(t *testing.T) {
 	s := listStore(t)
-	next, err := s.EachJob(ctx, root, job.JobQuery{Limit: 2}, nil, func(*job.Job) error { return nil })
+	next, err := s.EachJob(ctx, root, listing.JobQuery{Limit: 2}, nil, func(*job.Job) error { return nil })
 	if err != nil || next == "" {
 		t.Fatal(next, err)
 	}
@@ -267,20 +269,20 @@ func TestWrongCursor(t *testing.T) {
 		return base64.RawURLEncoding.EncodeToString(bytes.ReplaceAll(text, []byte(from), []byte(to)))
 	}
 	for what, c := range map[string]struct {
-		q       job.JobQuery
+		q       listing.JobQuery
 		refused bool
 	}{
-		"another order":    {job.JobQuery{After: next, Sort: "lost"}, true},
-		"another filter":   {job.JobQuery{After: next, Account: "chem"}, true},
-		"cut":              {job.JobQuery{After: next[:len(next)-3]}, true},
-		"no word":          {job.JobQuery{After: "' OR 1=1 --"}, true},
-		"a number":         {job.JobQuery{After: base64.RawURLEncoding.EncodeToString([]byte("7"))}, true},
-		"SQL":              {job.JobQuery{After: word(`"c":"test"`, `"c":"x' OR '1'='1"`)}, false},
-		"a cluster of \\0": {job.JobQuery{After: word(`"c":"test"`, `"c":"\u0000"`)}, false},
-		"a large number":   {job.JobQuery{After: word(`"a":1`, `"a":9223372036854775807`)}, false},
-		"too large a one":  {job.JobQuery{After: word(`"a":1`, `"a":9223372036854775808`)}, true},
-		"no start":         {job.JobQuery{After: word(`"s":`, `"x":`)}, false},
-		"another limit":    {job.JobQuery{After: next, Limit: 1, Detail: true}, false},
+		"another order":    {listing.JobQuery{After: next, Sort: "lost"}, true},
+		"another filter":   {listing.JobQuery{After: next, Account: "chem"}, true},
+		"cut":              {listing.JobQuery{After: next[:len(next)-3]}, true},
+		"no word":          {listing.JobQuery{After: "' OR 1=1 --"}, true},
+		"a number":         {listing.JobQuery{After: base64.RawURLEncoding.EncodeToString([]byte("7"))}, true},
+		"SQL":              {listing.JobQuery{After: word(`"c":"test"`, `"c":"x' OR '1'='1"`)}, false},
+		"a cluster of \\0": {listing.JobQuery{After: word(`"c":"test"`, `"c":"\u0000"`)}, false},
+		"a large number":   {listing.JobQuery{After: word(`"a":1`, `"a":9223372036854775807`)}, false},
+		"too large a one":  {listing.JobQuery{After: word(`"a":1`, `"a":9223372036854775808`)}, true},
+		"no start":         {listing.JobQuery{After: word(`"s":`, `"x":`)}, false},
+		"another limit":    {listing.JobQuery{After: next, Limit: 1, Detail: true}, false},
 	} {
 		got := 0
 		_, err := s.EachJob(ctx, bob, c.q, nil, func(j *job.Job) error {
@@ -313,7 +315,7 @@ func TestLostFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := settled(t, merged(t, s)).Jobs(ctx, alice, job.JobQuery{Sort: "lost"}, nil)
+	list, err := settled(t, merged(t, s)).Jobs(ctx, alice, listing.JobQuery{Sort: "lost"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,14 +361,14 @@ func TestListsLeaveStepsOut(t *testing.T) {
 		return rebind(query)
 	}
 	for _, detail := range []bool{false, true} {
-		if list, err := s.Jobs(ctx, alice, job.JobQuery{Detail: detail}, nil); err != nil || len(list.Jobs) != 3 || read != 0 {
+		if list, err := s.Jobs(ctx, alice, listing.JobQuery{Detail: detail}, nil); err != nil || len(list.Jobs) != 3 || read != 0 {
 			t.Errorf("%d jobs, %v; their steps were read %d times", len(list.Jobs), err, read)
 		}
 	}
 	if j := aJob(t, s, alice, "20_1", 0); len(j.Steps) != job.MostSteps || read != 1 {
 		t.Errorf("%d steps, read %d times", len(j.Steps), read)
 	}
-	_, err := s.Job(ctx, alice, job.JobRef{ID: 20, Step: "10001"}, 0)
+	_, err := s.Job(ctx, alice, slurmid.Ref{ID: 20, Step: "10001"}, 0)
 	if err == nil || len(err.Error()) > 300 {
 		t.Errorf("another step: %.1000v", err)
 	}

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // DecideMail stores a mail, with what it tells, to be sent later. If a mail with its key was
 // decided before, nothing changes and decided is false.
-func (s *Store) DecideMail(ctx context.Context, m *job.Mail) (decided bool, err error) {
+func (s *Store) DecideMail(ctx context.Context, m *notice.Mail) (decided bool, err error) {
 	letter, err := pack(&m.Letter)
 	if err != nil {
 		return false, fmt.Errorf("store: mail %s: %w", m.Key, err)
@@ -27,7 +29,7 @@ func (s *Store) DecideMail(ctx context.Context, m *job.Mail) (decided bool, err 
 	return decided, nil
 }
 
-func (w *writer) decideMail(m *job.Mail, letter []byte) (bool, error) {
+func (w *writer) decideMail(m *notice.Mail, letter []byte) (bool, error) {
 	var key string
 	err := w.one("INSERT INTO "+mailTable.into+" VALUES ("+places(len(mailTable.columns))+") ON CONFLICT (mail_key) DO NOTHING RETURNING mail_key",
 		appendValues(nil, mailTable.columns, &mailRow{m, letter}), []any{&key})
@@ -46,7 +48,7 @@ func (w *writer) decideMail(m *job.Mail, letter []byte) (bool, error) {
 }
 
 // keepTold writes a line of the log. An all-clear closes the lines before it.
-func (w *writer) keepTold(t *job.Told, key string) error {
+func (w *writer) keepTold(t *facts.Told, key string) error {
 	if !t.Cleared.IsZero() {
 		return w.exec("UPDATE notices SET cleared_us = ? WHERE cluster = ? AND uid = ? AND subject = ? AND cleared_us IS NULL",
 			t.Cleared.UnixMicro(), t.Cluster, t.UID, t.Subject)
@@ -58,7 +60,7 @@ func (w *writer) keepTold(t *job.Told, key string) error {
 
 // KeepMuted notes what users would have been told without their mute, so that an all-clear
 // can follow.
-func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
+func (s *Store) KeepMuted(ctx context.Context, told []facts.Told) error {
 	err := s.do(ctx, func(w *writer) error {
 		for i := range told {
 			if err := w.keepTold(&told[i], ""); err != nil {
@@ -74,12 +76,12 @@ func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
 }
 
 // Told reads the log of notices since a time, oldest first.
-func (s *Store) Told(ctx context.Context, since time.Time) ([]job.Told, error) {
+func (s *Store) Told(ctx context.Context, since time.Time) ([]facts.Told, error) {
 	return s.told(ctx, "WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject", []any{since.UnixMicro()})
 }
 
 // told reads lines of the log; the query goes on after its table.
-func (s *Store) told(ctx context.Context, query string, args []any) (all []job.Told, err error) {
+func (s *Store) told(ctx context.Context, query string, args []any) (all []facts.Told, err error) {
 	notices := newReader(noticeTable.columns)
 	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns, "")+" FROM notices "+query, args, func(rows *sql.Rows) error {
 		n, err := notices.read(rows)
@@ -95,7 +97,7 @@ func (s *Store) told(ctx context.Context, query string, args []any) (all []job.T
 
 // NoticeOf is the newest notice of a job and rule that the viewer got: the job's owner, and operators,
 // who get it in shadow.
-func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*job.Told, error) {
+func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*facts.Told, error) {
 	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
 	if !v.Operates() {
 		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
@@ -112,7 +114,7 @@ func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*job.T
 
 // SayWrong notes that what a notice told was wrong, by whom, when and in which words; said is false if
 // somebody did so before.
-func (s *Store) SayWrong(ctx context.Context, t *job.Told) (said bool, err error) {
+func (s *Store) SayWrong(ctx context.Context, t *facts.Told) (said bool, err error) {
 	err = s.do(ctx, func(w *writer) error {
 		var id string
 		err := w.one("UPDATE notices SET wrong_us = ?, wrong_by = ?, wrong = ? WHERE cluster = ? AND uid = ? AND subject = ? AND at_us = ? AND wrong_us IS NULL RETURNING job",
@@ -134,7 +136,7 @@ const (
 
 // wrong reads the notices that were said to be wrong in the span, the first that were so first: of all, or those
 // whose job ran under one of the accounts. What was told in shadow is nothing for coordinators.
-func (s *Store) wrong(ctx context.Context, p span, f *job.Facts) error {
+func (s *Store) wrong(ctx context.Context, p span, f *facts.Facts) error {
 	all, err := s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), wrongLooked))
 	for _, t := range all {
 		if len(f.Wrong) == mostWrong || err != nil {
@@ -145,8 +147,8 @@ func (s *Store) wrong(ctx context.Context, p span, f *job.Facts) error {
 				continue
 			}
 			t.Jobs, t.Lost = 0, 0 // the notice was of all that the user ran
-			var ran *job.JobList
-			ran, err = s.Jobs(ctx, p.viewer(), job.JobQuery{Jobs: t.Job, Cluster: t.Cluster, End: t.At, Limit: 1}, []uint32{t.UID})
+			var ran *listing.JobList
+			ran, err = s.Jobs(ctx, p.viewer(), listing.JobQuery{Jobs: t.Job, Cluster: t.Cluster, End: t.At, Limit: 1}, []uint32{t.UID})
 			if wrong := new(SelectionError); errors.As(err, &wrong) {
 				err = nil
 				continue
@@ -167,7 +169,7 @@ const dueMails = `SELECT mail_key FROM mails WHERE sent_us IS NULL AND failed_us
 func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most int) (keys []string, err error) {
 	but := ""
 	if night {
-		but = job.MailNotice
+		but = notice.MailNotice
 	}
 	err = s.eachRow(ctx, dueMails, []any{now.UnixMicro(), now.UnixMicro(), but, most}, func(rows *sql.Rows) error {
 		var key string
@@ -183,10 +185,10 @@ func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most in
 
 // ClaimMail reserves a due mail for the time of a lease, so that no other daemon sends it.
 // It returns nil if another daemon has it, or if it is no longer due.
-func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*job.Mail, error) {
+func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*notice.Mail, error) {
 	m := &mailRow{}
 	err := s.do(ctx, func(w *writer) error {
-		m = &mailRow{Mail: new(job.Mail)}
+		m = &mailRow{Mail: new(notice.Mail)}
 		err := w.one("UPDATE mails SET lease_us = ? WHERE mail_key = ? AND sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ? RETURNING "+
 			names(mailTable.columns, ""),
 			[]any{now.Add(lease).UnixMicro(), key, now.UnixMicro(), now.UnixMicro()}, cells(mailTable.columns, m))

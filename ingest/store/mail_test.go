@@ -13,13 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
-func mailOf(key string) *job.Mail {
-	return &job.Mail{Key: key, MessageID: "id@" + key, Kind: job.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
-		Letter: job.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
-		Told:   []job.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
+func mailOf(key string) *notice.Mail {
+	return &notice.Mail{Key: key, MessageID: "id@" + key, Kind: notice.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
+		Letter: notice.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
+		Told:   []facts.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 
 // TestMailLife follows a mail from the decision until it is sent.
@@ -54,7 +58,7 @@ func TestMailLife(t *testing.T) {
 	if err != nil || got == nil {
 		t.Fatal(got, err)
 	}
-	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(job.Mail{}, "NotBefore", "Told")); d != "" {
+	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(notice.Mail{}, "NotBefore", "Told")); d != "" {
 		t.Error(d)
 	}
 	due(at, 0)
@@ -217,7 +221,7 @@ func TestFacts(t *testing.T) {
 		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
 		switch i {
 		case 0, 1: // the first ended before the span
-			j.Warnings = append(j.Warnings, job.NewWarning(job.WarnPrologFailed, 1), job.NewWarning(job.WarnNoProlog, 1))
+			j.Warnings = append(j.Warnings, doubt.NewWarning(doubt.WarnPrologFailed, 1), doubt.NewWarning(doubt.WarnNoProlog, 1))
 		case 2:
 			j.Account = "chem"
 		case 3: // what it lost is not known
@@ -234,7 +238,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := 8 - (jobs[1].Metrics.Useful+jobs[2].Metrics.Useful)/3600
-	want := job.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
+	want := listing.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
 	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Error(d)
 	}
@@ -274,9 +278,9 @@ func TestFactsOfFoldedExecutions(t *testing.T) {
 		useful += (1e9 + float64(i)*12345) / 1e9 / 3600
 	}
 	used = hours
-	want := []job.NamedHours{
-		{Name: "of1", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: used, Judged: used, Lost: used - useful}},
-		{Name: "of4", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: 4 * used}},
+	want := []listing.NamedHours{
+		{Name: "of1", Hours: listing.Hours{Jobs: 3000, Measured: 3000, Used: used, Judged: used, Lost: used - useful}},
+		{Name: "of4", Hours: listing.Hours{Jobs: 3000, Measured: 3000, Used: 4 * used}},
 	}
 	if d := cmp.Diff(want, f.Programs, cmpopts.EquateApprox(1e-6, 0)); d != "" {
 		t.Error(d)
@@ -311,7 +315,7 @@ func TestLineages(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
+	f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
 	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
@@ -340,7 +344,7 @@ func TestSeries(t *testing.T) {
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
 		jobs = append(jobs, j)
 	}
-	for range job.SeriesRuns {
+	for range facts.SeriesRuns {
 		ran(-50, "aa", "chem")
 	}
 	ran(1, "aa", "chem")
@@ -351,7 +355,7 @@ func TestSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for accounts, want := range map[string]int{"": 1, "chem": 1, "bio": 0} {
-		f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
+		f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
 		if err := s.comparisons(ctx, f, strings.Fields(accounts)); err != nil || len(f.Series) != want {
 			t.Fatalf("%q: %v, %d series", accounts, err, len(f.Series))
 		}
@@ -359,7 +363,7 @@ func TestSeries(t *testing.T) {
 			continue
 		}
 		runs := f.Series[0]
-		if last := runs[len(runs)-1]; len(runs) != job.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
+		if last := runs[len(runs)-1]; len(runs) != facts.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
 			t.Errorf("%d runs, the last %+v", len(runs), last)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // ofManyRuns is the report of a script that runs n MPI programs of two ranks, one after the other,
@@ -167,7 +168,7 @@ func TestThreadsAreKept(t *testing.T) {
 	if want == nil || want.Span != 8*longest.Seconds() {
 		t.Fatalf("%+v", want)
 	}
-	list, err := s.Jobs(ctx, alice, job.JobQuery{Jobs: "50"}, nil)
+	list, err := s.Jobs(ctx, alice, listing.JobQuery{Jobs: "50"}, nil)
 	if err != nil || len(list.Jobs) != 1 {
 		t.Fatal(list, err)
 	}

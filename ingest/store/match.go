@@ -10,6 +10,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 )
 
 // How far apart two accounts of one attempt may lie if they do not overlap. The clocks of
@@ -129,7 +131,7 @@ func (c *candidate) replace(in *incoming) {
 // widen makes the nodes' span hold a report.
 func (c *candidate) widen(in *incoming) {
 	if !c.trimmed { // else nothing merges it any more
-		c.asOf = job.LastTime(c.asOf, in.AsOf)
+		c.asOf = when.Last(c.asOf, in.AsOf)
 	}
 	if start := in.Start.UnixMicro(); !in.Start.IsZero() && (!c.nodes.start.Valid || start < c.nodes.start.Int64) {
 		c.nodes.start = sql.NullInt64{Int64: start, Valid: true}
@@ -299,7 +301,7 @@ func nextAttempt(all []*candidate) int64 {
 
 // isForeign tells whether Slurm named the attempt's nodes and this is not one.
 func (c *candidate) isForeign(node string) bool {
-	holds, known := job.HostlistHolds(c.nodelist, node)
+	holds, known := slurmid.HostlistHolds(c.nodelist, node)
 	return c.isTold() && known && !holds
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 )
 
@@ -165,7 +166,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 		}
 		r, err := unpackReport(body)
 		if err == nil {
-			r.Still, err = job.ReadStill(still)
+			r.Still, err = hang.ReadStill(still)
 		}
 		if err != nil {
 			m.damaged = errors.Join(m.damaged, fmt.Errorf("job %d, node %s: %w", m.jobID, key.node, err))

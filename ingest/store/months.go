@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // The sums of months (month_sums) are kept by triggers on attempts, in the transaction that changes a
@@ -49,7 +49,7 @@ func numberOfMonth(t time.Time) int {
 
 // Months sums up the jobs that the viewer may see, dropped ones, too: those that lost most first, but by
 // month the oldest first. Jobs of which Slurm has not told, or that have not ended, are left out.
-func (s *Store) Months(ctx context.Context, v Viewer, q job.MonthQuery) (all []job.MonthSum, err error) {
+func (s *Store) Months(ctx context.Context, v Viewer, q listing.MonthQuery) (all []listing.MonthSum, err error) {
 	c := conditions{where: []string{"r.month > 0"}} // 0: of an end that no calendar has
 	if !q.From.IsZero() {
 		c.add("r.month >= ?", numberOfMonth(q.From))
@@ -87,7 +87,7 @@ func (s *Store) Months(ctx context.Context, v Viewer, q job.MonthQuery) (all []j
 		text += "1, "
 	}
 	err = s.eachRow(ctx, text+"11 DESC, 9 DESC, 2, 3, 4, 5", c.args, func(rows *sql.Rows) error {
-		var m job.MonthSum
+		var m listing.MonthSum
 		var month int
 		err := rows.Scan(&month, &m.Cluster, &m.Partition, &m.Account, &m.UID, &m.User, &m.Jobs, &m.Measured, &m.UsedHours, &m.JudgedHours, &m.LostHours)
 		if month > 0 {

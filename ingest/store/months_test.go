@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/policy"
 )
@@ -38,9 +39,9 @@ func wantSums(t testing.TB, s *Store, after string) {
 // everyGroup groups by all there is.
 var everyGroup = []string{"month", "cluster", "partition", "account", "user"}
 
-func monthsOf(t testing.TB, s *Store) []job.MonthSum {
+func monthsOf(t testing.TB, s *Store) []listing.MonthSum {
 	t.Helper()
-	all, err := s.Months(ctx, root, job.MonthQuery{By: everyGroup})
+	all, err := s.Months(ctx, root, listing.MonthQuery{By: everyGroup})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,21 +78,21 @@ func TestMonths(t *testing.T) {
 	chem := Viewer{UID: 1003, Accounts: []string{"chem"}}
 	for name, c := range map[string]struct {
 		v    Viewer
-		q    job.MonthQuery
-		want []job.MonthSum
+		q    listing.MonthQuery
+		want []listing.MonthSum
 	}{
-		"all":   {root, job.MonthQuery{}, []job.MonthSum{{Jobs: 4, Measured: 1, UsedHours: 38, JudgedHours: 20, LostHours: lost}}},
-		"month": {root, job.MonthQuery{By: []string{"month"}}, []job.MonthSum{{Month: november, Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}, {Month: december, Jobs: 2, UsedHours: 8}, {Month: december.AddDate(0, 1, 0), Jobs: 1, UsedHours: 10}}},
-		"user": {root, job.MonthQuery{By: []string{"user"}, From: december}, []job.MonthSum{{User: "bob", UID: 1002, Jobs: 2, UsedHours: 16},
+		"all":   {root, listing.MonthQuery{}, []listing.MonthSum{{Jobs: 4, Measured: 1, UsedHours: 38, JudgedHours: 20, LostHours: lost}}},
+		"month": {root, listing.MonthQuery{By: []string{"month"}}, []listing.MonthSum{{Month: november, Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}, {Month: december, Jobs: 2, UsedHours: 8}, {Month: december.AddDate(0, 1, 0), Jobs: 1, UsedHours: 10}}},
+		"user": {root, listing.MonthQuery{By: []string{"user"}, From: december}, []listing.MonthSum{{User: "bob", UID: 1002, Jobs: 2, UsedHours: 16},
 			{User: "alice", UID: 1001, Jobs: 1, UsedHours: 2}}},
-		"of November":           {root, job.MonthQuery{By: []string{"account"}, To: december}, []job.MonthSum{{Account: "chem", Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}}},
-		"of a partition":        {root, job.MonthQuery{By: []string{"partition", "account"}, Partition: "big,none", Account: "bio"}, []job.MonthSum{{Partition: "big", Account: "bio", Jobs: 1, UsedHours: 10}}},
-		"of a user":             {root, job.MonthQuery{By: []string{"cluster"}, UIDs: []uint32{1002}}, []job.MonthSum{{Cluster: "test", Jobs: 2, UsedHours: 16}}},
-		"a user's own":          {bob, job.MonthQuery{}, []job.MonthSum{{Jobs: 2, UsedHours: 16}}},
-		"a coordinator's":       {chem, job.MonthQuery{By: []string{"account"}}, []job.MonthSum{{Account: "chem", Jobs: 3, Measured: 1, UsedHours: 28, JudgedHours: 20, LostHours: lost}}},
-		"not a coordinator's":   {chem, job.MonthQuery{Account: "bio"}, nil},
-		"nobody's":              {Viewer{UID: 1003}, job.MonthQuery{}, nil},
-		"an account as a query": {root, job.MonthQuery{Account: "' OR 1=1 --"}, nil},
+		"of November":           {root, listing.MonthQuery{By: []string{"account"}, To: december}, []listing.MonthSum{{Account: "chem", Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}}},
+		"of a partition":        {root, listing.MonthQuery{By: []string{"partition", "account"}, Partition: "big,none", Account: "bio"}, []listing.MonthSum{{Partition: "big", Account: "bio", Jobs: 1, UsedHours: 10}}},
+		"of a user":             {root, listing.MonthQuery{By: []string{"cluster"}, UIDs: []uint32{1002}}, []listing.MonthSum{{Cluster: "test", Jobs: 2, UsedHours: 16}}},
+		"a user's own":          {bob, listing.MonthQuery{}, []listing.MonthSum{{Jobs: 2, UsedHours: 16}}},
+		"a coordinator's":       {chem, listing.MonthQuery{By: []string{"account"}}, []listing.MonthSum{{Account: "chem", Jobs: 3, Measured: 1, UsedHours: 28, JudgedHours: 20, LostHours: lost}}},
+		"not a coordinator's":   {chem, listing.MonthQuery{Account: "bio"}, nil},
+		"nobody's":              {Viewer{UID: 1003}, listing.MonthQuery{}, nil},
+		"an account as a query": {root, listing.MonthQuery{Account: "' OR 1=1 --"}, nil},
 	} {
 		got, err := s.Months(ctx, c.v, c.q)
 		if d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); err != nil || d != "" {
@@ -125,12 +126,12 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		}
 		settled(t, merged(t, s))
 		j := policy.CoreHoursOf(aJob(t, s, root, "7", 0))
-		list, err := s.Jobs(ctx, root, job.JobQuery{Sort: "lost"}, nil)
+		list, err := s.Jobs(ctx, root, listing.JobQuery{Sort: "lost"}, nil)
 		if err != nil || len(list.Jobs) != 1 {
 			t.Fatal(err, list)
 		}
 		listed := &list.Jobs[0]
-		_, all, err := s.EachLine(ctx, root, job.JobQuery{}, nil, func(*job.Line) error { return nil })
+		_, all, err := s.EachLine(ctx, root, listing.JobQuery{}, nil, func(*listing.Line) error { return nil })
 		sum := all.Sum
 		facts, err2 := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
 		if err = errors.Join(err, err2); err != nil {
@@ -138,12 +139,12 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		}
 		month := monthsOf(t, s)[0]
 		near := func(hours, seconds float64) bool { return math.Abs(3600*hours-seconds) < 1e-6 }
-		hours := func(h job.Hours) bool {
+		hours := func(h listing.Hours) bool {
 			return near(h.Used, c.used) && near(h.Judged, c.used-c.further) && near(h.Lost, c.lost)
 		}
-		of := job.Hours{Used: j.Used.Hours(), Judged: j.Judged().Hours(), Lost: j.Lost.Hours()}
+		of := listing.Hours{Used: j.Used.Hours(), Judged: j.Judged().Hours(), Lost: j.Lost.Hours()}
 		if !near(*listed.LostCoreHours(), c.lost) || !near(j.SMT.Hours(), c.further) || !hours(of) || !hours(policy.HoursOf(list.Jobs)) ||
-			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(job.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
+			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(listing.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
 			t.Errorf("%+v: the job %+v, a list %v, its sum %+v, a week %+v, a month %+v", c, of, 3600**listed.LostCoreHours(), sum, facts.Total, month)
 		}
 		wantSums(t, s, fmt.Sprint(c))
@@ -231,7 +232,7 @@ func history(s *Store, rng *rand.Rand, steps int, check func(did string) error) 
 			did = "judge"
 			mark := int64(1 + rng.IntN(3))
 			if err = s.JudgeBy(ctx, mark); err == nil {
-				_, err = s.Judge(ctx, Judging{Rules: mark, Ask: func(*job.JobAndWorkload) []string { return []string{"x"} }}, time.Now())
+				_, err = s.Judge(ctx, Judging{Rules: mark, Ask: func(*listing.JobAndWorkload) []string { return []string{"x"} }}, time.Now())
 			}
 		case 9:
 			did = "import"

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/overhead"
 )
 
 // AddOverheads keeps curves of jobeff-overhead. One that is there already stays as it is; added
 // counts the others.
-func (s *Store) AddOverheads(ctx context.Context, curves []job.OverheadCurve) (added int, err error) {
+func (s *Store) AddOverheads(ctx context.Context, curves []overhead.Curve) (added int, err error) {
 	err = s.do(ctx, func(w *writer) error {
 		added = 0
 		for i := range curves {
@@ -31,7 +32,7 @@ func (s *Store) AddOverheads(ctx context.Context, curves []job.OverheadCurve) (a
 	return added, nil
 }
 
-func (w *writer) addOverhead(c *job.OverheadCurve) (added int, err error) {
+func (w *writer) addOverhead(c *overhead.Curve) (added int, err error) {
 	points, err := json.Marshal(c.Points)
 	if err != nil {
 		return 0, err
@@ -47,7 +48,7 @@ func (w *writer) addOverhead(c *job.OverheadCurve) (added int, err error) {
 }
 
 // Overheads lists all curves, those that may be compared one after the other, the newest last.
-func (s *Store) Overheads(ctx context.Context) ([]job.OverheadCurve, error) {
+func (s *Store) Overheads(ctx context.Context) ([]overhead.Curve, error) {
 	return s.overheads(ctx, "TRUE ORDER BY cluster, partition_name, direction, nodes, measured_us")
 }
 
@@ -60,19 +61,19 @@ func (s *Store) addOverheads(ctx context.Context, j *job.Job) error {
 	if err != nil {
 		return err
 	}
-	job.AddOverheads(j, curves)
+	j.AddOverheads(curves)
 	return nil
 }
 
 // overheads reads the curves that a condition selects.
-func (s *Store) overheads(ctx context.Context, where string, args ...any) (all []job.OverheadCurve, err error) {
+func (s *Store) overheads(ctx context.Context, where string, args ...any) (all []overhead.Curve, err error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT cluster, partition_name, mpi, direction, nodes, measured_us, points_json FROM overhead_curves WHERE "+where, args...)
 	if err != nil {
 		return nil, unavailable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var c job.OverheadCurve
+		var c overhead.Curve
 		var measured int64
 		var points string
 		if err := rows.Scan(&c.Cluster, &c.Partition, &c.MPI, &c.Direction, &c.Nodes, &measured, &points); err != nil {

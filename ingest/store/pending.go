@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 )
 
 // QueueLook is one look at a cluster's queue.
@@ -33,7 +34,7 @@ const writeLook = `INSERT INTO pending_looks (cluster, looked_us, until_us, left
 	ON CONFLICT (cluster) DO UPDATE SET looked_us = excluded.looked_us, until_us = excluded.until_us, left_out = excluded.left_out`
 
 // SetPending replaces the lines of a cluster's queue. It writes those that differ.
-func (s *Store) SetPending(ctx context.Context, look QueueLook, lines []job.Pending) error {
+func (s *Store) SetPending(ctx context.Context, look QueueLook, lines []slurmid.Pending) error {
 	changes, err := s.pendingChanges(ctx, look.Cluster, lines)
 	changes = append(changes, change{writeLook, []any{look.Cluster, look.At.UnixMicro(), look.Until.UnixMicro(), look.LeftOut}})
 	for some := range slices.Chunk(changes, pendingAtOnce) {
@@ -61,7 +62,7 @@ type change struct {
 }
 
 // pendingChanges are those that make the lines kept into these.
-func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []job.Pending) (all []change, err error) {
+func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slurmid.Pending) (all []change, err error) {
 	have := map[uint32]string{}
 	err = s.eachRow(ctx, "SELECT job_id, line_json FROM pending WHERE cluster = ?", []any{cluster}, func(rows *sql.Rows) error {
 		var id uint32
@@ -100,7 +101,7 @@ const mostPendingListed = 1000
 
 // Pending lists what waits, of what a query of jobs selects and the viewer may see. It is nil where the query asks for
 // none that wait, and where what Slurm said is too old or was never asked.
-func (s *Store) Pending(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.PendingList, error) {
+func (s *Store) Pending(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (*slurmid.PendingList, error) {
 	if !asksPending(q) {
 		return nil, nil
 	}
@@ -112,12 +113,12 @@ func (s *Store) Pending(ctx context.Context, v Viewer, q job.JobQuery, uids []ui
 }
 
 // asksPending says whether the first page of a query can hold jobs that have not begun.
-func asksPending(q job.JobQuery) bool {
+func asksPending(q listing.JobQuery) bool {
 	return (q.State == "" || slices.Contains(strings.Split(q.State, ","), "PENDING")) && q.Program == "" && q.Rule == "" &&
 		q.LeastElapsed == 0 && q.MostElapsed == 0 && q.Offset == 0 && q.After == ""
 }
 
-func (s *Store) pendingList(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, now time.Time) (*job.PendingList, error) {
+func (s *Store) pendingList(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (*slurmid.PendingList, error) {
 	looks, err := s.looks(ctx, now)
 	if err != nil || len(looks) == 0 {
 		return nil, err
@@ -126,7 +127,7 @@ func (s *Store) pendingList(ctx context.Context, v Viewer, q job.JobQuery, uids 
 	if err != nil {
 		return nil, err
 	}
-	list := &job.PendingList{Jobs: []job.Pending{}}
+	list := &slurmid.PendingList{Jobs: []slurmid.Pending{}}
 	for _, l := range looks {
 		if list.LeftOut += l.LeftOut; list.AsOf.IsZero() || l.At.Before(list.AsOf) {
 			list.AsOf = l.At
@@ -135,7 +136,7 @@ func (s *Store) pendingList(ctx context.Context, v Viewer, q job.JobQuery, uids 
 	err = s.eachRow(ctx, "SELECT r.line_json FROM pending r WHERE "+strings.Join(c.where, " AND ")+" ORDER BY r.submit_us, r.cluster, r.job_id LIMIT ?",
 		append(c.args, mostPendingListed+1), func(rows *sql.Rows) error {
 			var line sql.RawBytes
-			var p job.Pending
+			var p slurmid.Pending
 			err := rows.Scan(&line)
 			if err == nil {
 				err = json.Unmarshal(line, &p)
@@ -157,7 +158,7 @@ func (s *Store) pendingList(ctx context.Context, v Viewer, q job.JobQuery, uids 
 		if err != nil {
 			return nil, err
 		}
-		if there && (len(sets) == 0 || slices.ContainsFunc(sets, func(set job.JobSet) bool { return set.Holds(p) })) {
+		if there && (len(sets) == 0 || slices.ContainsFunc(sets, func(set slurmid.Set) bool { return set.Holds(p) })) {
 			list.Jobs = append(list.Jobs, *p)
 		}
 	}
@@ -178,7 +179,7 @@ func (s *Store) looks(ctx context.Context, now time.Time) (all []QueueLook, err 
 }
 
 // chosenPending are the conditions of a query on pending, and the sets of jobs that it names.
-func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c conditions, sets []job.JobSet, err error) {
+func chosenPending(v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (c conditions, sets []slurmid.Set, err error) {
 	c.add("r.cluster IN (SELECT cluster FROM pending_looks WHERE until_us > ?)", now.UnixMicro())
 	c.add(notBegun)
 	if mine, args := v.sees(); mine != "" {
@@ -210,7 +211,7 @@ func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c co
 	if q.Jobs == "" {
 		return c, nil, nil
 	}
-	if sets, err = job.ParseJobSets(q.Jobs); err != nil {
+	if sets, err = slurmid.ParseSets(q.Jobs); err != nil {
 		return c, nil, &SelectionError{err}
 	}
 	var either conditions
@@ -218,7 +219,7 @@ func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c co
 	var parts []string
 	for _, set := range sets {
 		if set.ArrayTask != nil || set.HetOffset != nil {
-			heads, parts = append(heads, set.ID), append(parts, set.JobRef.String())
+			heads, parts = append(heads, set.ID), append(parts, set.Ref.String())
 		} else {
 			whole = append(whole, set.ID)
 		}
@@ -242,7 +243,7 @@ func chosenPending(v Viewer, q job.JobQuery, uids []uint32, now time.Time) (c co
 const startedSince = 2 * time.Minute
 
 // startTasks takes those tasks out of a line that have begun since the look, and says whether any are left.
-func (s *Store) startTasks(ctx context.Context, p *job.Pending, looked time.Time) (bool, error) {
+func (s *Store) startTasks(ctx context.Context, p *slurmid.Pending, looked time.Time) (bool, error) {
 	if p.ArrayJobID == 0 || !strings.Contains(p.ID, "[") {
 		return true, nil
 	}

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // waiting is a line of the queue, submitted a minute after day.
-func waiting(id uint32, display string, uid uint32, account string) job.Pending {
-	p := job.Pending{Cluster: "test", ID: display, JobID: id, UID: uid, Account: account, Partition: "main", QOS: "normal", Name: "md", Nodes: 1, CPUs: 4, Submit: day.Add(time.Minute), Reason: "Priority"}
+func waiting(id uint32, display string, uid uint32, account string) slurmid.Pending {
+	p := slurmid.Pending{Cluster: "test", ID: display, JobID: id, UID: uid, Account: account, Partition: "main", QOS: "normal", Name: "md", Nodes: 1, CPUs: 4, Submit: day.Add(time.Minute), Reason: "Priority"}
 	if head, _, is := strings.Cut(display, "_"); is {
 		fmt.Sscan(head, &p.ArrayJobID)
 	}
@@ -25,7 +26,7 @@ func waiting(id uint32, display string, uid uint32, account string) job.Pending 
 }
 
 // setPending replaces the queue of cluster test by what a look a minute ago found.
-func setPending(t *testing.T, s *Store, lines ...job.Pending) {
+func setPending(t *testing.T, s *Store, lines ...slurmid.Pending) {
 	t.Helper()
 	now := time.Now()
 	if err := s.SetPending(ctx, QueueLook{Cluster: "test", At: now.Add(-time.Minute), Until: now.Add(time.Minute)}, lines); err != nil {
@@ -34,7 +35,7 @@ func setPending(t *testing.T, s *Store, lines ...job.Pending) {
 }
 
 // queued lists the ids of what waits, "unknown" where that is not known.
-func queued(t *testing.T, s *Store, v Viewer, q job.JobQuery, uids ...uint32) string {
+func queued(t *testing.T, s *Store, v Viewer, q listing.JobQuery, uids ...uint32) string {
 	t.Helper()
 	list, err := s.Pending(ctx, v, q, uids)
 	if err != nil {
@@ -54,41 +55,41 @@ func queued(t *testing.T, s *Store, v Viewer, q job.JobQuery, uids ...uint32) st
 // or all. A filter that no job can meet which has not begun finds none.
 func TestPending(t *testing.T) {
 	s := open(t)
-	if got := queued(t, s, root, job.JobQuery{}); got != "unknown" {
+	if got := queued(t, s, root, listing.JobQuery{}); got != "unknown" {
 		t.Errorf("before Slurm was asked: %s", got)
 	}
 	other := waiting(8, "8", bob.UID, "bio")
 	other.Cluster, other.Submit = "other", day
 	now := time.Now()
-	if err := s.SetPending(ctx, QueueLook{Cluster: "other", At: now.Add(-2 * time.Minute), Until: now.Add(time.Minute), LeftOut: 3}, []job.Pending{other}); err != nil {
+	if err := s.SetPending(ctx, QueueLook{Cluster: "other", At: now.Add(-2 * time.Minute), Until: now.Add(time.Minute), LeftOut: 3}, []slurmid.Pending{other}); err != nil {
 		t.Fatal(err)
 	}
 	setPending(t, s, waiting(7, "7", alice.UID, "chem"), waiting(99, "99", alice.UID, "chem"))
-	lines := []job.Pending{waiting(7, "7", alice.UID, "chem"), waiting(8, "8_[3-60%4]", alice.UID, "chem"), waiting(9, "9+0", bob.UID, "bio"), waiting(10, "9+1", bob.UID, "bio"), waiting(11, "8_1", alice.UID, "chem")}
+	lines := []slurmid.Pending{waiting(7, "7", alice.UID, "chem"), waiting(8, "8_[3-60%4]", alice.UID, "chem"), waiting(9, "9+0", bob.UID, "bio"), waiting(10, "9+1", bob.UID, "bio"), waiting(11, "8_1", alice.UID, "chem")}
 	lines[2].Partition, lines[2].Name, lines[2].CPUs = "big,main", "MD <b>", 64
 	setPending(t, s, lines...)
 	coordinator := Viewer{UID: 77, Accounts: []string{"bio"}}
 	for _, c := range []struct {
 		who  Viewer
-		q    job.JobQuery
+		q    listing.JobQuery
 		uids []uint32
 		want string
 	}{
-		{root, job.JobQuery{}, nil, "8 7 8_[3-60%4] 9+0 9+1 8_1"}, {alice, job.JobQuery{}, nil, "7 8_[3-60%4] 8_1"}, {bob, job.JobQuery{}, nil, "8 9+0 9+1"}, {coordinator, job.JobQuery{}, nil, "8 9+0 9+1"},
-		{Viewer{UID: 78}, job.JobQuery{}, nil, ""}, {alice, job.JobQuery{}, []uint32{bob.UID}, ""}, {root, job.JobQuery{}, []uint32{bob.UID}, "8 9+0 9+1"},
-		{root, job.JobQuery{Cluster: "test", Account: "bio"}, nil, "9+0 9+1"}, {root, job.JobQuery{Partition: "big"}, nil, "9+0"}, {root, job.JobQuery{Partition: "bi"}, nil, ""}, {root, job.JobQuery{Partition: "%"}, nil, ""},
-		{root, job.JobQuery{Name: "md <"}, nil, "9+0"}, {root, job.JobQuery{LeastCores: 5}, nil, "9+0"}, {root, job.JobQuery{MostCores: 63, Cluster: "test"}, nil, "7 8_[3-60%4] 9+1 8_1"},
-		{root, job.JobQuery{QOS: "long"}, nil, ""}, {root, job.JobQuery{End: day.Add(time.Second)}, nil, "8"},
-		{alice, job.JobQuery{Jobs: "8"}, nil, "8_[3-60%4] 8_1"}, {alice, job.JobQuery{Jobs: "8_4"}, nil, "8_[3-60%4]"}, {alice, job.JobQuery{Jobs: "8_2"}, nil, ""}, {alice, job.JobQuery{Jobs: "11"}, nil, "8_1"},
-		{root, job.JobQuery{Jobs: "9+1,7"}, nil, "7 9+1"}, {alice, job.JobQuery{Jobs: "9"}, nil, ""}, {alice, job.JobQuery{Account: "x') OR ('1' = '1"}, nil, ""},
-		{root, job.JobQuery{State: "RUNNING"}, nil, "unknown"}, {alice, job.JobQuery{State: "RUNNING,PENDING", Jobs: "7"}, nil, "7"}, {root, job.JobQuery{Program: "a"}, nil, "unknown"},
-		{root, job.JobQuery{Rule: "r"}, nil, "unknown"}, {root, job.JobQuery{Offset: 1}, nil, "unknown"}, {root, job.JobQuery{LeastElapsed: 1}, nil, "unknown"},
+		{root, listing.JobQuery{}, nil, "8 7 8_[3-60%4] 9+0 9+1 8_1"}, {alice, listing.JobQuery{}, nil, "7 8_[3-60%4] 8_1"}, {bob, listing.JobQuery{}, nil, "8 9+0 9+1"}, {coordinator, listing.JobQuery{}, nil, "8 9+0 9+1"},
+		{Viewer{UID: 78}, listing.JobQuery{}, nil, ""}, {alice, listing.JobQuery{}, []uint32{bob.UID}, ""}, {root, listing.JobQuery{}, []uint32{bob.UID}, "8 9+0 9+1"},
+		{root, listing.JobQuery{Cluster: "test", Account: "bio"}, nil, "9+0 9+1"}, {root, listing.JobQuery{Partition: "big"}, nil, "9+0"}, {root, listing.JobQuery{Partition: "bi"}, nil, ""}, {root, listing.JobQuery{Partition: "%"}, nil, ""},
+		{root, listing.JobQuery{Name: "md <"}, nil, "9+0"}, {root, listing.JobQuery{LeastCores: 5}, nil, "9+0"}, {root, listing.JobQuery{MostCores: 63, Cluster: "test"}, nil, "7 8_[3-60%4] 9+1 8_1"},
+		{root, listing.JobQuery{QOS: "long"}, nil, ""}, {root, listing.JobQuery{End: day.Add(time.Second)}, nil, "8"},
+		{alice, listing.JobQuery{Jobs: "8"}, nil, "8_[3-60%4] 8_1"}, {alice, listing.JobQuery{Jobs: "8_4"}, nil, "8_[3-60%4]"}, {alice, listing.JobQuery{Jobs: "8_2"}, nil, ""}, {alice, listing.JobQuery{Jobs: "11"}, nil, "8_1"},
+		{root, listing.JobQuery{Jobs: "9+1,7"}, nil, "7 9+1"}, {alice, listing.JobQuery{Jobs: "9"}, nil, ""}, {alice, listing.JobQuery{Account: "x') OR ('1' = '1"}, nil, ""},
+		{root, listing.JobQuery{State: "RUNNING"}, nil, "unknown"}, {alice, listing.JobQuery{State: "RUNNING,PENDING", Jobs: "7"}, nil, "7"}, {root, listing.JobQuery{Program: "a"}, nil, "unknown"},
+		{root, listing.JobQuery{Rule: "r"}, nil, "unknown"}, {root, listing.JobQuery{Offset: 1}, nil, "unknown"}, {root, listing.JobQuery{LeastElapsed: 1}, nil, "unknown"},
 	} {
 		if got := queued(t, s, c.who, c.q, c.uids...); got != c.want {
 			t.Errorf("%+v, %+v of %v: %s, want %s", c.who, c.q, c.uids, got, c.want)
 		}
 	}
-	list, err := s.Pending(ctx, alice, job.JobQuery{}, nil)
+	list, err := s.Pending(ctx, alice, listing.JobQuery{}, nil)
 	if err != nil || list.LeftOut != 3 || list.AsOf.UnixMicro() != now.Add(-2*time.Minute).UnixMicro() || list.More {
 		t.Errorf("%v, %+v", err, list)
 	}
@@ -98,13 +99,13 @@ func TestPending(t *testing.T) {
 	if n := count(t, s, "attempts"); n != 0 {
 		t.Errorf("%d attempts", n)
 	}
-	if _, err := s.Pending(ctx, alice, job.JobQuery{Jobs: "x"}, nil); err == nil {
+	if _, err := s.Pending(ctx, alice, listing.JobQuery{Jobs: "x"}, nil); err == nil {
 		t.Error("no error for what is no job")
 	}
 	if err := s.SetPending(ctx, QueueLook{Cluster: "test", At: now, Until: now.Add(-time.Second)}, lines); err != nil {
 		t.Fatal(err)
 	}
-	if got := queued(t, s, root, job.JobQuery{}); got != "8" {
+	if got := queued(t, s, root, listing.JobQuery{}); got != "8" {
 		t.Errorf("when the look at one cluster is too old: %s", got)
 	}
 }
@@ -135,10 +136,10 @@ func TestPendingThatBegan(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{last}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := queued(t, s, alice, job.JobQuery{}), "8_[4,6-60%4] 6"; got != want {
+	if got, want := queued(t, s, alice, listing.JobQuery{}), "8_[4,6-60%4] 6"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := queued(t, s, alice, job.JobQuery{Jobs: "8_5"}); got != "" {
+	if got := queued(t, s, alice, listing.JobQuery{Jobs: "8_5"}); got != "" {
 		t.Errorf("task 5 waits, though it has begun: %s", got)
 	}
 	if j := aJob(t, s, alice, "7", 0); j.State != "RUNNING" {
@@ -149,12 +150,12 @@ func TestPendingThatBegan(t *testing.T) {
 // TestManyPending: a list is bounded and says so, and a look writes only what changed, however much that is.
 func TestManyPending(t *testing.T) {
 	s := open(t)
-	var lines []job.Pending
+	var lines []slurmid.Pending
 	for id := range uint32(2*pendingAtOnce + 10) {
 		lines = append(lines, waiting(1+id, fmt.Sprint(1+id), alice.UID, "chem"))
 	}
 	setPending(t, s, lines...)
-	list, err := s.Pending(ctx, root, job.JobQuery{}, nil)
+	list, err := s.Pending(ctx, root, listing.JobQuery{}, nil)
 	if err != nil || len(list.Jobs) != mostPendingListed || !list.More || list.Jobs[0].JobID != 1 {
 		t.Fatal(err, len(list.Jobs), list.More)
 	}
@@ -162,7 +163,7 @@ func TestManyPending(t *testing.T) {
 		lines[i].ID, lines[i].ArrayJobID = fmt.Sprint("1_", 1+i), 1
 	}
 	setPending(t, s, lines...)
-	if got := queued(t, s, alice, job.JobQuery{Jobs: "1_2001"}); got != "1_2001" {
+	if got := queued(t, s, alice, listing.JobQuery{Jobs: "1_2001"}); got != "1_2001" {
 		t.Errorf("one of many tasks: %s", got)
 	}
 	lines[5].Reason = "Resources"
@@ -171,10 +172,10 @@ func TestManyPending(t *testing.T) {
 		t.Errorf("%v, changes %v", err, changes)
 	}
 	setPending(t, s)
-	if n := count(t, s, "pending"); n != 0 || queued(t, s, root, job.JobQuery{}) != "" {
+	if n := count(t, s, "pending"); n != 0 || queued(t, s, root, listing.JobQuery{}) != "" {
 		t.Errorf("%d lines are left of an empty queue", n)
 	}
-	if _, err := s.Jobs(ctx, root, job.JobQuery{State: "PENDING"}, nil); err != nil || slices.Contains(tablesOfAttempt, "pending") {
+	if _, err := s.Jobs(ctx, root, listing.JobQuery{State: "PENDING"}, nil); err != nil || slices.Contains(tablesOfAttempt, "pending") {
 		t.Error(err)
 	}
 }

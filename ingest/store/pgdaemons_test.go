@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/test/pgtest"
 )
@@ -213,7 +214,7 @@ func TestHostileText(t *testing.T) {
 	r := nodeReport(7, 1, "a", 0)
 	r.User, r.Executions[0].Executable = "al\x00ice", "a\xff\x00.out"
 	add(t, s, r)
-	if list, err := s.Jobs(ctx, root, job.JobQuery{Account: "x\x00\xff"}, nil); err != nil || len(list.Jobs) != 0 {
+	if list, err := s.Jobs(ctx, root, listing.JobQuery{Account: "x\x00\xff"}, nil); err != nil || len(list.Jobs) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 	aJob(t, s, alice, "7", 0)

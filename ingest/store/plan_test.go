@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 )
 
 // walks matches the plan of a scan over a whole table, or over all of a cluster.
@@ -88,7 +89,7 @@ func TestListPlans(t *testing.T) {
 	}
 	coordinator := Viewer{UID: alice.UID, Accounts: []string{"chem"}}
 	for _, v := range []Viewer{root, alice, coordinator} {
-		for _, q := range []job.JobQuery{{}, {Offset: 1}, {Start: day}, {Start: day, End: day.AddDate(0, 0, 1)}, {End: day.AddDate(0, 0, 1)}, {State: "COMPLETED"}} {
+		for _, q := range []listing.JobQuery{{}, {Offset: 1}, {Start: day}, {Start: day, End: day.AddDate(0, 0, 1)}, {End: day.AddDate(0, 0, 1)}, {State: "COMPLETED"}} {
 			if onPostgres && !q.End.IsZero() { // it takes a span of which it is not told the ends for a short one
 				continue
 			}
@@ -99,7 +100,7 @@ func TestListPlans(t *testing.T) {
 			wantOrdered(fmt.Sprintf("%+v lists %+v", v, q))
 		}
 	}
-	if err := s.summarize(ctx, root, &job.WorkloadSummary{Key: "any"}, false); err != nil {
+	if err := s.summarize(ctx, root, &listing.WorkloadSummary{Key: "any"}, false); err != nil {
 		t.Fatal(err)
 	}
 	wantOrdered("a workload")
@@ -121,7 +122,7 @@ func TestManyNamedJobs(t *testing.T) {
 	const named = 1000
 	for _, form := range []string{"%d", "%d_7", "%d_[1-5:2,7-8,10]", "%d+1"} {
 		asked = nil
-		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: upTo(named, form)}, nil); err != nil {
+		if _, err := s.Jobs(ctx, root, listing.JobQuery{Jobs: upTo(named, form)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, query := range asked {
@@ -294,14 +295,14 @@ func plannedQueries(t *testing.T) []string {
 		asked,
 		"SELECT attempt FROM attempts r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
 	}
-	for _, ref := range []job.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
+	for _, ref := range []slurmid.Ref{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
 		for _, sel := range byRef(ref) {
 			queries = append(queries, "SELECT r.attempt FROM clusters c CROSS JOIN attempts r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
 		}
 	}
-	queries = append(queries, listWorkloads(alice, job.WorkloadQuery{Muted: true}, &alice.UID, day, nil)[0].where, listWorkloads(root, job.WorkloadQuery{}, nil, day, nil)[0].where,
-		listWorkloads(Viewer{Accounts: []string{"chem"}}, job.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, fmt.Sprintf(workloadsOfJobs, ", ?, ?"))
-	sets, err := job.ParseJobSets("1,2_3,4_[5-6],7+0")
+	queries = append(queries, listWorkloads(alice, listing.WorkloadQuery{Muted: true}, &alice.UID, day, nil)[0].where, listWorkloads(root, listing.WorkloadQuery{}, nil, day, nil)[0].where,
+		listWorkloads(Viewer{Accounts: []string{"chem"}}, listing.WorkloadQuery{Lost: true}, nil, day, nil)[0].where, fmt.Sprintf(workloadsOfJobs, ", ?, ?"))
+	sets, err := slurmid.ParseSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,12 +150,12 @@ func durable(ctx context.Context, c *pgx.Conn) error {
 // cancelled it. PostgreSQL only warns of that.
 func noteDoubt(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" {
-		c.CustomData()[doubt] = true
+		c.CustomData()[doubted] = true
 	}
 }
 
-// doubt is the mark of noteDoubt. The connection is not used again.
-const doubt = "not on the standby"
+// doubted is the mark of noteDoubt. The connection is not used again.
+const doubted = "not on the standby"
 
 // errDoubt says that a transaction may be lost with its server.
 var errDoubt = fmt.Errorf("%w: the standby has not confirmed it", ErrUnavailable)
@@ -376,7 +376,7 @@ const waitForStandby = "SELECT pg_logical_emit_message(true, 'jobeffd', '')"
 func (t *pgTransaction) doubted() error {
 	return t.conn.Raw(func(c any) error {
 		conn := c.(*stdlib.Conn).Conn()
-		if conn.PgConn().CustomData()[doubt] == nil {
+		if conn.PgConn().CustomData()[doubted] == nil {
 			return nil
 		}
 		return errors.Join(errDoubt, conn.Close(t.ctx))

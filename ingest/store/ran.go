@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // readRan are the columns that a line is made of.
@@ -109,7 +110,7 @@ const sumNames = `SELECT r.cluster, r.uid, r.name, max(r.user_name), count(*), m
 	GROUP BY r.cluster, r.uid, r.name%s ORDER BY max(r.start_us) DESC, r.name, r.cluster, r.uid LIMIT ? OFFSET ?`
 
 // eachNamed is EachWorkload for those of jobs without a record of a program. None of them can be muted.
-func (s *Store) eachNamed(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, here, at *cursor, do func(*job.WorkloadSummary) error) (next string, err error) {
+func (s *Store) eachNamed(ctx context.Context, v Viewer, q listing.WorkloadQuery, uid *uint32, here, at *cursor, do func(*listing.WorkloadSummary) error) (next string, err error) {
 	if q.Muted {
 		return "", nil
 	}
@@ -133,7 +134,7 @@ func (s *Store) eachNamed(ctx context.Context, v Viewer, q job.WorkloadQuery, ui
 	}
 	args := slices.Concat([]any{max(q.Since.UnixMicro(), 0)}, c.args, []any{among}, seen, later, []any{limit + 1, q.Offset})
 	err = s.eachRow(ctx, fmt.Sprintf(sumNames, strings.Join(c.where, ""), sees, behind), args, func(rows *sql.Rows) error {
-		var one job.WorkloadSummary
+		var one listing.WorkloadSummary
 		var start int64
 		run := &one.Newest
 		err := rows.Scan(&run.Cluster, &run.UID, &one.Name, &run.User, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours, &start)

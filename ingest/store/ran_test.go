@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 )
 
 // TestAlike: the jobs that a line stands on are those of the workload, or of the user's jobs of one name
@@ -38,7 +40,7 @@ func TestAlike(t *testing.T) {
 		return ids
 	}
 	for id, want := range map[uint32][]string{5: {"1", "2", "5"}, 3: {"3"}, 50: {"50"}} {
-		j, err := s.Job(ctx, root, job.JobRef{ID: id}, 0)
+		j, err := s.Job(ctx, root, slurmid.Ref{ID: id}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,14 +57,14 @@ func TestAlike(t *testing.T) {
 	}
 	for _, v := range []Viewer{alice, root, {UID: alice.UID + 7, Accounts: []string{"proj"}}, {UID: alice.UID + 7, Accounts: []string{"other"}}} {
 		var told []string
-		list := func(q job.WorkloadQuery) (next string, err error) {
+		list := func(q listing.WorkloadQuery) (next string, err error) {
 			q.Named = true
-			return s.EachWorkload(ctx, v, q, nil, func(one *job.WorkloadSummary) error {
+			return s.EachWorkload(ctx, v, q, nil, func(one *listing.WorkloadSummary) error {
 				told = append(told, fmt.Sprintf("%s %d %d x %d %.2f", one.Name, one.Newest.UID, one.Runs, one.MostCores, one.CoreHours))
 				return nil
 			})
 		}
-		next, err := list(job.WorkloadQuery{Limit: 2})
+		next, err := list(listing.WorkloadQuery{Limit: 2})
 		want := []string{fmt.Sprintf("fit %d 3 x 4 2.00", alice.UID), fmt.Sprintf("fit %d 1 x 4 0.67", alice.UID+1)}
 		switch {
 		case v.UID == alice.UID:
@@ -74,13 +76,13 @@ func TestAlike(t *testing.T) {
 			t.Errorf("%v, next %q, %v, want %v", told, next, err, want)
 		}
 		told = nil
-		if _, err := list(job.WorkloadQuery{}); err != nil {
+		if _, err := list(listing.WorkloadQuery{}); err != nil {
 			t.Error(err)
 		}
 		whole := told
 		told = nil
 		for pages, after := 0, ""; pages == 0 || after != ""; pages++ {
-			if after, err = list(job.WorkloadQuery{Limit: 1, After: after}); err != nil || pages > len(whole) {
+			if after, err = list(listing.WorkloadQuery{Limit: 1, After: after}); err != nil || pages > len(whole) {
 				t.Fatal(after, err)
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 )
 
 // readOfAttempt are the columns of attempts that views are made of.
@@ -91,9 +93,9 @@ func (r *attemptRow) finish() error {
 	switch {
 	case r.unmerged == 0:
 	case j.Decision == "":
-		j.NoData = job.NewWarning(job.WhyMerging, 0)
+		j.NoData = doubt.NewWarning(doubt.WhyMerging, 0)
 	default:
-		j.Warnings = append(j.Warnings, job.NewWarning(job.WarnMerging, 0))
+		j.Warnings = append(j.Warnings, doubt.NewWarning(doubt.WarnMerging, 0))
 	}
 	return nil
 }
@@ -101,14 +103,14 @@ func (r *attemptRow) finish() error {
 // tellInterim takes from a warning of when the figures are of nodes that have reported only while the job
 // ran. It stays for a job that has ended, and says how much is not known.
 func tellInterim(j *job.Job) {
-	i := slices.IndexFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnInterim })
+	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnInterim })
 	if i < 0 {
 		return
 	}
 	w := &j.Warnings[i]
 	j.AsOf, _ = time.Parse(time.RFC3339Nano, w.Args.Other)
 	if j.End.IsZero() {
-		j.Together, j.Interim = w.Args.Kind == job.KindTogether, w.Args.Time
+		j.Together, j.Interim = w.Args.Kind == doubt.KindTogether, w.Args.Time
 		j.Warnings = slices.Delete(j.Warnings, i, i+1)
 		return
 	}
@@ -116,15 +118,15 @@ func tellInterim(j *job.Job) {
 }
 
 // silence says why a job that only sacct knows has no data.
-func silence(j *job.Job) job.Warning {
-	why := job.NewWarning(job.WhyNoReport, 0)
+func silence(j *job.Job) doubt.Warning {
+	why := doubt.NewWarning(doubt.WhyNoReport, 0)
 	switch {
 	case j.State == "NODE_FAIL" || j.State == "BOOT_FAIL":
-		why.Args = job.Args{Kind: job.KindFailed, Name: j.State}
+		why.Args = doubt.Arguments{Kind: doubt.KindFailed, Name: j.State}
 	case j.End.IsZero():
-		why.Code = job.WhyNotEnded
+		why.Code = doubt.WhyNotEnded
 	case time.Since(j.End) < time.Minute:
-		why.Args.Kind = job.KindYet
+		why.Args.Kind = doubt.KindYet
 	}
 	return why
 }
@@ -135,7 +137,7 @@ func (s *Store) explainSilence(ctx context.Context, r *attemptRow) error {
 	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM attempts WHERE cluster = ? AND job_id = ? AND uid = ? AND slurm_submit_us IS NULL",
 		r.cluster, r.jobID, r.job.UID).Scan(&apart)
 	if apart > 0 {
-		r.job.NoData = job.NewWarning(job.WhyOtherTimes, 0)
+		r.job.NoData = doubt.NewWarning(doubt.WhyOtherTimes, 0)
 	}
 	return err
 }
@@ -155,7 +157,7 @@ const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.att
 const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
 
 // byRef lists what a reference may mean, the likeliest first.
-func byRef(ref job.JobRef) []selection {
+func byRef(ref slurmid.Ref) []selection {
 	newest := confirmedFirst + "r.start_us DESC NULLS LAST, r.slurm_submit_us DESC NULLS LAST, r.attempt DESC"
 	switch {
 	case ref.ArrayTask != nil:
@@ -172,7 +174,7 @@ func byRef(ref job.JobRef) []selection {
 
 // Job reads one attempt of a job, or only a step of it if ref names one. attempt counts from
 // 1, the oldest; 0 is the latest. A job that the viewer may not see is ErrNotFound, too.
-func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) (*job.Job, error) {
+func (s *Store) Job(ctx context.Context, v Viewer, ref slurmid.Ref, attempt int) (*job.Job, error) {
 	rows, err := s.meant(ctx, v, ref)
 	if err != nil {
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
@@ -214,7 +216,7 @@ func (s *Store) complete(ctx context.Context, r *attemptRow) error {
 
 // meant reads what a reference likeliest means. What only nodes tell of hides nothing that Slurm
 // told of: a node could make up a job with an array's id.
-func (s *Store) meant(ctx context.Context, v Viewer, ref job.JobRef) (rows []*attemptRow, err error) {
+func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*attemptRow, err error) {
 	for _, sel := range byRef(ref) {
 		some, err := s.attempts(ctx, v, sel, 1000)
 		if err != nil {
@@ -335,7 +337,7 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 		return err
 	}
 	if r.trimmed {
-		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
+		r.job.Warnings = append(r.job.Warnings, doubt.NewWarning(doubt.WarnRanksDropped, 0))
 	}
 	return s.readAsked(ctx, r)
 }
@@ -405,7 +407,7 @@ func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 	switch {
 	case j.ArrayJobID != 0:
 	case j.HetJobID != 0:
-		sel, kind = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, job.KindHet
+		sel, kind = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, doubt.KindHet
 	default:
 		return nil
 	}
@@ -423,7 +425,7 @@ func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 		others = append(others[:partsNamed], "…")
 	}
 	if len(others) > 0 {
-		j.Warnings = append(j.Warnings, job.Warning{Code: job.WarnPart, Args: job.Args{Kind: kind, Name: j.DisplayID, Names: strings.Join(others, ",")}})
+		j.Warnings = append(j.Warnings, doubt.Warning{Code: doubt.WarnPart, Args: doubt.Arguments{Kind: kind, Name: j.DisplayID, Names: strings.Join(others, ",")}})
 	}
 	return nil
 }
@@ -464,24 +466,24 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		}
 	}
 	if len(steps) == 0 && j.Reports > 0 {
-		cut := slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnStepsCut })
+		cut := slices.ContainsFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnStepsCut })
 		return nil, &StepError{j.DisplayID, step, known, cut}
 	}
 	folded := slices.ContainsFunc(j.Executions, func(x job.Execution) bool { return x.Folded != nil && len(x.Steps) == 0 })
 	if folded {
-		j.Warnings = append(j.Warnings, job.Warning{Code: job.WarnPart, Args: job.Args{Kind: job.KindStep, Name: j.DisplayID}})
+		j.Warnings = append(j.Warnings, doubt.Warning{Code: doubt.WarnPart, Args: doubt.Arguments{Kind: doubt.KindStep, Name: j.DisplayID}})
 	}
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
-	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == (job.Warning{}) {
-		j.NoData = job.Warning{Code: job.WhyNoMPI, Args: job.Args{Kind: job.KindStep, Name: step}}
+	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == (doubt.Warning{}) {
+		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindStep, Name: step}}
 		switch {
 		case job.OnlyUnknownThreads(j.Executions):
 			j.NoData = job.NoThreads(j.Executions)
 		case folded:
-			j.NoData.Code = job.WhyFolded
+			j.NoData.Code = doubt.WhyFolded
 		}
 	}
 	return j, nil

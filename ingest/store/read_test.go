@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
 	words "jobeff/policy/doubt"
 )
 
@@ -39,7 +41,7 @@ func TestIDs(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"20_4", "30+2", "41_0", "41+0", "42"} {
-			ref, _ := job.ParseJobID(id)
+			ref, _ := slurmid.Parse(id)
 			if _, err := s.Job(ctx, alice, ref, 0); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s, %s: %v", when, id, err)
 			}
@@ -91,7 +93,7 @@ func TestSteps(t *testing.T) {
 	if j := aJob(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.Parallel != 0.5 || len(j.Steps) != 1 {
 		t.Errorf("batch: %+v", j)
 	}
-	_, err := s.Job(ctx, alice, job.JobRef{ID: 7, Step: "5"}, 0)
+	_, err := s.Job(ctx, alice, slurmid.Ref{ID: 7, Step: "5"}, 0)
 	if err == nil || err.Error() != "job 7 has no step 5; it has 0, batch" && err.Error() != "job 7 has no step 5; it has batch, 0" {
 		t.Errorf("step 5: %v", err)
 	}
@@ -108,7 +110,7 @@ func TestOthers(t *testing.T) {
 	mine.UID = bob.UID
 	add(t, s, mine)
 	for _, id := range []string{"7", "6", "6_3", "7.0", "7.9"} {
-		ref, _ := job.ParseJobID(id)
+		ref, _ := slurmid.Parse(id)
 		if j, err := s.Job(ctx, bob, ref, 0); err != ErrNotFound {
 			t.Errorf("%s: %v, %v", id, j, err)
 		}
@@ -118,11 +120,11 @@ func TestOthers(t *testing.T) {
 		want int
 	}{{bob, 1}, {alice, 1}, {root, 2}, {Viewer{UID: 5}, 0}} {
 		v, want := c.Viewer, c.want
-		list, err := s.Jobs(ctx, v, job.JobQuery{}, nil)
+		list, err := s.Jobs(ctx, v, listing.JobQuery{}, nil)
 		if err != nil || len(list.Jobs) != want {
 			t.Errorf("%+v: %v, %v", v, list, err)
 		}
-		list, err = s.Jobs(ctx, v, job.JobQuery{}, []uint32{alice.UID})
+		list, err = s.Jobs(ctx, v, listing.JobQuery{}, []uint32{alice.UID})
 		if err != nil || len(list.Jobs) > 0 && v.UID != alice.UID && !v.All {
 			t.Errorf("%+v of alice: %v, %v", v, list, err)
 		}
@@ -140,23 +142,23 @@ func TestList(t *testing.T) {
 	at := func(h time.Duration) time.Time { return day.Add(h * time.Hour) }
 	for _, c := range []struct {
 		name string
-		q    job.JobQuery
+		q    listing.JobQuery
 		want string
 		more bool
 	}{
-		{"all", job.JobQuery{}, "109 108 107 106 105 104 103 102 101 100", false},
-		{"limit", job.JobQuery{Limit: 3}, "109 108 107", true},
-		{"limit of all", job.JobQuery{Limit: 10}, "109 108 107 106 105 104 103 102 101 100", false},
-		{"offset", job.JobQuery{Limit: 3, Offset: 6}, "103 102 101", true},
-		{"offset beyond", job.JobQuery{Offset: 10}, "", false},
-		{"detail", job.JobQuery{Limit: 1, Detail: true}, "109", true},
-		{"start", job.JobQuery{Start: at(8)}, "109 108", false},
-		{"start within a job", job.JobQuery{Start: at(8).Add(10 * time.Second)}, "109 108", false},
-		{"end", job.JobQuery{End: at(2)}, "101 100", false},
-		{"between", job.JobQuery{Start: at(3), End: at(5)}, "104 103", false},
-		{"state", job.JobQuery{State: "FAILED"}, "104", false},
-		{"account", job.JobQuery{Account: "proj", Limit: 1}, "109", true},
-		{"another account", job.JobQuery{Account: "x' OR 1=1 --"}, "", false},
+		{"all", listing.JobQuery{}, "109 108 107 106 105 104 103 102 101 100", false},
+		{"limit", listing.JobQuery{Limit: 3}, "109 108 107", true},
+		{"limit of all", listing.JobQuery{Limit: 10}, "109 108 107 106 105 104 103 102 101 100", false},
+		{"offset", listing.JobQuery{Limit: 3, Offset: 6}, "103 102 101", true},
+		{"offset beyond", listing.JobQuery{Offset: 10}, "", false},
+		{"detail", listing.JobQuery{Limit: 1, Detail: true}, "109", true},
+		{"start", listing.JobQuery{Start: at(8)}, "109 108", false},
+		{"start within a job", listing.JobQuery{Start: at(8).Add(10 * time.Second)}, "109 108", false},
+		{"end", listing.JobQuery{End: at(2)}, "101 100", false},
+		{"between", listing.JobQuery{Start: at(3), End: at(5)}, "104 103", false},
+		{"state", listing.JobQuery{State: "FAILED"}, "104", false},
+		{"account", listing.JobQuery{Account: "proj", Limit: 1}, "109", true},
+		{"another account", listing.JobQuery{Account: "x' OR 1=1 --"}, "", false},
 	} {
 		list, err := merged(t, s).Jobs(ctx, alice, c.q, nil)
 		if err != nil {

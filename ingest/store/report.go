@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 )
 
@@ -50,7 +51,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 		key := reportKey{in.Node, in.Nonce}
 		if before, is := there[key]; is {
 			if in.Sequence > before.sequence && before.attempt != nil {
-				in.Still = before.still.Then(in.NodeReport)
+				in.Still = before.still.Then(in.Look())
 				before.attempt.replace(in)
 				there[key], in.attempt = keptReport{before.attempt, in.Sequence, in.Still}, before.attempt
 			}
@@ -76,7 +77,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 			attempts = append(attempts, c)
 		}
 		c.add(in)
-		in.Still = (*job.Still)(nil).Then(in.NodeReport)
+		in.Still = (*hang.Still)(nil).Then(in.Look())
 		there[key], in.attempt = keptReport{c, in.Sequence, in.Still}, c
 		in.apart = !c.isTold() && slices.ContainsFunc(attempts, (*candidate).isTold)
 	}
@@ -178,7 +179,7 @@ type reportKey struct{ node, nonce string }
 type keptReport struct {
 	attempt  *candidate // nil: it was set aside
 	sequence int
-	still    *job.Still
+	still    *hang.Still
 }
 
 const reportsOfNodes = "SELECT node, nonce, sequence, attempt, still_json FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
@@ -204,7 +205,7 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 		var still string
 		err := rows.Scan(&key.node, &key.nonce, &kept.sequence, &attempt, &still)
 		if err == nil {
-			kept.still, err = job.ReadStill(still)
+			kept.still, err = hang.ReadStill(still)
 		}
 		if err != nil {
 			return nil, err

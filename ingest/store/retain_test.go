@@ -14,6 +14,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/doubt"
+	"jobeff/policy/notice"
 )
 
 const oneDay = 24 * time.Hour
@@ -78,7 +80,7 @@ func TestRetain(t *testing.T) {
 	}
 	after := aJob(t, s, alice, "12", 0)
 	before.Executions[0].Nodes[0].UsefulShare, before.Executions[0].Nodes[0].MPIShare = nil, nil
-	before.Warnings = append(before.Warnings, job.NewWarning(job.WarnRanksDropped, 0)) // a warning says so
+	before.Warnings = append(before.Warnings, doubt.NewWarning(doubt.WarnRanksDropped, 0)) // a warning says so
 	if d := cmp.Diff(before, after); d != "" {
 		t.Error(d)
 	}
@@ -289,7 +291,7 @@ func TestRetainMails(t *testing.T) {
 	s := open(t)
 	waiting := mailOf("notice:2")
 	waiting.Told = nil
-	for _, m := range []*job.Mail{mailOf("notice:1"), waiting} {
+	for _, m := range []*notice.Mail{mailOf("notice:1"), waiting} {
 		if _, err := s.DecideMail(ctx, m); err != nil {
 			t.Fatal(err)
 		}

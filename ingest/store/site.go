@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/facts"
 )
 
 // This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
@@ -20,8 +22,8 @@ const workloadsOfJobs = `SELECT w.cluster, w.job_id, w.attempt, w.workload_key, 
 
 // WorkloadsOf are the workloads of the jobs of a list, by their programs that took the most core time, with
 // key and name alone; empty: a job belongs to none, or is not merged yet.
-func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.WorkloadSummary, error) {
-	all, ids, of := make([]job.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*job.WorkloadSummary{}
+func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]listing.WorkloadSummary, error) {
+	all, ids, of := make([]listing.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*listing.WorkloadSummary{}
 	for i := range jobs {
 		ids[i], of[keyOf(&jobs[i])] = jobs[i].JobID, &all[i]
 	}
@@ -30,7 +32,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 	}
 	err := s.eachRow(ctx, fmt.Sprintf(workloadsOfJobs, strings.Repeat(", ?", len(ids)-1)), ids, func(rows *sql.Rows) error {
 		var k attemptKey
-		var w job.WorkloadSummary
+		var w listing.WorkloadSummary
 		err := rows.Scan(&k.cluster, &k.jobID, &k.attempt, &w.Key, &w.Name)
 		if found := of[k]; found != nil && found.Key == "" {
 			*found = w
@@ -45,14 +47,14 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]job.Workload
 
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
-func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]job.NamedHours, error) {
+func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]listing.NamedHours, error) {
 	p := span{from: from, to: to}
 	if !v.All {
 		if p.accounts = v.Coordinates(); len(p.accounts) == 0 {
 			return nil, ErrNotFound
 		}
 	}
-	var f job.Facts
+	var f facts.Facts
 	if err := s.programs(ctx, p, &f); err != nil {
 		return nil, fmt.Errorf("store: hours by program: %w", unavailable(err))
 	}
@@ -60,9 +62,9 @@ func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]j
 }
 
 // Nodes reads when every node reported last, and what it said of its outbox, by name.
-func (s *Store) Nodes(ctx context.Context) (all []job.Node, err error) {
+func (s *Store) Nodes(ctx context.Context) (all []facts.Node, err error) {
 	err = s.eachRow(ctx, "SELECT node, heard_us, outbox_us, waiting, oldest_us, refused, cut, lost FROM nodes ORDER BY node", nil, func(rows *sql.Rows) error {
-		var n job.Node
+		var n facts.Node
 		var heard, said, oldest int64
 		err := rows.Scan(&n.Node, &heard, &said, &n.Waiting, &oldest, &n.Refused, &n.Cut, &n.Lost)
 		n.Heard, n.Oldest = time.UnixMicro(heard), time.Duration(oldest)*time.Microsecond
@@ -81,7 +83,7 @@ func (s *Store) Nodes(ctx context.Context) (all []job.Node, err error) {
 // ToldOf reads the notices since a time of which the viewer may know, newest first: those to themselves, and those
 // of workloads of which they see a run since eight weeks before. Of these a coordinator gets no figures: the
 // notice was of all that the user ran. What is told in shadow, operators alone are told.
-func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]job.Told, error) {
+func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]facts.Told, error) {
 	all, err := s.Told(ctx, since)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,7 @@ func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]job.To
 	}
 	known := map[string]bool{"": false}
 	others := v.All || len(v.Accounts) > 0
-	var theirs []job.Told
+	var theirs []facts.Told
 	for _, t := range all {
 		seen, asked := known[t.Workload]
 		if t.Shadow || t.UID != v.UID && !others {
@@ -117,7 +119,7 @@ func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]job.To
 
 // AddRunsOf adds to a notice the runs of its workload that the viewer may see: some before it, and those since, up
 // to a time.
-func (s *Store) AddRunsOf(ctx context.Context, v Viewer, t *job.Told, to time.Time) error {
+func (s *Store) AddRunsOf(ctx context.Context, v Viewer, t *facts.Told, to time.Time) error {
 	const between = " WHERE w.workload_key = ? AND w.start_us >= ? AND w.start_us < ?"
 	before, err := s.newestRuns(ctx, v, workloadRunRows+between, []any{t.Workload, t.At.Add(-lineageBefore).UnixMicro(), t.At.UnixMicro()}, lineageRuns)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/facts"
 )
 
 // siteStore holds jobs of two users under two accounts: 1, 2 and 3 are alice's under chem, chem and bio, 4 is
@@ -41,7 +43,7 @@ func siteStore(t *testing.T) *Store {
 		addLines(t, s, line)
 	}
 	merged(t, s)
-	rules := Judging{Rules: 1 << 62, Grace: time.Hour, Ask: func(j *job.JobAndWorkload) []string {
+	rules := Judging{Rules: 1 << 62, Grace: time.Hour, Ask: func(j *listing.JobAndWorkload) []string {
 		return map[uint32][]string{1: {"low"}, 2: {"low", "late"}, 4: {"lower"}}[j.JobID]
 	}}
 	if err := s.JudgeBy(ctx, rules.Rules); err != nil {
@@ -57,31 +59,31 @@ var chemist = Viewer{UID: 1003, Accounts: []string{"chem", ""}}
 func TestFurtherFilters(t *testing.T) {
 	s := siteStore(t)
 	for _, c := range []struct {
-		q    job.JobQuery
+		q    listing.JobQuery
 		want string
 	}{
-		{job.JobQuery{Program: "lmp"}, "1 2 4"},
-		{job.JobQuery{Program: "x,y.exe"}, "3"}, // a name with a comma
-		{job.JobQuery{Program: "none,lmp"}, "1 2 4"},
-		{job.JobQuery{Program: "/opt/lmp"}, "1 2"},
-		{job.JobQuery{Program: "mp"}, ""},
-		{job.JobQuery{Program: "%"}, ""},
-		{job.JobQuery{Program: "_mp,')) OR 1=1 --"}, ""},
-		{job.JobQuery{Program: strings.Repeat("é", 300) + ",,"}, ""},
-		{job.JobQuery{Rule: "low"}, "1 2"},
-		{job.JobQuery{Rule: "late,lower"}, "2 4"},
-		{job.JobQuery{Rule: "lo"}, ""},
-		{job.JobQuery{Rule: ",%,low' OR ''='"}, ""},
-		{job.JobQuery{Name: "job-"}, "1 2 3 4 5"},
-		{job.JobQuery{Name: "B-3"}, "3"},
-		{job.JobQuery{Name: "%"}, ""},
-		{job.JobQuery{Name: "' OR 1=1 --"}, ""},
-		{job.JobQuery{LeastCores: 6}, "3 4 5"},
-		{job.JobQuery{MostCores: 6}, "1 2 3"},
-		{job.JobQuery{LeastCores: 4, MostCores: 4}, "2"},
-		{job.JobQuery{LeastElapsed: time.Minute}, "3 4"},
-		{job.JobQuery{MostElapsed: 40 * time.Second}, "1 2 5"}, // so far
-		{job.JobQuery{Rule: "low", MostCores: 2, Program: "lmp", Name: "job", Account: "chem"}, "1"},
+		{listing.JobQuery{Program: "lmp"}, "1 2 4"},
+		{listing.JobQuery{Program: "x,y.exe"}, "3"}, // a name with a comma
+		{listing.JobQuery{Program: "none,lmp"}, "1 2 4"},
+		{listing.JobQuery{Program: "/opt/lmp"}, "1 2"},
+		{listing.JobQuery{Program: "mp"}, ""},
+		{listing.JobQuery{Program: "%"}, ""},
+		{listing.JobQuery{Program: "_mp,')) OR 1=1 --"}, ""},
+		{listing.JobQuery{Program: strings.Repeat("é", 300) + ",,"}, ""},
+		{listing.JobQuery{Rule: "low"}, "1 2"},
+		{listing.JobQuery{Rule: "late,lower"}, "2 4"},
+		{listing.JobQuery{Rule: "lo"}, ""},
+		{listing.JobQuery{Rule: ",%,low' OR ''='"}, ""},
+		{listing.JobQuery{Name: "job-"}, "1 2 3 4 5"},
+		{listing.JobQuery{Name: "B-3"}, "3"},
+		{listing.JobQuery{Name: "%"}, ""},
+		{listing.JobQuery{Name: "' OR 1=1 --"}, ""},
+		{listing.JobQuery{LeastCores: 6}, "3 4 5"},
+		{listing.JobQuery{MostCores: 6}, "1 2 3"},
+		{listing.JobQuery{LeastCores: 4, MostCores: 4}, "2"},
+		{listing.JobQuery{LeastElapsed: time.Minute}, "3 4"},
+		{listing.JobQuery{MostElapsed: 40 * time.Second}, "1 2 5"}, // so far
+		{listing.JobQuery{Rule: "low", MostCores: 2, Program: "lmp", Name: "job", Account: "chem"}, "1"},
 	} {
 		forwards, backwards := strings.Fields(c.want), strings.Fields(c.want)
 		slices.Reverse(backwards)
@@ -100,7 +102,7 @@ func TestFurtherFilters(t *testing.T) {
 		}
 	}
 	for _, by := range []string{"nosuch", "r.start_us", "lost;", "--lost", "-"} {
-		if _, err := s.Jobs(ctx, root, job.JobQuery{Sort: by}, nil); err == nil || !strings.Contains(err.Error(), "is not one of") {
+		if _, err := s.Jobs(ctx, root, listing.JobQuery{Sort: by}, nil); err == nil || !strings.Contains(err.Error(), "is not one of") {
 			t.Errorf("by %q: %v", by, err)
 		}
 	}
@@ -115,7 +117,7 @@ func TestSumsOfJobs(t *testing.T) {
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }
 	measured, judged := 0, 0
 	for range 300 {
-		q := job.JobQuery{Program: pick("", "", "lmp", "x,y.exe"), Rule: pick("", "", "low", "late"), Account: pick("", "", "chem", "bio"), Name: pick("", "", "-3"),
+		q := listing.JobQuery{Program: pick("", "", "lmp", "x,y.exe"), Rule: pick("", "", "low", "late"), Account: pick("", "", "chem", "bio"), Name: pick("", "", "-3"),
 			LeastCores: rng.IntN(6), MostElapsed: time.Duration(rng.IntN(3)) * 40 * time.Second, Jobs: pick("", "", "", "1,3,4"), Sort: pick("", "lost", "-pe", "corehours"), Limit: 100}
 		if rng.IntN(2) == 0 {
 			q.Start = day.Add(time.Duration(rng.IntN(6)) * time.Hour)
@@ -129,10 +131,10 @@ func TestSumsOfJobs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want job.Hours
+			var want listing.Hours
 			for i := range list.Jobs {
 				j := &list.Jobs[i]
-				one := job.Hours{Jobs: 1, Used: float64(j.CPUs) * j.Elapsed.Hours()}
+				one := listing.Hours{Jobs: 1, Used: float64(j.CPUs) * j.Elapsed.Hours()}
 				if j.Metrics != nil {
 					one.Measured = 1
 				}
@@ -141,7 +143,7 @@ func TestSumsOfJobs(t *testing.T) {
 				}
 				want.Add(one)
 			}
-			_, all, err := s.EachLine(ctx, v, q, uids, func(*job.Line) error { return nil })
+			_, all, err := s.EachLine(ctx, v, q, uids, func(*listing.Line) error { return nil })
 			got := all.Sum
 			if err != nil || got.Jobs != want.Jobs || got.Measured != want.Measured || math.Abs(got.Used-want.Used)+math.Abs(got.Judged-want.Judged)+math.Abs(got.Lost-want.Lost) > 1e-9 {
 				t.Errorf("%+v of %v: %+v, want %+v, %v", q, v, got, want, err)
@@ -156,7 +158,7 @@ func TestSumsOfJobs(t *testing.T) {
 
 func TestWorkloadsOfJobs(t *testing.T) {
 	s := siteStore(t)
-	list, err := s.Jobs(ctx, root, job.JobQuery{Sort: "-alloccpus"}, nil)
+	list, err := s.Jobs(ctx, root, listing.JobQuery{Sort: "-alloccpus"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestCoordinatorsWorkloads(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for who, want := range map[*Viewer]string{&root: "exe lmp theirs", &alice: "exe lmp", &bob: "theirs", &chemist: "lmp"} {
 			var names []string
-			next, err := s.EachWorkload(ctx, *who, job.WorkloadQuery{Since: day, Lost: lost}, nil, func(w *job.WorkloadSummary) error {
+			next, err := s.EachWorkload(ctx, *who, listing.WorkloadQuery{Since: day, Lost: lost}, nil, func(w *listing.WorkloadSummary) error {
 				name, _, _ := strings.Cut(w.Name, "-")
 				names = append(names, name)
 				if _, err := s.Workload(ctx, *who, w.Key, nil); err != nil {
@@ -189,7 +191,7 @@ func TestCoordinatorsWorkloads(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.EachWorkload(ctx, chemist, job.WorkloadQuery{}, &bob.UID, func(w *job.WorkloadSummary) error {
+	if _, err := s.EachWorkload(ctx, chemist, listing.WorkloadQuery{}, &bob.UID, func(w *listing.WorkloadSummary) error {
 		t.Errorf("a coordinator of chem sees %+v", w)
 		return nil
 	}); err != nil {
@@ -229,14 +231,14 @@ func TestProgramsOf(t *testing.T) {
 func TestToldOf(t *testing.T) {
 	s := siteStore(t)
 	keys := map[string]string{}
-	if _, err := s.EachWorkload(ctx, root, job.WorkloadQuery{}, nil, func(w *job.WorkloadSummary) error {
+	if _, err := s.EachWorkload(ctx, root, listing.WorkloadQuery{}, nil, func(w *listing.WorkloadSummary) error {
 		name, _, _ := strings.Cut(w.Name, "-")
 		keys[name] = w.Key
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	told := []job.Told{{Cluster: "test", UID: alice.UID, At: day.Add(90 * time.Minute), Subject: "a", Workload: keys["lmp"], Rule: "r", Job: "1", Cores: 2, Advised: 1, Jobs: 2, Lost: 3},
+	told := []facts.Told{{Cluster: "test", UID: alice.UID, At: day.Add(90 * time.Minute), Subject: "a", Workload: keys["lmp"], Rule: "r", Job: "1", Cores: 2, Advised: 1, Jobs: 2, Lost: 3},
 		{Cluster: "test", UID: bob.UID, At: day.Add(2 * time.Hour), Subject: "b", Workload: keys["theirs"], Rule: "r", Job: "4", Jobs: 1, Lost: 4},
 		{Cluster: "test", UID: bob.UID, At: day.Add(3 * time.Hour), Subject: "c", Rule: "r", Job: "9", Jobs: 1, Lost: 5},
 		{Cluster: "test", UID: alice.UID, At: day.Add(4 * time.Hour), Subject: "s", Workload: keys["lmp"], Rule: "r", Job: "2", Shadow: true, Jobs: 1, Lost: 6}}

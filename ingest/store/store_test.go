@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 	"jobeff/test/pgtest"
 )
 
@@ -186,7 +189,7 @@ func merged(t testing.TB, s *Store) *Store {
 // settled asks rules that flag nothing about all that has ended, so that it is known what was lost. sacct has told of all steps.
 func settled(t testing.TB, s *Store) *Store {
 	t.Helper()
-	by := Judging{Rules: 1 << 60, Ask: func(*job.JobAndWorkload) []string { return nil }}
+	by := Judging{Rules: 1 << 60, Ask: func(*listing.JobAndWorkload) []string { return nil }}
 	err := s.do(ctx, func(w *writer) error {
 		return w.exec("UPDATE attempts SET usage_read = 1 WHERE slurm_end_us IS NOT NULL")
 	})
@@ -204,7 +207,7 @@ func settled(t testing.TB, s *Store) *Store {
 func aJob(t testing.TB, s *Store, v Viewer, id string, attempt int) *job.Job {
 	t.Helper()
 	merged(t, s)
-	ref, err := job.ParseJobID(id)
+	ref, err := slurmid.Parse(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +238,7 @@ func TestReportComesBack(t *testing.T) {
 		}
 	}
 	j := aJob(t, s, alice, "7", 0)
-	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != (job.Warning{}) {
+	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != (doubt.Warning{}) {
 		t.Errorf("got %+v", j)
 	}
 	if !j.Start.Equal(day) || j.Elapsed != 20*time.Second || len(j.Steps) != 2 || len(j.Executions) != 1 {

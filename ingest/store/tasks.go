@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 )
 
 // mostTasks is how many attempts of an array's tasks are summed up.
@@ -16,7 +17,7 @@ const ofArrayOf = "r.cluster = ? AND r.array_job_id > 0 AND r.array_job_id = ?"
 
 // AddTasks adds to what was found of an array's id the array's tasks that the viewer may see, as a list has
 // them, those with the lowest numbers first. It adds none where there is one alone.
-func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *job.JobAndWorkload) error {
+func (s *Store) AddTasks(ctx context.Context, v Viewer, ref slurmid.Ref, found *listing.JobAndWorkload) error {
 	of := found.Job
 	if ref.ArrayTask != nil || ref.HetOffset != nil || ref.Step != "" || of.ArrayJobID == 0 || of.ArrayJobID != ref.ID {
 		return nil
@@ -34,7 +35,7 @@ func (s *Store) AddTasks(ctx context.Context, v Viewer, ref job.JobRef, found *j
 		if r.job.UID != of.UID || r.job.Unconfirmed && !of.Unconfirmed { // a node could make up a task
 			continue
 		}
-		if err := s.listedJob(ctx, job.JobQuery{}, r); err != nil {
+		if err := s.listedJob(ctx, listing.JobQuery{}, r); err != nil {
 			return fmt.Errorf("store: tasks of %s: %w", ref, unavailable(err))
 		}
 		found.Tasks = append(found.Tasks, r.job)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 )
 
 // TestTasks: an array's id finds its tasks by their number, each with the program that took most core time,
@@ -31,11 +33,11 @@ func TestTasks(t *testing.T) {
 		id    string
 		tasks int
 	}{{alice, "50", 3}, {Viewer{All: true}, "50", 3}, {Viewer{UID: 77, Accounts: []string{"chem"}}, "50", 3}, {bob, "50", 0}, {alice, "50_1", 0}, {alice, "51", 0}, {alice, "50.0", 0}} {
-		ref, err := job.ParseJobID(c.id)
+		ref, err := slurmid.Parse(c.id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := &job.JobAndWorkload{Job: all[0]}
+		found := &listing.JobAndWorkload{Job: all[0]}
 		if err := s.AddTasks(ctx, c.who, ref, found); err != nil || len(found.Tasks) != c.tasks || found.MoreTasks {
 			t.Errorf("%+v: %v, %d tasks", c, err, len(found.Tasks))
 			continue
@@ -46,7 +48,7 @@ func TestTasks(t *testing.T) {
 			}
 		}
 	}
-	list, err := s.Jobs(ctx, alice, job.JobQuery{Stored: true}, nil)
+	list, err := s.Jobs(ctx, alice, listing.JobQuery{Stored: true}, nil)
 	if err != nil || !slices.ContainsFunc(list.Jobs, func(j job.Job) bool { return j.Program == "/b" }) {
 		t.Errorf("%v, %+v", err, list)
 	}

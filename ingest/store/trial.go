@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // trialSchema is the schema of commit 7955bd9, whose exports are taken, too: it is what was tried
@@ -31,7 +32,7 @@ func (l *line) fromTrial() (err error) {
 	text, _ := l.Attempt["warnings_json"].(string)
 	l.Attempt["warnings_json"] = string(warningsFromTrial([]byte(text)))
 	if why, _ := l.Attempt["no_data"].(string); why != "" {
-		text, _ := json.Marshal(job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: why}}) // strings alone
+		text, _ := json.Marshal(doubt.Warning{Code: doubt.KindText, Args: doubt.Arguments{Kind: doubt.KindText, Other: why}}) // strings alone
 		l.Attempt["no_data"] = string(text)
 	}
 	l.Attempt["unmerged"] = json.Number("0")
@@ -118,9 +119,9 @@ func warningsFromTrial(text json.RawMessage) json.RawMessage {
 	if json.Unmarshal(text, &old) != nil {
 		return json.RawMessage("[]")
 	}
-	list := []job.Warning{}
+	list := []doubt.Warning{}
 	for _, w := range old {
-		list = append(list, job.Warning{Code: w.Code, Args: job.Args{Kind: job.KindText, Other: w.Text}, Count: w.Count})
+		list = append(list, doubt.Warning{Code: w.Code, Args: doubt.Arguments{Kind: doubt.KindText, Other: w.Text}, Count: w.Count})
 	}
 	text, _ = json.Marshal(list) // strings and numbers
 	return text

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 )
 
@@ -18,7 +19,7 @@ type Judging struct {
 	Rules int64         // the mark of the rules, more than 0
 	Grace time.Duration // how long after its end an attempt may wait for reports; 0: it does not wait
 	// Ask gives the names of the rules that flag a job.
-	Ask func(*job.JobAndWorkload) []string
+	Ask func(*listing.JobAndWorkload) []string
 }
 
 // judgedAtOnce is how many attempts a call of Judge asks the rules about.
@@ -133,7 +134,7 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 		return nil, core, unavailable(err)
 	}
 	j := &rows[0].job
-	found := &job.JobAndWorkload{Job: j}
+	found := &listing.JobAndWorkload{Job: j}
 	if err = s.complete(ctx, rows[0]); err == nil {
 		j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
 		if j.Complete = !j.IsRunning(); j.Complete {

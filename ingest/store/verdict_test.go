@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // rulesOf are rules that say the same of every job.
 func rulesOf(mark int64, flags ...string) Judging {
-	return Judging{Rules: mark, Grace: time.Hour, Ask: func(*job.JobAndWorkload) []string { return flags }}
+	return Judging{Rules: mark, Grace: time.Hour, Ask: func(*listing.JobAndWorkload) []string { return flags }}
 }
 
 // judged asks the rules once, at a time after day, and returns how many attempts they judged.
@@ -31,7 +32,7 @@ func judged(t *testing.T, s *Store, by Judging, at time.Duration) int {
 // flags are those of the jobs of a list, the oldest first; "?" is not judged.
 func flags(t *testing.T, s *Store) string {
 	t.Helper()
-	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+	list, err := s.Jobs(ctx, root, listing.JobQuery{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestJudgeIsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask, asked := by.Ask, 0
-	by.Ask = func(found *job.JobAndWorkload) []string {
+	by.Ask = func(found *listing.JobAndWorkload) []string {
 		if asked++; asked == 1 {
 			add(t, s, reports[1])
 			merged(t, s)
@@ -157,7 +158,7 @@ func TestJudgeOrder(t *testing.T) {
 	for _, mark := range []int64{5, 3} {
 		by := rulesOf(mark)
 		var asked []uint32
-		by.Ask = func(found *job.JobAndWorkload) []string {
+		by.Ask = func(found *listing.JobAndWorkload) []string {
 			asked = append(asked, found.Job.JobID)
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // ErrNoWorkload says that there is no such workload, or that the viewer may not see it.
@@ -182,7 +183,7 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 
 // ambiguous says whose the workloads of these keys are, and what tells them apart.
 func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []string) error {
-	all := make([]job.WorkloadSummary, len(keys))
+	all := make([]listing.WorkloadSummary, len(keys))
 	of := map[string]map[string]bool{"user": {}, "program": {}, "build": {}}
 	for i := range all {
 		all[i].Key = keys[i]

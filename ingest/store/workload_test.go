@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/preload/record"
 )
@@ -74,7 +75,7 @@ func TestWorkload(t *testing.T) {
 	if d := cmp.Diff(want, w.Runs[2]); d != "" {
 		t.Error(d)
 	}
-	if list, err := listed(s, alice, job.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 5 {
+	if list, err := listed(s, alice, listing.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 5 {
 		t.Errorf("%v, %v", list, err)
 	}
 	if w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "14", 0)); w != nil || err != nil {
@@ -166,8 +167,8 @@ func TestWorkloadNames(t *testing.T) {
 }
 
 // listed is the list that a query gets.
-func listed(s *Store, v Viewer, q job.WorkloadQuery, uid *uint32) (list job.WorkloadList, err error) {
-	list.Next, err = s.EachWorkload(ctx, v, q, uid, func(one *job.WorkloadSummary) error {
+func listed(s *Store, v Viewer, q listing.WorkloadQuery, uid *uint32) (list listing.WorkloadList, err error) {
+	list.Next, err = s.EachWorkload(ctx, v, q, uid, func(one *listing.WorkloadSummary) error {
 		list.Workloads = append(list.Workloads, *one)
 		return nil
 	})
@@ -184,14 +185,14 @@ func TestWorkloadCursor(t *testing.T) {
 	}
 	for _, uid := range []*uint32{nil, &alice.UID} {
 		var want, got []string
-		whole, err := listed(s, root, job.WorkloadQuery{}, uid)
+		whole, err := listed(s, root, listing.WorkloadQuery{}, uid)
 		if err != nil || len(whole.Workloads) != 9 {
 			t.Fatalf("%+v, %v", whole, err)
 		}
 		for _, w := range whole.Workloads {
 			want = append(want, w.Name)
 		}
-		for q := (job.WorkloadQuery{Limit: 2}); len(got) < 20; {
+		for q := (listing.WorkloadQuery{Limit: 2}); len(got) < 20; {
 			page, err := listed(s, root, q, uid)
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +207,7 @@ func TestWorkloadCursor(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
-		if _, err := listed(s, root, job.WorkloadQuery{Muted: true, After: whole.Next + "x"}, uid); err == nil {
+		if _, err := listed(s, root, listing.WorkloadQuery{Muted: true, After: whole.Next + "x"}, uid); err == nil {
 			t.Error("a made-up place is taken")
 		}
 		addConfirmed(t, s, runReport(50, 40, 4, named("w8"))) // is the first one now
@@ -219,7 +220,7 @@ func TestWorkloadsList(t *testing.T) {
 	for i := range uint32(12) {
 		addConfirmed(t, s, runReport(1+i, int(i), 1<<(i%3), named(fmt.Sprint("w", i%4))))
 	}
-	list, err := listed(s, alice, job.WorkloadQuery{Limit: 3}, nil)
+	list, err := listed(s, alice, listing.WorkloadQuery{Limit: 3}, nil)
 	if err != nil || !list.More || len(list.Workloads) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -230,28 +231,28 @@ func TestWorkloadsList(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		v    Viewer
-		q    job.WorkloadQuery
+		q    listing.WorkloadQuery
 		uid  *uint32
 		want int
 	}{
-		{"all", alice, job.WorkloadQuery{}, nil, 4},
-		{"since", alice, job.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
-		{"muted", alice, job.WorkloadQuery{Muted: true}, nil, 0},
-		{"another's", bob, job.WorkloadQuery{}, &alice.UID, 0},
-		{"bob's own", bob, job.WorkloadQuery{}, nil, 0},
-		{"everybody's", root, job.WorkloadQuery{}, nil, 4},
-		{"after the first", alice, job.WorkloadQuery{Offset: 3}, nil, 1},
-		{"after the last", alice, job.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
-		{"one user's", root, job.WorkloadQuery{}, &bob.UID, 0},
+		{"all", alice, listing.WorkloadQuery{}, nil, 4},
+		{"since", alice, listing.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
+		{"muted", alice, listing.WorkloadQuery{Muted: true}, nil, 0},
+		{"another's", bob, listing.WorkloadQuery{}, &alice.UID, 0},
+		{"bob's own", bob, listing.WorkloadQuery{}, nil, 0},
+		{"everybody's", root, listing.WorkloadQuery{}, nil, 4},
+		{"after the first", alice, listing.WorkloadQuery{Offset: 3}, nil, 1},
+		{"after the last", alice, listing.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
+		{"one user's", root, listing.WorkloadQuery{}, &bob.UID, 0},
 	} {
 		list, err := listed(s, c.v, c.q, c.uid)
 		if err != nil || len(list.Workloads) != c.want || list.More {
 			t.Errorf("%s: %d, want %d; %v", c.name, len(list.Workloads), c.want, err)
 		}
 	}
-	every, err := listed(s, root, job.WorkloadQuery{}, nil)
+	every, err := listed(s, root, listing.WorkloadQuery{}, nil)
 	for i := range 4 {
-		page, pageErr := listed(s, root, job.WorkloadQuery{Limit: 1, Offset: i}, nil)
+		page, pageErr := listed(s, root, listing.WorkloadQuery{Limit: 1, Offset: i}, nil)
 		if d := cmp.Diff(every.Workloads[i:i+1], page.Workloads); d != "" || err != nil || pageErr != nil || page.More != (i < 3) {
 			t.Errorf("%v, %v, page %d, more %v: %s", err, pageErr, i, page.More, d)
 		}
@@ -259,11 +260,11 @@ func TestWorkloadsList(t *testing.T) {
 	for i := range uint32(maxDetailed) {
 		addConfirmed(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
 	}
-	list, err = listed(s, alice, job.WorkloadQuery{Detail: true}, nil)
+	list, err = listed(s, alice, listing.WorkloadQuery{Detail: true}, nil)
 	if err != nil || !list.More || len(list.Workloads) != maxDetailed {
 		t.Fatalf("%d with detail, %v", len(list.Workloads), err)
 	}
-	list, err = listed(s, alice, job.WorkloadQuery{Detail: true, Offset: maxDetailed}, nil)
+	list, err = listed(s, alice, listing.WorkloadQuery{Detail: true, Offset: maxDetailed}, nil)
 	if err != nil || list.More || len(list.Workloads) != 4 {
 		t.Fatalf("%d more, %v", len(list.Workloads), err)
 	}
@@ -360,7 +361,7 @@ func TestMute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := listed(s, alice, job.WorkloadQuery{Muted: true}, nil)
+		list, err := listed(s, alice, listing.WorkloadQuery{Muted: true}, nil)
 		if err != nil || len(list.Workloads) == 1 != (w.Mute != nil) {
 			t.Errorf("the list of muted ones has %d, %v", len(list.Workloads), err)
 		}

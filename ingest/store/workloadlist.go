@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail
 // the runs of one are in memory at a time. uid, if it is not nil, limits the list to that user's.
 // Of a workload, viewers see the runs that they may see. next is that of EachJob, and do may return ErrEnough.
-func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (next string, err error) {
+func (s *Store) EachWorkload(ctx context.Context, v Viewer, q listing.WorkloadQuery, uid *uint32, do func(*listing.WorkloadSummary) error) (next string, err error) {
 	if others := v.All || len(v.Accounts) > 0; !others {
 		if uid != nil && *uid != v.UID {
 			return "", nil
@@ -53,12 +54,12 @@ func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery,
 
 // listedWorkload is a workload of a list, and when its newest run began.
 type listedWorkload struct {
-	job.WorkloadSummary
+	listing.WorkloadSummary
 	start int64 // us
 }
 
 // workloadsOf reads the sums of a query's workloads behind at, if it is not nil, of one more than its limit.
-func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, at *cursor) (all []listedWorkload, limit int, err error) {
+func (s *Store) workloadsOf(ctx context.Context, v Viewer, q listing.WorkloadQuery, uid *uint32, at *cursor) (all []listedWorkload, limit int, err error) {
 	limit = mostListed(q)
 	if q.Detail {
 		limit = min(limit, maxDetailed)
@@ -78,7 +79,7 @@ func (s *Store) workloadsOf(ctx context.Context, v Viewer, q job.WorkloadQuery, 
 	return all, limit, err
 }
 
-func mostListed(q job.WorkloadQuery) int {
+func mostListed(q listing.WorkloadQuery) int {
 	if q.Limit > 0 {
 		return min(q.Limit, maxWorkloads)
 	}
@@ -91,7 +92,7 @@ const newestOfAll = 20_000
 // listWorkloads are the queries of a list; their last arguments are the limit and the offset. The
 // first that fills the list is the list. Among the newest runs of all users there are mostly
 // enough workloads, and only theirs are then added up. One user's are added up at once.
-func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time, at *cursor) (queries []selection) {
+func listWorkloads(v Viewer, q listing.WorkloadQuery, uid *uint32, now time.Time, at *cursor) (queries []selection) {
 	var c conditions
 	c.add("w.start_us >= ?", max(q.Since.UnixMicro(), 0))
 	if uid != nil {
@@ -129,7 +130,7 @@ func listWorkloads(v Viewer, q job.WorkloadQuery, uid *uint32, now time.Time, at
 
 // summarize reads the newest run of a workload, or with detail all runs, and whether it is
 // muted.
-func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummary, detail bool) error {
+func (s *Store) summarize(ctx context.Context, v Viewer, one *listing.WorkloadSummary, detail bool) error {
 	var w *job.Workload
 	var err error
 	if detail {

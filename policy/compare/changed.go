@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -104,7 +105,7 @@ func usefulByRank(e *job.Execution) map[int]float64 {
 	all := map[int]float64{}
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
-		ranks, err := job.RankList(n.RankIDs, len(n.UsefulShare))
+		ranks, err := slurmid.RankList(n.RankIDs, len(n.UsefulShare))
 		if err != nil || len(ranks) != n.Ranks || len(n.UsefulShare) != n.Ranks {
 			return nil
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -112,18 +113,18 @@ func (r *Refusal) Error() string { return r.Why }
 
 // New compares the main program of a job with that of an earlier one. With force, different work and
 // runs that are not whole are shown as what they are. The error is a Refusal.
-func New(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
+func New(before, after *listing.JobAndWorkload, force bool) (*Comparison, error) {
 	return new(Comparison).of(before, after, force)
 }
 
 // of fills in the rest.
-func (c *Comparison) of(before, after *job.JobAndWorkload, force bool) (*Comparison, error) {
+func (c *Comparison) of(before, after *listing.JobAndWorkload, force bool) (*Comparison, error) {
 	if a, b := before.Job, after.Job; a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt {
 		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", b.DisplayID)}
 	}
 	for _, one := range []struct {
 		to   *Side
-		from *job.JobAndWorkload
+		from *listing.JobAndWorkload
 	}{{&c.Before, before}, {&c.After, after}} {
 		var err error
 		if *one.to, err = sideOf(one.from); err != nil {
@@ -145,7 +146,7 @@ func (c *Comparison) of(before, after *job.JobAndWorkload, force bool) (*Compari
 }
 
 // sideOf is a job's side; the error is why nothing can be said of it at all.
-func sideOf(found *job.JobAndWorkload) (s Side, err error) {
+func sideOf(found *listing.JobAndWorkload) (s Side, err error) {
 	j := found.Job
 	refuse := func(format string, args ...any) (Side, error) {
 		return s, &Refusal{Why: "job " + j.DisplayID + " " + fmt.Sprintf(format, args...)}
@@ -191,7 +192,7 @@ func (c *Comparison) unlike() string {
 		if why := workload.NotWhole(&s.Run); why != "" {
 			return "job " + s.Job.DisplayID + ": " + why
 		}
-		if s.Run.Ranks == 1 && s.Several > 1 && slices.ContainsFunc(s.main.Warnings, func(w job.Warning) bool { return w.Code == job.WarnSingletons }) {
+		if s.Run.Ranks == 1 && s.Several > 1 && slices.ContainsFunc(s.main.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }) {
 			return "job " + s.Job.DisplayID + ": its ranks never met each other"
 		}
 	}
@@ -251,7 +252,7 @@ func (c *Comparison) doubt() {
 // medianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
 // their times. Of an even number it is the shorter of the two in the middle. Where there is none,
 // earlier builds of the program stand in.
-func (c *Comparison) medianRun(of *job.JobAndWorkload) (*job.Run, error) {
+func (c *Comparison) medianRun(of *listing.JobAndWorkload) (*job.Run, error) {
 	s, err := sideOf(of)
 	if err != nil {
 		return nil, err
@@ -286,7 +287,7 @@ func coresOf(r *job.Run) string {
 
 // WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a
 // run.
-func WithMedian(after *job.JobAndWorkload, force bool, load func(*job.Run) (*job.JobAndWorkload, error)) (*Comparison, error) {
+func WithMedian(after *listing.JobAndWorkload, force bool, load func(*job.Run) (*listing.JobAndWorkload, error)) (*Comparison, error) {
 	c := new(Comparison)
 	r, err := c.medianRun(after)
 	if err != nil {

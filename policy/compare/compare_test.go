@@ -12,7 +12,8 @@ import (
 
 	"jobeff/ingest/job"
 	jobtesting "jobeff/ingest/job/jobtest"
-	"jobeff/policy/jobtest"
+	"jobeff/ingest/listing"
+	"jobeff/policy/doubt"
 )
 
 // made is a made-up run: what each of its ranks does, and what is else known of it. Times are s.
@@ -63,28 +64,28 @@ func (m made) busy(i, n int) float64 {
 }
 
 // job is the run's job.
-func (m made) job() *job.JobAndWorkload {
+func (m made) job() *listing.JobAndWorkload {
 	n, most := m.nodes*m.perNode, 0.0
 	for i := range n {
 		most = max(most, m.busy(i, n))
 	}
 	elapsed := most + m.comm + m.io
-	var ranks []jobtest.Rank
+	var ranks []jobtesting.Rank
 	for i := range n {
 		u := m.busy(i, n)
-		ranks = append(ranks, jobtest.Work(u, elapsed-u))
+		ranks = append(ranks, jobtesting.Work(u, elapsed-u))
 	}
-	e := jobtest.World(1, m.perNode, 2, ranks...)
-	e.Start = jobtest.Began.Add(time.Duration(m.id) * time.Hour)
+	e := jobtesting.World(1, m.perNode, 2, ranks...)
+	e.Start = jobtesting.Began.Add(time.Duration(m.id) * time.Hour)
 	e.ArgsHash, e.InputHash, e.BuildID, e.MPIVersion = "ef", "1234567890", m.build, m.mpi
 	e.Endings = map[string]int{job.EndingFinalized: n}
 	e.Classes = []job.Call{{Name: "collective", Count: uint64(1000 * n)}}
-	e.Calls = []job.Call{{Name: "MPI_Allreduce", Count: uint64(1000 * n), Time: jobtest.Sec(m.comm * float64(n))}}
+	e.Calls = []job.Call{{Name: "MPI_Allreduce", Count: uint64(1000 * n), Time: jobtesting.Sec(m.comm * float64(n))}}
 	for i := range e.Nodes {
 		share := &e.Nodes[i]
 		share.RankIDs = fmt.Sprintf("%d-%d", i*m.perNode, (i+1)*m.perNode-1)
-		share.ElapsedMax = jobtest.Sec(elapsed)
-		io := jobtest.Sec(m.io * float64(m.perNode))
+		share.ElapsedMax = jobtesting.Sec(elapsed)
+		io := jobtesting.Sec(m.io * float64(m.perNode))
 		share.IO, share.MPI = io, share.MPI-io
 		share.ElapsedSum = share.Useful + share.MPI + share.IO
 		share.Load = &job.Load{Ranks: share.Ranks, Whole: share.Ranks, Span: share.ElapsedSum, CPU: share.ElapsedSum, ThreadSpan: share.ElapsedSum,
@@ -94,8 +95,8 @@ func (m made) job() *job.JobAndWorkload {
 				Cycles: uint64(share.Useful.Seconds() * m.ghz * 1e9), Useful: share.Useful}
 		}
 		if m.threads > 1 {
-			part := func(s float64) time.Duration { return jobtest.Sec(s * float64(share.Ranks)) }
-			share.Threads = &job.ThreadShare{Ranks: share.Ranks, Threads: m.threads * share.Ranks, ThreadsMax: m.threads, Useful: part(m.useful), UsefulMax: jobtest.Sec(m.useful / float64(m.threads)),
+			part := func(s float64) time.Duration { return jobtesting.Sec(s * float64(share.Ranks)) }
+			share.Threads = &job.ThreadShare{Ranks: share.Ranks, Threads: m.threads * share.Ranks, ThreadsMax: m.threads, Useful: part(m.useful), UsefulMax: jobtesting.Sec(m.useful / float64(m.threads)),
 				MPI: time.Duration(m.threads) * share.MPI, IO: time.Duration(m.threads) * share.IO, Imbalance: part(m.wait), Scheduling: part(m.schedule), Serial: part(m.serial)}
 			share.Load.OpenMP, share.Load.Threaded = share.Ranks, share.Ranks
 		}
@@ -104,11 +105,11 @@ func (m made) job() *job.JobAndWorkload {
 		c := most / elapsed
 		e.Windows = &job.Windows{Logged: 9, Matched: 9, Serialisation: job.Estimate{Value: m.ser}, Transfer: job.Estimate{Value: c / m.ser}}
 	}
-	j := jobtest.Job(e)
+	j := jobtesting.Job(e)
 	j.Cluster, j.JobID, j.Attempt, j.DisplayID, j.UID = "test", m.id, 1, fmt.Sprint(m.id), 1000
 	j.Nodes, j.Reports, j.CPUs = m.nodes, m.nodes, n
-	j.Elapsed = jobtest.Sec(elapsed + m.outside)
-	return &job.JobAndWorkload{Job: j}
+	j.Elapsed = jobtesting.Sec(elapsed + m.outside)
+	return &listing.JobAndWorkload{Job: j}
 }
 
 // pairs have one cause each: the part that it must go to.
@@ -243,7 +244,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{"it runs", func(j *job.Job) { j.AsOf, j.End = j.Start.Add(time.Minute), time.Time{} }, "job 2 runs", false},
 		{"a node was lost", func(j *job.Job) { j.AsOf = j.Start.Add(time.Minute) }, "a node was lost", false},
-		{"no figures", func(j *job.Job) { j.Metrics, j.Executions, j.NoData = nil, nil, job.NewWarning(job.WhyNoMPI, 0) }, "job 2 has no figures", false},
+		{"no figures", func(j *job.Job) { j.Metrics, j.Executions, j.NoData = nil, nil, doubt.NewWarning(doubt.WhyNoMPI, 0) }, "job 2 has no figures", false},
 		{"reports are missing", func(j *job.Job) { j.Reports = 7 }, "not whole yet", false},
 		{"itself", func(j *job.Job) { j.JobID = 1 }, "with itself", false},
 		{"only folded programs", func(j *job.Job) { j.Executions[0].Folded = &job.Folded{Count: 300} }, "no single one is kept", false},
@@ -253,8 +254,8 @@ func TestRefused(t *testing.T) {
 		{"it had GPUs", func(j *job.Job) { j.GPUs = 4 }, "had GPUs", true},
 		{"threads were not measured", func(j *job.Job) { j.Executions[0].OMPThreads, j.Executions[0].Nodes[0].Load = 4, nil }, "threads", true},
 		{"ranks that never met", func(j *job.Job) {
-			e := jobtest.World(1, 1, 0, jobtest.Work(50, 1))
-			e.Endings, e.Warnings = map[string]int{job.EndingFinalized: 1}, []job.Warning{{Code: job.WarnSingletons}}
+			e := jobtesting.World(1, 1, 0, jobtesting.Work(50, 1))
+			e.Endings, e.Warnings = map[string]int{job.EndingFinalized: 1}, []doubt.Warning{{Code: doubt.WarnSingletons}}
 			j.Executions = []job.Execution{e, e}
 			j.Metrics = job.JobMetrics(j.Executions)
 		}, "never met", true},
@@ -311,7 +312,7 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"requeued", func(j *job.Job) { j.Attempt = 2 }, "was started 2 times: the last start is compared"},
 		{"several programs", func(j *job.Job) {
-			small := jobtest.World(1, 1, 0, jobtest.Work(1, 1))
+			small := jobtesting.World(1, 1, 0, jobtesting.Work(1, 1))
 			small.Endings = map[string]int{job.EndingFinalized: 1}
 			j.Executions = append(j.Executions, small)
 			j.Metrics = job.JobMetrics(j.Executions)
@@ -335,7 +336,7 @@ func TestDoubts(t *testing.T) {
 func runs(times ...float64) *job.Workload {
 	w := &job.Workload{Key: "k", Name: "lmp"}
 	for i, t := range times {
-		r := jobtest.Run(uint32(i+1), 32, t, 0.9*t)
+		r := jobtesting.Run(uint32(i+1), 32, t, 0.9*t)
 		r.Nodes = 8
 		w.Runs = append(w.Runs, r)
 	}
@@ -345,7 +346,7 @@ func runs(times ...float64) *job.Workload {
 func TestMedianRun(t *testing.T) {
 	of := func(w *job.Workload, id uint32) (string, int) {
 		found := base.with(func(m *made) { m.id = id }).job()
-		found.Job.Start = jobtest.Began.Add(time.Duration(id) * time.Hour)
+		found.Job.Start = jobtesting.Began.Add(time.Duration(id) * time.Hour)
 		found.Workload = w
 		c := new(Comparison)
 		r, err := c.medianRun(found)
@@ -396,19 +397,19 @@ func TestMedianCounts(t *testing.T) {
 	w := runs(100, 102, 98, 101, 99, 115, 85)
 	after := base.with(func(m *made) { m.id, m.comm = 6, 20 }).job()
 	after.Workload = w
-	c, err := WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) {
+	c, err := WithMedian(after, false, func(r *job.Run) (*listing.JobAndWorkload, error) {
 		return base.with(func(m *made) { m.id = r.JobID }).job(), nil
 	})
 	if err != nil || c.Median != 5 || c.Usual.Runs != 5 || c.Before.Job.JobID != 1 || c.Usual.Time > 0.05 {
 		t.Errorf("%v %+v", err, c)
 	}
-	_, err = WithMedian(after, false, func(r *job.Run) (*job.JobAndWorkload, error) { return nil, errors.New("gone") })
+	_, err = WithMedian(after, false, func(r *job.Run) (*listing.JobAndWorkload, error) { return nil, errors.New("gone") })
 	if err == nil || err.Error() != "job 1, the median of 5 earlier runs: gone" {
 		t.Error(err)
 	}
 	requeued := base.with(func(m *made) { m.id = 1 }).job()
 	requeued.Job.Attempt = 2
-	if _, err := WithMedian(after, false, func(*job.Run) (*job.JobAndWorkload, error) { return requeued, nil }); err == nil || !strings.Contains(err.Error(), "earlier start of job 1") {
+	if _, err := WithMedian(after, false, func(*job.Run) (*listing.JobAndWorkload, error) { return requeued, nil }); err == nil || !strings.Contains(err.Error(), "earlier start of job 1") {
 		t.Error(err)
 	}
 }
@@ -462,16 +463,16 @@ func TestUsual(t *testing.T) {
 // TestHostile compares whatever nodes may report: nothing panics, and no figure is without end.
 func TestHostile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(34, 7))
-	draw := func(id uint32) *job.JobAndWorkload {
+	draw := func(id uint32) *listing.JobAndWorkload {
 		var all []job.Execution
 		for i := range 1 + rng.IntN(3) {
-			all = append(all, jobtesting.Part(rng, fmt.Sprint(i), fmt.Sprintf("n%d", rng.IntN(3)), jobtest.Began, 0, rng.IntN(4), 1+rng.IntN(5)))
+			all = append(all, jobtesting.Part(rng, fmt.Sprint(i), fmt.Sprintf("n%d", rng.IntN(3)), jobtesting.Began, 0, rng.IntN(4), 1+rng.IntN(5)))
 		}
-		j := jobtest.Job(all...)
+		j := jobtesting.Job(all...)
 		j.Cluster, j.JobID, j.Attempt, j.DisplayID = "test", id, 1, fmt.Sprint(id)
 		w := runs(1e-9, 1e300, 0, -1, math.NaN(), 100, 101)
 		w.Runs = append(w.Runs, job.RunOf(&all[0]))
-		return &job.JobAndWorkload{Job: j, Workload: w}
+		return &listing.JobAndWorkload{Job: j, Workload: w}
 	}
 	shown := 0
 	for range 3000 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // at is a place of a made-up program: how long each rank was there, s.
@@ -21,7 +22,7 @@ type at struct {
 }
 
 // placed is a run of 32 ranks that called MPI_Barrier at these places of a build, s of dropped ones beside.
-func placed(id uint32, build string, dropped float64, all ...at) *job.JobAndWorkload {
+func placed(id uint32, build string, dropped float64, all ...at) *listing.JobAndWorkload {
 	const ranks = 32
 	found := base.with(func(m *made) { m.id, m.useful = id, 90+float64(20*id) }).job()
 	p := &job.Places{Looked: true, Modules: []job.Module{{Path: "/opt/" + build + "/solver", BuildID: build}}, Dropped: time.Duration(dropped * ranks * 1e9)}
@@ -43,7 +44,7 @@ func TestPlacesThatChanged(t *testing.T) {
 	const anew = "places in solver are not compared: it was built anew"
 	for _, tt := range []struct {
 		name          string
-		before, after *job.JobAndWorkload
+		before, after *listing.JobAndWorkload
 		want          []string
 		doubt         string
 	}{

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 )
 
@@ -94,7 +95,7 @@ func TestBelievable(t *testing.T) {
 func kindsOf(j *job.Job) (all []string) {
 	all = append(all, j.State)
 	for kind, is := range map[string]bool{
-		"no MPI": j.NoData.Code == job.WhyNoMPI, "off": j.NoData.Code == job.WhyOff, "silent": j.Reports == 0,
+		"no MPI": j.NoData.Code == doubt.WhyNoMPI, "off": j.NoData.Code == doubt.WhyOff, "silent": j.Reports == 0,
 		"singletons": len(j.Executions) > 1, "array": j.ArrayJobID > 0, "figures so far": j.IsRunning() && j.Metrics != nil, "threads without MPI": j.Metrics != nil && j.Metrics.Hybrid != nil && !job.WithMPI(j.Executions), "many nodes": j.Nodes > 8,
 	} {
 		if is {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -32,7 +33,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 		e.ThreadLevel, e.OMPThreads, e.CPUsPerTask = "MPI_THREAD_FUNNELED", threads, threads
 	}
 	if f.ending == "assumed" {
-		e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Count: ranks})
+		e.Warnings = append(e.Warnings, doubt.Warning{Code: doubt.WarnAssumedEnd, Count: ranks})
 	}
 	e.Nodes = y.nodes(l, x, ranks, threads)
 	mix.share(&e, threads)

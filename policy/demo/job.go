@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 )
 
 // fates are how many of a thousand jobs end so; the others are COMPLETED.
@@ -166,9 +169,9 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	var m job.JobMerger
 	first := y.rng.IntN(nodeCount - j.Nodes)
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
-	end, progress := j.End, (*job.Progress)(nil)
+	end, progress := j.End, (*hang.Progress)(nil)
 	if j.IsRunning() {
-		end, progress, step.End, step.Exits = j.AsOf, &job.Progress{Moment: j.AsOf}, time.Time{}, nil
+		end, progress, step.End, step.Exits = j.AsOf, &hang.Progress{Moment: j.AsOf}, time.Time{}, nil
 	}
 	for n := range j.Nodes {
 		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
@@ -200,14 +203,14 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 	for i := range min(copies, 8) {
 		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1, mix{threads: 1})[0]
 		e.Key = "s" + strconv.Itoa(i)
-		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+		e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 		all = append(all, e)
 	}
 	return all
 }
 
 // Told are the notices after which users took fewer cores, as the log has them.
-func (y *Year) Told() (all []job.Told) {
+func (y *Year) Told() (all []facts.Told) {
 	for _, l := range y.loads {
 		at := l.learned
 		if l.advised == 0 || at.Before(l.from) || !at.Before(l.to) || l.threads > 1 {
@@ -222,7 +225,7 @@ func (y *Year) Told() (all []job.Told) {
 		}
 		key := job.WorkloadKey(cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
-		all = append(all, job.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+		all = append(all, facts.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
 			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost})
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // series is an array of the last day: its tasks run its programs by turns.
@@ -132,7 +133,7 @@ func (y *Year) goesOn(j *job.Job, told bool, app *application, lost float64) {
 	l := ownLoad(j, app, 100)
 	all := y.execution(l, &l.builds[0], j, extent{elapsed: asOf.Sub(j.Start).Seconds() - 2, lost: lost}, fate{ending: job.EndingRunning, until: 1}, j.CPUs, 1, mix{threads: 1})
 	e := &all[0]
-	e.Warnings = []job.Warning{{Code: job.WarnRunning, Count: e.Size}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnRunning, Count: e.Size}}
 	e.Calls, e.Classes, e.HistP2P, e.HistCol, e.Sections, e.Windows = nil, nil, nil, nil, nil, nil // told at the end
 	course(e, j.JobID, 1)
 	y.report(j, all)

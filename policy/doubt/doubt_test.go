@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
 )
 
@@ -16,37 +15,37 @@ func TestWarningTexts(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
 		code string
-		args job.Args
+		args doubt.Arguments
 		want string
 	}{
-		{"of a later version", job.Args{N: 3}, "of a later version"},
-		{job.WarnCoverage, job.Args{Kind: job.KindText, Other: "3 of 4 ranks"}, "3 of 4 ranks"},
-		{job.WarnOversubs, job.Args{N: 9, CPUs: 1, Of: 6, Names: "n1,n2,n3,n4"}, "9 ranks share 1 CPU (nodes n1, n2, n3, n4 and 2 more are one machine)"},
-		{job.WarnThreadsCounted, job.Args{N: 1, Of: 1}, "the rank had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
-		{job.WarnThreadsCounted, job.Args{N: 4, Of: 4}, "all 4 ranks had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
-		{job.WarnContention, job.Args{N: 4, Of: 2, CPUs: 1, Name: "3"}, "4 busy threads of 2 ranks share CPU 3: useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)"},
-		{job.WarnContention, job.Args{Time: 6 * s, OfTime: 100 * s}, "busy threads waited for a CPU in 6 % of their time: useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)"},
-		{job.WarnSlept, job.Args{Time: 11 * s, OfTime: 100 * s}, "outside MPI, ranks used no CPU in at least 11 % of their time, and did not wait for one: they slept, or waited for a file or a device"},
-		{job.WarnCPUOver, job.Args{Kind: job.KindShort}, "Slurm counted more CPU time than the job's cores have: its times are whole seconds, and the job was short"},
-		{job.WarnOutboxFull, job.Args{}, "the report was dropped on a node: its spool was full"},
-		{job.WarnOutboxFull, job.Args{N: 2, Names: "n1,n2"}, "the report of this job was dropped on n1 and n2: their spools were full"},
-		{job.WarnNodesMissing, job.Args{N: 0, Of: 1}, "0 of 1 node has reported"},
-		{job.WarnImpossible, job.Args{Other: "a time is negative"}, "figures of an MPI program were refused, since they cannot be: a time is negative"},
-		{job.WarnUnreadable, job.Args{Kind: job.KindFile, Name: "job", Other: "not root's"}, `the job's file "job" was not read: not root's`},
-		{job.WarnUnreadable, job.Args{Other: "no memory"}, "the record was not read: no memory"},
-		{job.WarnSectionExit, job.Args{}, "a section was left before the section inside it"},
-		{job.WarnPart, job.Args{Kind: job.KindHet, Name: "5+1", Names: "5+0,5+2"}, "this is 5+1, a part of a het job: see also 5+0, 5+2"},
+		{"of a later version", doubt.Arguments{N: 3}, "of a later version"},
+		{doubt.WarnCoverage, doubt.Arguments{Kind: doubt.KindText, Other: "3 of 4 ranks"}, "3 of 4 ranks"},
+		{doubt.WarnOversubs, doubt.Arguments{N: 9, CPUs: 1, Of: 6, Names: "n1,n2,n3,n4"}, "9 ranks share 1 CPU (nodes n1, n2, n3, n4 and 2 more are one machine)"},
+		{doubt.WarnThreadsCounted, doubt.Arguments{N: 1, Of: 1}, "the rank had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
+		{doubt.WarnThreadsCounted, doubt.Arguments{N: 4, Of: 4}, "all 4 ranks had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
+		{doubt.WarnContention, doubt.Arguments{N: 4, Of: 2, CPUs: 1, Name: "3"}, "4 busy threads of 2 ranks share CPU 3: useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)"},
+		{doubt.WarnContention, doubt.Arguments{Time: 6 * s, OfTime: 100 * s}, "busy threads waited for a CPU in 6 % of their time: useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)"},
+		{doubt.WarnSlept, doubt.Arguments{Time: 11 * s, OfTime: 100 * s}, "outside MPI, ranks used no CPU in at least 11 % of their time, and did not wait for one: they slept, or waited for a file or a device"},
+		{doubt.WarnCPUOver, doubt.Arguments{Kind: doubt.KindShort}, "Slurm counted more CPU time than the job's cores have: its times are whole seconds, and the job was short"},
+		{doubt.WarnOutboxFull, doubt.Arguments{}, "the report was dropped on a node: its spool was full"},
+		{doubt.WarnOutboxFull, doubt.Arguments{N: 2, Names: "n1,n2"}, "the report of this job was dropped on n1 and n2: their spools were full"},
+		{doubt.WarnNodesMissing, doubt.Arguments{N: 0, Of: 1}, "0 of 1 node has reported"},
+		{doubt.WarnImpossible, doubt.Arguments{Other: "a time is negative"}, "figures of an MPI program were refused, since they cannot be: a time is negative"},
+		{doubt.WarnUnreadable, doubt.Arguments{Kind: doubt.KindFile, Name: "job", Other: "not root's"}, `the job's file "job" was not read: not root's`},
+		{doubt.WarnUnreadable, doubt.Arguments{Other: "no memory"}, "the record was not read: no memory"},
+		{doubt.WarnSectionExit, doubt.Arguments{}, "a section was left before the section inside it"},
+		{doubt.WarnPart, doubt.Arguments{Kind: doubt.KindHet, Name: "5+1", Names: "5+0,5+2"}, "this is 5+1, a part of a het job: see also 5+0, 5+2"},
 	} {
-		if got := doubt.Text(job.Warning{Code: c.code, Args: c.args}); got != c.want {
+		if got := doubt.Text(doubt.Warning{Code: c.code, Args: c.args}); got != c.want {
 			t.Errorf("%s: %q, want %q", c.code, got, c.want)
 		}
 	}
-	source, err := os.ReadFile("../../ingest/job/warnings.go")
+	source, err := os.ReadFile("warnings.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	codes := regexp.MustCompile(`\t(?:Warn|Why)\w+ += "(\w+)"`).FindAllSubmatch(source, -1)
-	none := slices.DeleteFunc(codes, func(c [][]byte) bool { return doubt.Text(job.NewWarning(string(c[1]), 0)) != string(c[1]) })
+	none := slices.DeleteFunc(codes, func(c [][]byte) bool { return doubt.Text(doubt.NewWarning(string(c[1]), 0)) != string(c[1]) })
 	if len(none) > 0 {
 		t.Errorf("without a text: %s", none)
 	}

@@ -1,6 +1,6 @@
 // Package harm watches whether jobs that jobeff measures end worse than others. It reads how Slurm
-// says that jobs ended, and knows no clock and no database. Before it stands ingest/store, which
-// reads the jobs. After it report writes the words of an alarm and cmd/jobeffd tells people.
+// says that jobs ended, and knows no clock and no database. Before it stands ingest/job. After it
+// the store reads the jobs and keeps alarms, report writes their words and cmd/jobeffd tells people.
 //
 // METRICS 7 has the formulas. With a share of the jobs measured, the job's id decides which ones:
 // a coin that knows nothing of the job. If jobeff does nothing to jobs, the coin of a job that
@@ -22,7 +22,7 @@ import (
 
 const (
 	// users is how many users an alarm needs.
-	users = job.AlarmUsers
+	users = AlarmUsers
 	week  = 7 * 24 * time.Hour
 	// pastLimit is what the one bet against the past must reach.
 	pastLimit = 100
@@ -88,7 +88,7 @@ func New(share float64, since time.Time) *Watch {
 	if share > 0 && share < 1 {
 		w.factors = coinFactors(share)
 	}
-	for _, kind := range job.AlarmKinds {
+	for _, kind := range AlarmKinds {
 		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[uint32]rests{}})
 	}
 	return w
@@ -111,7 +111,7 @@ func (w *Watch) Add(j *job.Job, measured bool) {
 	ended := ending(j)
 	longer, known := w.longer(j)
 	for _, c := range w.kinds {
-		if c.kind != job.AlarmSlower {
+		if c.kind != AlarmSlower {
 			c.add(w, j, measured, ended == c.kind)
 		} else if known {
 			c.add(w, j, measured, longer)
@@ -124,15 +124,15 @@ func ending(j *job.Job) string {
 	switch j.State {
 	case "FAILED":
 		if crashed(j.ExitCode) {
-			return job.AlarmCrashed
+			return AlarmCrashed
 		}
-		return job.AlarmFailed
+		return AlarmFailed
 	case "OUT_OF_MEMORY":
-		return job.AlarmMemory
+		return AlarmMemory
 	case "TIMEOUT":
-		return job.AlarmTimeout
+		return AlarmTimeout
 	case "NODE_FAIL":
-		return job.AlarmNodeFail
+		return AlarmNodeFail
 	}
 	return ""
 }
@@ -174,7 +174,7 @@ func (w *Watch) longer(j *job.Job) (longer, known bool) {
 }
 
 // Alarms are what is surely worse.
-func (w *Watch) Alarms() (all []job.Alarm) {
+func (w *Watch) Alarms() (all []Alarm) {
 	for _, c := range w.kinds {
 		if i := slices.IndexFunc(c.bets, func(b *bet) bool { return b.value() >= b.term.limit }); i >= 0 {
 			b := c.bets[i]
@@ -197,40 +197,40 @@ func (w *Watch) Alarms() (all []job.Alarm) {
 var rises = []int{1000, 500, 200, 100, 50, 20, 10}
 
 // Comparison says what could be seen by now: by the bet that is on longest, of the jobs that crashed.
-func (w *Watch) Comparison() job.Comparison {
+func (w *Watch) Comparison() Comparison {
 	c := w.kinds[0]
-	var is job.Comparison
+	var is Comparison
 	sees := func(float64) bool { return false }
 	switch {
 	case len(c.bets) > 0:
 		b := c.bets[slices.IndexFunc(c.bets, func(b *bet) bool { return b.term == terms[0] })]
-		is = job.Comparison{Users: len(b.users), Measured: b.all.sum(true), Others: b.all.sum(false)}
+		is = Comparison{Users: len(b.users), Measured: b.all.sum(true), Others: b.all.sum(false)}
 		sees = func(part float64) bool { return b.sees(w.factors, part) }
 	case c.past != nil:
 		worst, _ := c.worst()
-		is = job.Comparison{Users: len(c.past.users), Measured: c.past.sum(true)}
+		is = Comparison{Users: len(c.past.users), Measured: c.past.sum(true)}
 		sees = func(part float64) bool {
 			n := float64(is.Measured) * math.Pow(1-part, rest)
 			return pastBet(pastFactors(worst.bound()), n*(1-part), n*part) >= pastLimit
 		}
 	case w.share == 0:
-		is.Cannot = job.NoneMeasured
+		is.Cannot = NoneMeasured
 		return is
 	case w.share == 1:
-		is.Cannot = job.AllMeasured
+		is.Cannot = AllMeasured
 		return is
 	}
 	// Crashes come unevenly, to users, too: half of them must be enough in the mean.
 	if i := slices.IndexFunc(rises, func(n int) bool { return sees(.5 / float64(n)) }); i >= 0 && is.Users >= users {
 		is.OneIn = rises[i]
-	} else if is.Cannot = job.FewJobs; is.Users < users {
-		is.Cannot = job.FewUsers
+	} else if is.Cannot = FewJobs; is.Users < users {
+		is.Cannot = FewUsers
 	}
 	return is
 }
 
-func (w *Watch) alarm(kind string, from time.Time, n counts, newest []uint32) job.Alarm {
-	return job.Alarm{Kind: kind, From: from, At: w.last, Measured: n.sum(true), MeasuredBad: n[1][1],
+func (w *Watch) alarm(kind string, from time.Time, n counts, newest []uint32) Alarm {
+	return Alarm{Kind: kind, From: from, At: w.last, Measured: n.sum(true), MeasuredBad: n[1][1],
 		Others: n.sum(false), OthersBad: n[0][1], Jobs: slices.Clone(newest)}
 }
 
@@ -268,7 +268,7 @@ func (c *comparison) rested(j *job.Job, bad bool) bool {
 }
 
 func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
-	if c.kind != job.AlarmSlower && !c.rested(j, bad) {
+	if c.kind != AlarmSlower && !c.rested(j, bad) {
 		return
 	}
 	if j.End.Before(w.since) {
@@ -290,7 +290,7 @@ func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
 
 // begin begins the bets of a week, and of those before.
 func (c *comparison) begin(w *Watch, now int) {
-	if c.begun == 0 && now >= 0 && w.share > 0 && c.kind == job.AlarmCrashed {
+	if c.begun == 0 && now >= 0 && w.share > 0 && c.kind == AlarmCrashed {
 		if _, ok := c.worst(); ok {
 			c.past = newTally(w.since)
 		}

@@ -40,11 +40,11 @@ var rates = []struct {
 	kind, state, code string
 	rate              float64
 }{
-	{job.AlarmCrashed, "FAILED", "11:0", 0}, // calm
-	{job.AlarmFailed, "FAILED", "1:0", .04},
-	{job.AlarmMemory, "OUT_OF_MEMORY", "0:125", .01},
-	{job.AlarmTimeout, "TIMEOUT", "0:0", .05},
-	{job.AlarmNodeFail, "NODE_FAIL", "0:0", .0005},
+	{AlarmCrashed, "FAILED", "11:0", 0}, // calm
+	{AlarmFailed, "FAILED", "1:0", .04},
+	{AlarmMemory, "OUT_OF_MEMORY", "0:125", .01},
+	{AlarmTimeout, "TIMEOUT", "0:0", .05},
+	{AlarmNodeFail, "NODE_FAIL", "0:0", .0005},
 }
 
 // next is the next job, and whether its id says that it is measured.
@@ -85,7 +85,7 @@ func (s *madeSite) work() *job.Job {
 	at := s.r.Float64()
 	for _, r := range rates {
 		rate := r.rate
-		if r.kind == job.AlarmCrashed {
+		if r.kind == AlarmCrashed {
 			if rate = s.calm; s.now.Before(s.broken[uid]) {
 				rate = .3
 			}
@@ -104,7 +104,7 @@ func (s *madeSite) work() *job.Job {
 }
 
 // until adds jobs until an alarm, or until a moment; seen is how many measured jobs that took.
-func (s *madeSite) until(w *Watch, end time.Time, most int) (a *job.Alarm, seen int) {
+func (s *madeSite) until(w *Watch, end time.Time, most int) (a *Alarm, seen int) {
 	for i := 0; s.now.Before(end) && seen < most; i++ {
 		j, measured := s.next()
 		w.Add(j, measured)
@@ -160,14 +160,14 @@ func TestHarmIsSeen(t *testing.T) {
 		kind   string
 		within int
 	}{
-		{"a tenth is measured", .1, false, crashes, job.AlarmCrashed, most},
-		{"a fifth is measured", .2, false, crashes, job.AlarmCrashed, most},
-		{"nearly all, with a past", .98, true, crashes, job.AlarmCrashed, most},
+		{"a tenth is measured", .1, false, crashes, AlarmCrashed, most},
+		{"a fifth is measured", .2, false, crashes, AlarmCrashed, most},
+		{"nearly all, with a past", .98, true, crashes, AlarmCrashed, most},
 		{"nearly all, without a past", .98, false, crashes, "", 3 * most},
-		{"half, one in 20 hangs", .5, false, oneIn(20, func(j *job.Job) { j.State = "TIMEOUT" }), job.AlarmTimeout, 2 * most},
-		{"nearly all, every one crashes", .98, false, crash, job.AlarmCrashed, 3 * most},
-		{"nearly all, every one crashes, with a past", .98, true, crash, job.AlarmCrashed, 200},
-		{"half, all take 5 % longer", .5, false, func(j *job.Job) { j.Elapsed += j.Elapsed / 20 }, job.AlarmSlower, most},
+		{"half, one in 20 hangs", .5, false, oneIn(20, func(j *job.Job) { j.State = "TIMEOUT" }), AlarmTimeout, 2 * most},
+		{"nearly all, every one crashes", .98, false, crash, AlarmCrashed, 3 * most},
+		{"nearly all, every one crashes, with a past", .98, true, crash, AlarmCrashed, 200},
+		{"half, all take 5 % longer", .5, false, func(j *job.Job) { j.Elapsed += j.Elapsed / 20 }, AlarmSlower, most},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seeds := uint64(3)
@@ -272,9 +272,9 @@ func TestBetsAreFair(t *testing.T) {
 
 func TestEnding(t *testing.T) {
 	for _, c := range []struct{ state, code, want string }{
-		{"COMPLETED", "0:0", ""}, {"CANCELLED", "0:15", ""}, {"FAILED", "1:0", job.AlarmFailed}, {"FAILED", "0:9", job.AlarmFailed},
-		{"FAILED", "0:11", job.AlarmCrashed}, {"FAILED", "11:0", job.AlarmCrashed}, {"FAILED", "6:0", job.AlarmCrashed},
-		{"OUT_OF_MEMORY", "0:125", job.AlarmMemory}, {"TIMEOUT", "0:0", job.AlarmTimeout}, {"NODE_FAIL", "1:0", job.AlarmNodeFail},
+		{"COMPLETED", "0:0", ""}, {"CANCELLED", "0:15", ""}, {"FAILED", "1:0", AlarmFailed}, {"FAILED", "0:9", AlarmFailed},
+		{"FAILED", "0:11", AlarmCrashed}, {"FAILED", "11:0", AlarmCrashed}, {"FAILED", "6:0", AlarmCrashed},
+		{"OUT_OF_MEMORY", "0:125", AlarmMemory}, {"TIMEOUT", "0:0", AlarmTimeout}, {"NODE_FAIL", "1:0", AlarmNodeFail},
 	} {
 		if got := ending(&job.Job{State: c.state, ExitCode: c.code}); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.state, c.code, got, c.want)

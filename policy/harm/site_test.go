@@ -46,7 +46,7 @@ func (s *smallSite) next() (*job.Job, bool) {
 	}
 	for _, r := range rates {
 		rate := r.rate
-		if r.kind == job.AlarmCrashed {
+		if r.kind == AlarmCrashed {
 			rate = .001
 			if j.UID == 1000 {
 				rate = .03
@@ -102,7 +102,7 @@ func TestYearsOfBets(t *testing.T) {
 	chance := 0.0
 	for _, term := range terms {
 		on := (52 + term.weeks) / term.every
-		chance += float64(on*len(job.AlarmKinds)) / term.limit
+		chance += float64(on*len(AlarmKinds)) / term.limit
 	}
 	if chance > .05 {
 		t.Errorf("an alarm without harm has a chance of up to %v a year", chance)
@@ -176,10 +176,10 @@ func TestUsersNeeded(t *testing.T) {
 					w.Add(j, false)
 				}
 			}
-			if got := len(w.Alarms()) > 0; got != (n >= job.AlarmUsers) {
-				t.Errorf("past %v: %d users: alarm %v, want at least %d", past, n, got, job.AlarmUsers)
+			if got := len(w.Alarms()) > 0; got != (n >= AlarmUsers) {
+				t.Errorf("past %v: %d users: alarm %v, want at least %d", past, n, got, AlarmUsers)
 			}
-			if cannot := w.Comparison().Cannot; (cannot == job.FewUsers) != (n < job.AlarmUsers) {
+			if cannot := w.Comparison().Cannot; (cannot == FewUsers) != (n < AlarmUsers) {
 				t.Errorf("past %v: %d users: %q", past, n, cannot)
 			}
 		}
@@ -193,10 +193,10 @@ func TestComparison(t *testing.T) {
 		users, jobs int
 		cannot      string
 	}{
-		{0, 14, 1000, job.NoneMeasured}, {1, 14, 1000, job.AllMeasured}, {.5, 4, 10_000, job.FewUsers}, {.5, 14, 50, job.FewJobs}, {.5, 14, 0, job.FewUsers},
+		{0, 14, 1000, NoneMeasured}, {1, 14, 1000, AllMeasured}, {.5, 4, 10_000, FewUsers}, {.5, 14, 50, FewJobs}, {.5, 14, 0, FewUsers},
 		{.5, 14, 1560, ""}, {.5, 300, 6000, ""}, {.1, 14, 6000, ""},
 	} {
-		is := func(seed uint64, oneIn int) (job.Comparison, bool) {
+		is := func(seed uint64, oneIn int) (Comparison, bool) {
 			s := newSmallSite(seed, c.users, c.share, 20_000)
 			w := New(c.share, began)
 			for range c.jobs {

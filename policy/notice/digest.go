@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
+	"jobeff/policy/harm"
 	"jobeff/policy/workload"
 )
 
@@ -26,8 +28,8 @@ const LeastTold = 0.005
 type Digest struct {
 	From, To time.Time
 	Accounts []string // empty: all
-	Total    job.Hours
-	Before   job.Hours // of the week before
+	Total    listing.Hours
+	Before   listing.Hours // of the week before
 	// Lists hold those with the most hours lost first, and how many there are more.
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
@@ -40,16 +42,16 @@ type Digest struct {
 	Followed                     []workload.Followed // what advice saved; most in the week first
 	MoreFollowed                 int
 	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
-	Health                       job.Health
-	Alarms                       []job.Alarm     // that were up
-	Comparison                   *job.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
-	Wrong                        []job.Told      // notices of which somebody said so
+	Health                       facts.Health
+	Alarms                       []harm.Alarm     // that were up
+	Comparison                   *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
+	Wrong                        []facts.Told     // notices of which somebody said so
 }
 
 // Share is the part of one account, user or program.
 type Share struct {
-	job.NamedHours
-	Before *job.Hours // of the week before; nil: there was nothing
+	listing.NamedHours
+	Before *listing.Hours // of the week before; nil: there was nothing
 }
 
 // Saving is what a workload's jobs on one core count would have saved in the week on a
@@ -66,7 +68,7 @@ type Saving struct {
 }
 
 // NewDigest makes a digest of the facts of a week and of the one before.
-func NewDigest(both *job.TwoWeeks) *Digest {
+func NewDigest(both *facts.TwoWeeks) *Digest {
 	this, before := both.This, both.Before
 	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
@@ -112,8 +114,8 @@ func NewDigest(both *job.TwoWeeks) *Digest {
 }
 
 // shares are the first of a list, each with what it was before, and how many are left out.
-func shares(this, before []job.NamedHours) (all []Share, more int) {
-	was := map[string]*job.Hours{}
+func shares(this, before []listing.NamedHours) (all []Share, more int) {
+	was := map[string]*listing.Hours{}
 	for i := range before {
 		was[before[i].Name] = &before[i].Hours
 	}
@@ -125,7 +127,7 @@ func shares(this, before []job.NamedHours) (all []Share, more int) {
 
 // savingOf says what the week's jobs of a workload on a core count would have saved; nil
 // where nothing better is known.
-func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
+func savingOf(h *facts.HeavyWorkload, now time.Time) *Saving {
 	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
 	best := policy.Recommend(study, h.Job)
 	if best == nil || best.Share == nil || best.Share.Value <= 0 {

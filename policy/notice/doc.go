@@ -5,6 +5,7 @@
 //   - Notices picks the flagged jobs that their owners are told of, and says why not the others
 //   - SentOf, Muted and AllClear keep the log of what was told
 //   - Weekly and Quiet say when
+//   - Mail is what was decided, until it is sent
 //   - NewDigest sums up a week for those who run the cluster
 //   - Backtest counts what rules would have flagged, and how many mails they would have made
 package notice

@@ -7,8 +7,8 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy"
-	"jobeff/policy/jobtest"
 	"jobeff/policy/rule"
 )
 

@@ -5,17 +5,19 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 )
 
 // TestLosses: what lost more than a fifth and has no saving is told, the largest first.
 func TestLosses(t *testing.T) {
-	heavy := func(key, id string, used, lost float64) job.HeavyWorkload {
+	heavy := func(key, id string, used, lost float64) facts.HeavyWorkload {
 		j := aJob(world(1, 2, 0, alike(4, work(1800, 1800))...))
 		j.DisplayID = id
-		return job.HeavyWorkload{Hours: job.Hours{Jobs: 3, Used: used, Lost: lost}, Workload: &job.Workload{Key: key}, Job: j}
+		return facts.HeavyWorkload{Hours: listing.Hours{Jobs: 3, Used: used, Lost: lost}, Workload: &job.Workload{Key: key}, Job: j}
 	}
-	all := []job.HeavyWorkload{heavy("a", "1", 100, 20), heavy("b", "2", 100, 21), heavy("c", "3", 100, 60), heavy("c", "4", 100, 50), heavy("d", "5", 9, 8), heavy("e", "6", 9, 7), heavy("f", "7", 9, 6), heavy("g", "8", 9, 5)}
+	all := []facts.HeavyWorkload{heavy("a", "1", 100, 20), heavy("b", "2", 100, 21), heavy("c", "3", 100, 60), heavy("c", "4", 100, 50), heavy("d", "5", 9, 8), heavy("e", "6", 9, 7), heavy("f", "7", 9, 6), heavy("g", "8", 9, 5)}
 	got := ""
 	for _, l := range lossesOf(all, []Saving{{Key: "c", Job: "3"}}) {
 		got += fmt.Sprintf("%s %g of %g, ", l.Job, l.Lost, l.Used)

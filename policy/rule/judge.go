@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
@@ -21,7 +22,7 @@ func (r *Rules) Judge(j *job.Job, study *workload.Study) []policy.Verdict {
 
 // JudgeFound studies the workload of a job as of now, and asks the rules; both are nil for a step, and for what
 // has not begun.
-func (r *Rules) JudgeFound(found *job.JobAndWorkload, now time.Time) (*workload.Study, []policy.Verdict) {
+func (r *Rules) JudgeFound(found *listing.JobAndWorkload, now time.Time) (*workload.Study, []policy.Verdict) {
 	if found.Step || found.OnlyWaits() {
 		return nil, nil
 	}

@@ -6,14 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 )
 
 // bare is such a job without a record of a program: two nodes, 32 busy CPUs, 40 of 48 GiB, an hour of two.
 func bare(change func(*job.Job)) *job.Job {
 	j := aJob()
-	j.NoData, j.CPUs, j.TimeLimit = job.NewWarning(job.WhyNoMPI, 0), 32, 2*time.Hour
+	j.NoData, j.CPUs, j.TimeLimit = doubt.NewWarning(doubt.WhyNoMPI, 0), 32, 2*time.Hour
 	j.Usage = &job.Usage{TotalCPU: 31 * time.Hour, Memory: 40 << 30, Allocated: 48 << 30}
 	change(j)
 	return j
@@ -68,7 +70,7 @@ func someJobs() []someJob {
 		{"sacct is silent", with(good(), func(j *job.Job) { j.CPUs = 0 }), "core_hours is not known: Slurm's accounting has not said it yet"},
 		{"it hangs", with(good(), func(j *job.Job) {
 			j.AsOf, j.End, j.Together = j.End, time.Time{}, true
-			j.Hung = &job.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []job.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
+			j.Hung = &hang.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []hang.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
 		}), "hung is true: the condition holds"},
 		{"it runs", with(good(), func(j *job.Job) { j.End = time.Time{} }), "runtime is not known: the job's end is not known"},
 		{"from a list", with(good(), func(j *job.Job) { j.Executions = nil }), "a list of jobs does not hold it"},
@@ -260,7 +262,7 @@ func TestConfidence(t *testing.T) {
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != policy.Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
-	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}, {Code: job.WarnTorn}}
+	j.Executions[0].Warnings = []doubt.Warning{{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}, {Code: doubt.WarnTorn}}
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != policy.Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs (node n1)" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}

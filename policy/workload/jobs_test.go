@@ -1,12 +1,12 @@
 package workload
 
-import "jobeff/policy/jobtest"
+import "jobeff/ingest/job/jobtest"
 
 // Short names for the tables.
 var (
 	began      = jobtest.Began
 	sec        = jobtest.Sec
 	run        = jobtest.Run
-	changed    = jobtest.Changed
+	changed    = jobtest.ChangedRun
 	workloadOf = jobtest.Workload
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/curve"
-	"jobeff/policy/jobtest"
 )
 
 // TestMixes: a run on 8 x 4 is not one on 32 x 1. The curve has one mix on each core count, and the

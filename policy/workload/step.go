@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/facts"
 )
 
 // Step says that the runs of a workload on one core count became slower from some run on, and stayed
@@ -170,7 +171,7 @@ func (s *Study) Slower() *Step {
 	return &last
 }
 
-// StepsBetween are the steps of a job.Facts' series that were sure from one of its runs in a span on.
+// StepsBetween are the steps of a facts.Facts' series that were sure from one of its runs in a span on.
 func StepsBetween(runs []job.Run, from, to time.Time) []Step {
-	return slices.DeleteFunc(Steps(runs, len(runs) >= job.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
+	return slices.DeleteFunc(Steps(runs, len(runs) >= facts.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
 }

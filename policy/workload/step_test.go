@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/curve"
-	"jobeff/policy/jobtest"
 )
 
 // noises are how the logarithm of run times may spread about its mean, with a standard deviation of 1:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/jobtest"
+	"jobeff/ingest/job/jobtest"
 )
 
 // TestStudies: a workload is read once for all of its jobs, and each job's group is studied.

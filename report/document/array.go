@@ -1,7 +1,7 @@
 package document
 
 import (
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 )
 
@@ -51,7 +51,7 @@ type ArrayTask struct {
 	Idle  *float64 `json:"idle_core_hours"` // of cores that were not busy, as Slurm counts it; null: not known
 }
 
-func arrayOf(found *job.JobAndWorkload) *Array {
+func arrayOf(found *listing.JobAndWorkload) *Array {
 	a := policy.ArrayOf(found.Tasks)
 	if a == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 )
@@ -62,7 +63,7 @@ func Write(w io.Writer, v any) error {
 }
 
 // WriteMutes writes the muted workloads, as the server answers them.
-func WriteMutes(w io.Writer, list *job.WorkloadList) error { return Write(w, list) }
+func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return Write(w, list) }
 
 // WriteMute writes a workload without its runs, and how it is or was muted.
 func WriteMute(w io.Writer, workload *job.Workload) error {

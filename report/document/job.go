@@ -6,7 +6,10 @@ import (
 	"math"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -35,19 +38,19 @@ type Job struct {
 	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
 	ExitCode    string  `json:"exit_code,omitempty"`
 
-	Submit         time.Time `json:"submit,omitzero"`
-	QueueTime      *float64  `json:"queue_time"`      // s, from when it could have started to its start; null in a list
-	TimeLimit      *float64  `json:"time_limit"`      // s; null: none, not known, or in a list
-	TimeEfficiency *float64  `json:"time_efficiency"` // job_elapsed / time_limit
-	Start          time.Time `json:"start,omitzero"`
-	End            time.Time `json:"end,omitzero"`
-	Running        bool      `json:"running,omitempty"` // the figures are those so far
-	AsOf           time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
-	Hung           *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
-	JobElapsed     float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
-	AllocNodes     int       `json:"alloc_nodes,omitempty"`
-	NodesReported  int       `json:"nodes_reported"`
-	AllocCPUs      int       `json:"alloc_cpus,omitempty"`
+	Submit         time.Time  `json:"submit,omitzero"`
+	QueueTime      *float64   `json:"queue_time"`      // s, from when it could have started to its start; null in a list
+	TimeLimit      *float64   `json:"time_limit"`      // s; null: none, not known, or in a list
+	TimeEfficiency *float64   `json:"time_efficiency"` // job_elapsed / time_limit
+	Start          time.Time  `json:"start,omitzero"`
+	End            time.Time  `json:"end,omitzero"`
+	Running        bool       `json:"running,omitempty"` // the figures are those so far
+	AsOf           time.Time  `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	Hung           *hang.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
+	JobElapsed     float64    `json:"job_elapsed"`       // s, Slurm's Elapsed
+	AllocNodes     int        `json:"alloc_nodes,omitempty"`
+	NodesReported  int        `json:"nodes_reported"`
+	AllocCPUs      int        `json:"alloc_cpus,omitempty"`
 	Usage
 	CoreHours          // null where they are not known; a list has the lost ones, without their parts, once jobeffd has worked them out
 	Decision  string   `json:"decision,omitempty"`
@@ -56,19 +59,19 @@ type Job struct {
 	Covered   *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
-	Hidable    *Hidable         `json:"overlap"` // null without a curve of its partition and MPI, and in a list
-	Endings    map[string]int   `json:"endings"`
-	Steps      []Step           `json:"steps"`
-	Executions []Execution      `json:"executions"`
-	Warnings   []doubt.Doubt    `json:"warnings"`
-	Workload   *Place           `json:"workload"` // null where it is not known, in a list and for a step
-	Cause      *string          `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
-	CauseText  *string          `json:"cause_text"`
-	Line       *Line            `json:"line"`     // null in a list and for a step
-	Array      *Array           `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
-	Verdicts   []Verdict        `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
-	Pending    *job.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
-	Flags      []string         `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+	Hidable    *Hidable             `json:"overlap"` // null without a curve of its partition and MPI, and in a list
+	Endings    map[string]int       `json:"endings"`
+	Steps      []Step               `json:"steps"`
+	Executions []Execution          `json:"executions"`
+	Warnings   []doubt.Doubt        `json:"warnings"`
+	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
+	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
+	CauseText  *string              `json:"cause_text"`
+	Line       *Line                `json:"line"`     // null in a list and for a step
+	Array      *Array               `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
+	Verdicts   []Verdict            `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
+	Pending    *slurmid.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
+	Flags      []string             `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -275,7 +278,7 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 
 // Found is the Job of a job with its array, what the runs of its workload say, and its verdicts; study and verdicts
 // are nil where they were not asked.
-func Found(found *job.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict) Job {
+func Found(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict) Job {
 	one := whole(found.Job, study, verdicts)
 	one.Array = arrayOf(found)
 	return one

@@ -160,7 +160,7 @@ type HidableByCurve struct {
 }
 
 func hidableOf(j *job.Job) *Hidable {
-	h := job.HidableOf(j)
+	h := j.Hidable()
 	if h == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -136,7 +137,7 @@ func WriteWorkload(w io.Writer, study *workload.Study) error {
 }
 
 // WriteWorkloads writes workloads as an object whose `workloads` are Workloads.
-func WriteWorkloads(w io.Writer, studies []*workload.Study, named []job.WorkloadSummary, more bool) error {
+func WriteWorkloads(w io.Writer, studies []*workload.Study, named []listing.WorkloadSummary, more bool) error {
 	list := struct {
 		Workloads []Workload `json:"workloads"`
 		Named     []Named    `json:"named"` // of jobs that left no record of a program

@@ -19,7 +19,7 @@ import (
 	"sync"
 	texttemplate "text/template"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/notice"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/text"
@@ -42,12 +42,12 @@ type Templates struct {
 }
 
 // Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *view.Digest) (job.Letter, error) {
+func (t *Templates) Digest(d *view.Digest) (notice.Letter, error) {
 	return t.letter("digest", d.Words.Subject, &d.Words)
 }
 
 // Notice makes a user's letter, without recipients.
-func (t *Templates) Notice(n *view.NoticeFor, site view.Site) (job.Letter, error) {
+func (t *Templates) Notice(n *view.NoticeFor, site view.Site) (notice.Letter, error) {
 	words := n.Words(site)
 	return t.letter("notice", words.Subject, words)
 }
@@ -159,8 +159,8 @@ func (t *Templates) execute(name string, data any) (string, error) {
 var beforePercent = regexp.MustCompile(`([0-9]) %`)
 
 // letter fills both templates of a kind.
-func (t *Templates) letter(kind, subject string, data any) (job.Letter, error) {
-	l := job.Letter{Subject: oneLine(subject)}
+func (t *Templates) letter(kind, subject string, data any) (notice.Letter, error) {
+	l := notice.Letter{Subject: oneLine(subject)}
 	var err error
 	if l.Text, err = t.execute(kind+".txt", data); err != nil {
 		return l, fmt.Errorf("mail: %w", err)

@@ -6,12 +6,13 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/notice"
 	"jobeff/report/figure"
 	"jobeff/report/view"
 )
 
 // Running tells a user what a rule says of a job of theirs that runs.
-func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) job.Letter {
+func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) notice.Letter {
 	name := ""
 	if j.Name != "" {
 		name = " (" + j.Name + ")"
@@ -31,7 +32,7 @@ func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) job.Lett
 }
 
 // Stopped tells those who run the cluster of jobs of several users that stopped together.
-func Stopped(all []*job.Job, users int) job.Letter {
+func Stopped(all []*job.Job, users int) notice.Letter {
 	first, last, ids := all[0].Hung.Since, all[len(all)-1].Hung.Since, ""
 	for i, j := range all[:min(len(all), mostStopped)] {
 		if i > 0 {
@@ -51,8 +52,8 @@ func Stopped(all []*job.Job, users int) job.Letter {
 const mostStopped = 20
 
 // plain is a letter of some paragraphs.
-func plain(subject string, paragraphs ...string) job.Letter {
-	l := job.Letter{Subject: oneLine(subject)}
+func plain(subject string, paragraphs ...string) notice.Letter {
+	l := notice.Letter{Subject: oneLine(subject)}
 	for _, s := range paragraphs {
 		lines, _ := quote("", s)
 		l.Text += lines + "\n\n"

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -28,7 +30,7 @@ func Singletons(j *job.Job) bool {
 		}
 	}
 	for _, w := range Warnings(j) {
-		if w.Code == job.WarnSingletons {
+		if w.Code == doubt.WarnSingletons {
 			return len(j.Executions) > 1
 		}
 	}
@@ -118,9 +120,9 @@ func Program(e *job.Execution) string {
 }
 
 // Warnings are those of the job and of its executions. Equal ones are one, with their count.
-func Warnings(j *job.Job) []job.Warning {
+func Warnings(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
-	at := map[job.Warning]int{}
+	at := map[doubt.Warning]int{}
 	for i, w := range all {
 		w.Count = 0
 		at[w] = i
@@ -217,7 +219,7 @@ func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
 	var all []RankShare
 	for _, n := range e.Nodes {
 		shares := RankShares(n, elapsed)
-		ranks, err := job.RankList(n.RankIDs, len(shares))
+		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		if shares == nil || err != nil || len(ranks) != len(shares) {
 			return nil
 		}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"sync"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	pictures "jobeff/report/plot"
 )
@@ -76,7 +76,7 @@ type Links struct {
 
 // Job is the address of a job's page, "" where its id is none.
 func (l Links) Job(id string) string {
-	if _, err := job.ParseJobID(id); err != nil || l.Jobs == "" {
+	if _, err := slurmid.Parse(id); err != nil || l.Jobs == "" {
 		return ""
 	}
 	return l.Jobs + id

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy/workload"
 )
 
@@ -81,7 +82,7 @@ func Tasks(tasks []job.Job) string {
 			numbers = append(numbers, int(*t))
 		}
 	}
-	list := job.FormatRanges(numbers)
+	list := slurmid.FormatRanges(numbers)
 	if list == "" || len(list) > mostTasks {
 		return ""
 	}

@@ -7,7 +7,8 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
@@ -15,21 +16,21 @@ import (
 
 // Digest is the view of a week's digest: figures, which are its JSON, and words. Hours are core-hours.
 type Digest struct {
-	From      time.Time   `json:"from"`
-	To        time.Time   `json:"to"`
-	Accounts  []string    `json:"accounts"` // empty: all
-	Total     job.Hours   `json:"total"`
-	Before    job.Hours   `json:"before"` // of the week before
-	ByAccount []Share     `json:"by_account"`
-	ByUser    []Share     `json:"by_user"`
-	ByProgram []Share     `json:"by_program"`
-	Savings   []Saving    `json:"savings"` // the biggest
-	Losses    []Loss      `json:"losses"`  // the largest without advice
-	Changes   []Change    `json:"changes"` // of executables and MPI libraries
-	Steps     []Slower    `json:"steps"`   // of workloads whose runs became slower
-	Followed  []Followed  `json:"followed"`
-	Alarms    []job.Alarm `json:"alarms"` // that were up: measured jobs ended worse than others
-	Wrong     []Wrong     `json:"wrong"`  // notices of which somebody who got them said so
+	From      time.Time     `json:"from"`
+	To        time.Time     `json:"to"`
+	Accounts  []string      `json:"accounts"` // empty: all
+	Total     listing.Hours `json:"total"`
+	Before    listing.Hours `json:"before"` // of the week before
+	ByAccount []Share       `json:"by_account"`
+	ByUser    []Share       `json:"by_user"`
+	ByProgram []Share       `json:"by_program"`
+	Savings   []Saving      `json:"savings"` // the biggest
+	Losses    []Loss        `json:"losses"`  // the largest without advice
+	Changes   []Change      `json:"changes"` // of executables and MPI libraries
+	Steps     []Slower      `json:"steps"`   // of workloads whose runs became slower
+	Followed  []Followed    `json:"followed"`
+	Alarms    []harm.Alarm  `json:"alarms"` // that were up: measured jobs ended worse than others
+	Wrong     []Wrong       `json:"wrong"`  // notices of which somebody who got them said so
 
 	Words DigestWords `json:"-"`
 }
@@ -49,8 +50,8 @@ type Wrong struct {
 
 // Share is the part of one account, user or program.
 type Share struct {
-	job.NamedHours
-	Before *job.Hours `json:"before"` // null: nothing
+	listing.NamedHours
+	Before *listing.Hours `json:"before"` // null: nothing
 }
 
 // Saving is what a workload's jobs on one core count would have saved on another.
@@ -153,7 +154,7 @@ type Saved struct {
 // NewDigest makes the view of a digest.
 func NewDigest(d *notice.Digest, site Site) *Digest {
 	out := &Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: sharesOf(d.ByAccount), ByUser: sharesOf(d.ByUser),
-		ByProgram: sharesOf(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]job.Alarm{}, d.Alarms...), Wrong: []Wrong{},
+		ByProgram: sharesOf(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{},
 		Words: digestWords(d, site)}
 	for i := range d.Savings {
 		s := &d.Savings[i]

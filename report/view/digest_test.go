@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/facts"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 )
 
 // TestTroubledOutboxes: what nodes could not deliver is said with where it lies.
 func TestTroubledOutboxes(t *testing.T) {
 	t.Parallel()
-	box := func(node string, s job.OutboxState) job.NodeOutbox {
-		return job.NodeOutbox{Node: node, OutboxState: s}
+	box := func(node string, s job.OutboxState) facts.NodeOutbox {
+		return facts.NodeOutbox{Node: node, OutboxState: s}
 	}
-	boxes := []job.NodeOutbox{box("n1", job.OutboxState{Refused: 1200, Lost: 1}), box("n2", job.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
+	boxes := []facts.NodeOutbox{box("n1", job.OutboxState{Refused: 1200, Lost: 1}), box("n2", job.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
 		box("n3", job.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
 	got := fmt.Sprint(outboxes(boxes))
 	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports dropped, and their owners told", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {
@@ -39,7 +41,7 @@ func TestTroubledOutboxes(t *testing.T) {
 // TestAlarmsInJSON: programs get the counts of an alarm.
 func TestAlarmsInJSON(t *testing.T) {
 	var b bytes.Buffer
-	d := NewDigest(&notice.Digest{Alarms: []job.Alarm{{Kind: job.AlarmCrashed, MeasuredBad: 9}}}, Site{Zone: time.UTC})
+	d := NewDigest(&notice.Digest{Alarms: []harm.Alarm{{Kind: harm.AlarmCrashed, MeasuredBad: 9}}}, Site{Zone: time.UTC})
 	if err := d.Write(&b); err != nil || !strings.Contains(b.String(), `"measured_bad": 9`) || !strings.HasPrefix(d.Words.Subject, "ALARM: ") {
 		t.Errorf("%v, %q, %s", err, d.Words.Subject, &b)
 	}

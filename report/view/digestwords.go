@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -67,7 +67,7 @@ func digestSubject(d *notice.Digest, data *DigestWords) string {
 }
 
 // wrongText says which notice was said to be wrong, by whom and in which words.
-func wrongText(t *job.Told, zone *time.Location) string {
+func wrongText(t *facts.Told, zone *time.Location) string {
 	by, words := "", ""
 	if t.WrongBy != t.UID {
 		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
@@ -283,7 +283,7 @@ func health(d *notice.Digest) (all []Remark) {
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
+			add(r.NoData.Code == doubt.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
 		}
 	}
 	if h.Partial > 0 {
@@ -296,7 +296,7 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(job.LateAfter))
+		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(facts.LateAfter))
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
@@ -309,13 +309,13 @@ func health(d *notice.Digest) (all []Remark) {
 }
 
 // adminText is why jobs have no data, for those who can do something about it.
-func adminText(why job.Warning) string {
+func adminText(why doubt.Warning) string {
 	switch {
-	case why.Code == job.WhyNoReport && why.Args.Kind == "":
+	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
 		return "no report has arrived from their nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
-	case why.Code == job.WhyNoRoom:
+	case why.Code == doubt.WhyNoRoom:
 		return "the records found no room: raise measure.record_mib"
-	case why.Code == job.WhyOtherTimes:
+	case why.Code == doubt.WhyOtherTimes:
 		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
 	}
 	return cmp.Or(doubt.Text(why), "no reason was recorded")
@@ -325,14 +325,14 @@ func adminText(why job.Warning) string {
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []job.NodeOutbox) (all []Remark) {
+func outboxes(boxes []facts.NodeOutbox) (all []Remark) {
 	for _, trouble := range []struct {
 		format string
-		of     func(*job.NodeOutbox) int
+		of     func(*facts.NodeOutbox) int
 	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *job.NodeOutbox) int { return b.Refused }},
-		{"%s dropped, and their owners told, since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *job.NodeOutbox) int { return b.Lost }},
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *facts.NodeOutbox) int { return b.Refused }},
+		{"%s dropped, and their owners told, since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}
 		for i := range boxes {
@@ -348,7 +348,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 	var oldest time.Duration
 	var nodes []string
 	for _, b := range boxes {
-		if b.Oldest >= job.LateAfter {
+		if b.Oldest >= facts.LateAfter {
 			oldest = max(oldest, b.Oldest)
 			nodes = append(nodes, b.Node)
 		}

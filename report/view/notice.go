@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -23,7 +23,7 @@ type NoticeFor struct {
 	Cluster string
 	Notice  *notice.Notice             // nil: only what got better
 	Studies map[string]*workload.Study // by workload key
-	Better  []job.Told
+	Better  []facts.Told
 	Shadow  bool
 }
 

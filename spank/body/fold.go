@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 // fold opens, as root, the directory that the request names. Then it becomes nobody, folds it, and
@@ -24,7 +25,7 @@ func fold(r *request) error {
 	}
 	m := messageOf(dir, err)
 	if givenUp && m.Report != nil {
-		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindGivenUp}})
+		m.Report.Warnings = append(m.Report.Warnings, doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: doubt.KindGivenUp}})
 	}
 	if err := json.NewEncoder(out).Encode(m); err != nil {
 		return fmt.Errorf("spank: to ship: %w", err)

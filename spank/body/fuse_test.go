@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // fuse lets the node have /dev/fuse as distributions have it, and other users in a user's file system
@@ -180,7 +181,7 @@ func TestRecordIsInUse(t *testing.T) {
 			if ids := fmt.Sprint(n.ids()); ids != "[120 120 121]" || logged != "" {
 				t.Errorf("reports of %s, logged %q", ids, logged)
 			}
-			unread := func(w job.Warning) bool { return w.Code == job.WarnUnreadable }
+			unread := func(w doubt.Warning) bool { return w.Code == doubt.WarnUnreadable }
 			refused := slices.ContainsFunc(n.outbox(), func(r *job.NodeReport) bool { return slices.ContainsFunc(r.Warnings, unread) })
 			if refused != (name == "a lease to write") {
 				t.Errorf("a record was not read: %v; root would have to wait for a lease", refused)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 func TestPrologMakesDirectory(t *testing.T) {
@@ -267,7 +267,7 @@ func TestFailpoints(t *testing.T) {
 					codes[w.Code] = codes[w.Code] || r.JobID == 26
 				}
 			}
-			if codes[job.WarnPrologFailed] != (c.point == "prolog") || codes[job.WarnNoProlog] {
+			if codes[doubt.WarnPrologFailed] != (c.point == "prolog") || codes[doubt.WarnNoProlog] {
 				t.Errorf("%+v %s: warnings %v", c, kind, codes)
 			}
 			if ids := n.ids(); !slices.Equal(ids, []uint32{25, 26, 27}) || !slices.Equal(n.entries(), left) {
@@ -402,7 +402,7 @@ func TestFailingRecordsCostThemselvesAlone(t *testing.T) {
 			os.Remove(n.path("etc", "failpoints"))
 			n.epilog(80)
 			for _, r := range n.outbox() {
-				given := slices.ContainsFunc(r.Warnings, func(w job.Warning) bool { return w.Args.Kind == job.KindGivenUp })
+				given := slices.ContainsFunc(r.Warnings, func(w doubt.Warning) bool { return w.Args.Kind == doubt.KindGivenUp })
 				if given != (r.JobID != 50) {
 					t.Errorf("job %d: given up is %v", r.JobID, given)
 				}

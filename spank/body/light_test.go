@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 )
 
 // BenchmarkLightJobs is what the end of jobs that never called MPI costs their node: their
@@ -95,7 +95,7 @@ func (n *testNode) senders() (count int, cpu time.Duration) {
 func jobsOf(t testing.TB, c *client.Client) int {
 	t.Helper()
 	for n := 0; ; {
-		list, err := c.Jobs(context.Background(), job.JobQuery{Limit: 1000, Offset: n})
+		list, err := c.Jobs(context.Background(), listing.JobQuery{Limit: 1000, Offset: n})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func anchors(text string) map[string]bool {
 func TestEveryWarningIsExplained(t *testing.T) {
 	t.Chdir("../..")
 	guide := fileText(t, "doc/ADMIN.md")
-	codes := stringConstants(t, "ingest/job/warnings.go", "Warn")
+	codes := stringConstants(t, "policy/doubt/warnings.go", "Warn")
 	if len(codes) < 30 {
 		t.Fatalf("only %d codes found", len(codes))
 	}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 
 	"jobeff/cmd/cli"
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/overhead"
 	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/text"
@@ -50,7 +50,7 @@ func (f *databaseFlags) overheadCommand() *cobra.Command {
 }
 
 func (f *databaseFlags) overheadImportCommand() *cobra.Command {
-	var of job.OverheadOf
+	var of overhead.Of
 	c := &cobra.Command{
 		Use:     "import FILE...",
 		Short:   "Add what jobeff-overhead --json printed",
@@ -92,7 +92,7 @@ func overheadPlotCommand() *cobra.Command {
 		Example: "  jobeff admin overhead plot --svg main.svg send.json receive.json",
 		Args:    cli.Some("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			curves, err := readCurves(cmd, args, job.OverheadOf{})
+			curves, err := readCurves(cmd, args, overhead.Of{})
 			switch {
 			case err != nil:
 				return err
@@ -107,14 +107,14 @@ func overheadPlotCommand() *cobra.Command {
 }
 
 // readCurves reads the curves of files; - is standard input.
-func readCurves(cmd *cobra.Command, paths []string, of job.OverheadOf) (curves []job.OverheadCurve, err error) {
+func readCurves(cmd *cobra.Command, paths []string, of overhead.Of) (curves []overhead.Curve, err error) {
 	of.Measured = time.Now()
 	for _, path := range paths {
 		content, err := readFile(cmd, path)
 		if err != nil {
 			return nil, err
 		}
-		some, err := job.ReadOverheads(content, of)
+		some, err := overhead.Read(content, of)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

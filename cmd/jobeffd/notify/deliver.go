@@ -17,11 +17,11 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"jobeff/etc"
-	"jobeff/ingest/job"
+	"jobeff/policy/notice"
 )
 
 // deliver hands a mail to the server, or to sendmail.
-func (n *Notifier) deliver(ctx context.Context, m *job.Mail) error {
+func (n *Notifier) deliver(ctx context.Context, m *notice.Mail) error {
 	msg, err := n.message(m)
 	if err != nil {
 		return &refusedError{err}
@@ -145,7 +145,7 @@ func (n *Notifier) password() (string, error) {
 }
 
 // message is the mail as it is sent. It is the same each time, except for its boundaries.
-func (n *Notifier) message(m *job.Mail) (*gomail.Msg, error) {
+func (n *Notifier) message(m *notice.Mail) (*gomail.Msg, error) {
 	l := &m.Letter
 	for _, header := range append([]string{l.Subject, m.MessageID}, l.To...) {
 		if strings.ContainsAny(header, "\r\n\x00") {

@@ -13,8 +13,10 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
@@ -85,9 +87,9 @@ type week struct {
 	key     string
 	studies *workload.Studies
 	jobs    []notice.Judged
-	log     []job.Told
+	log     []facts.Told
 	mails   map[user]*view.NoticeFor
-	told    map[user][]job.Told
+	told    map[user][]facts.Told
 	asked   time.Duration // spent on addresses so far
 }
 
@@ -136,7 +138,7 @@ func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.told = map[user][]job.Told{}
+	w.told = map[user][]facts.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return nil, err
@@ -179,7 +181,7 @@ func (w *week) decide(ctx context.Context) error {
 
 // judge asks the rules about the jobs that ended in the last weeks.
 func (w *week) judge(ctx context.Context) error {
-	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
+	q := listing.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
 		next, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
 			if j.Unconfirmed || j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
@@ -253,7 +255,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	if !m.Shadow {
 		notBefore = w.quiet().After(w.now)
 	}
-	return w.Notifier.decide(ctx, &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: job.MailNotice, Cluster: who.cluster,
+	return w.Notifier.decide(ctx, &notice.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: notice.MailNotice, Cluster: who.cluster,
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 

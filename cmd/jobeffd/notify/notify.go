@@ -18,8 +18,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/report/mail"
@@ -84,9 +84,9 @@ func (n *Notifier) Run(ctx context.Context) {
 // (addressesIn).
 func (n *Notifier) Tick(ctx context.Context) {
 	n.decideOn(ctx, "running", n.running)
-	n.decideOn(ctx, job.MailDigest, n.digests)
+	n.decideOn(ctx, notice.MailDigest, n.digests)
 	n.send(ctx)
-	n.decideOn(ctx, job.MailNotice, n.notices)
+	n.decideOn(ctx, notice.MailNotice, n.notices)
 	n.send(ctx)
 }
 
@@ -182,7 +182,7 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	}
 	for _, address := range to.addresses {
 		letter.To = []string{address}
-		m := &job.Mail{Key: "digest:" + is.key + ":" + address, Kind: job.MailDigest, Decided: now, NotBefore: now, Letter: letter}
+		m := &notice.Mail{Key: "digest:" + is.key + ":" + address, Kind: notice.MailDigest, Decided: now, NotBefore: now, Letter: letter}
 		if err := n.decide(ctx, m); err != nil {
 			return err
 		}
@@ -191,11 +191,11 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 }
 
 // Alarm tells those who get the digest of an alarm, once.
-func (n *Notifier) Alarm(ctx context.Context, a *job.Alarm) error {
+func (n *Notifier) Alarm(ctx context.Context, a *harm.Alarm) error {
 	letter := mail.Alarm(a, n.site(0))
 	for _, address := range n.cfg.Digest.To {
 		letter.To = []string{address}
-		m := &job.Mail{Key: fmt.Sprintf("alarm:%s:%d:%s", a.Kind, a.From.Unix(), address), Kind: job.MailAlarm, Decided: n.now(), NotBefore: n.now(), Letter: letter}
+		m := &notice.Mail{Key: fmt.Sprintf("alarm:%s:%d:%s", a.Kind, a.From.Unix(), address), Kind: notice.MailAlarm, Decided: n.now(), NotBefore: n.now(), Letter: letter}
 		if err := n.decide(ctx, m); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (n *Notifier) site(late time.Duration) view.Site {
 }
 
 // decide keeps a mail to be sent. It is no error if that was done before.
-func (n *Notifier) decide(ctx context.Context, m *job.Mail) error {
+func (n *Notifier) decide(ctx context.Context, m *notice.Mail) error {
 	m.MessageID = n.messageID(m)
 	decided, err := n.store.DecideMail(ctx, m)
 	if err == nil && decided {
@@ -218,7 +218,7 @@ func (n *Notifier) decide(ctx context.Context, m *job.Mail) error {
 }
 
 // messageID follows from the mail's key and time, so every daemon makes the same one.
-func (n *Notifier) messageID(m *job.Mail) string {
+func (n *Notifier) messageID(m *notice.Mail) string {
 	domain := "localhost"
 	if from, err := netmail.ParseAddress(n.cfg.Mail.From); err == nil {
 		_, domain, _ = strings.Cut(from.Address, "@")
@@ -282,7 +282,7 @@ func (n *Notifier) sendOne(ctx context.Context, key string) (goOn bool) {
 }
 
 // failed notes when a mail is tried again, if ever.
-func (n *Notifier) failed(ctx context.Context, m *job.Mail, why error) (goOn bool) {
+func (n *Notifier) failed(ctx context.Context, m *notice.Mail, why error) (goOn bool) {
 	var refused *refusedError
 	now := n.now()
 	wait := min(firstRetry<<min(m.Attempts, 16), longRetry)

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -56,7 +57,7 @@ func (n *Notifier) stopped(ctx context.Context, now time.Time, group []*job.Job)
 	n.log.Warn().Int("jobs", len(group)).Time("since", group[0].Hung.Since).Msg("jobs of several users stand still")
 	for _, address := range n.cfg.Digest.To {
 		letter.To = []string{address}
-		m := &job.Mail{Key: fmt.Sprintf("stopped:%d:%s", group[0].Hung.Since.Truncate(time.Hour).Unix(), address), Kind: job.MailAlarm, Decided: now, NotBefore: now, Letter: letter}
+		m := &notice.Mail{Key: fmt.Sprintf("stopped:%d:%s", group[0].Hung.Since.Truncate(time.Hour).Unix(), address), Kind: notice.MailAlarm, Decided: now, NotBefore: now, Letter: letter}
 		if err := n.decide(ctx, m); err != nil {
 			return err
 		}
@@ -77,7 +78,7 @@ func (n *Notifier) tellRunning(ctx context.Context, now time.Time, j *job.Job, v
 	}
 	letter := mail.Running(j, v, shadow, n.site(0))
 	letter.To = to
-	return n.decide(ctx, &job.Mail{Key: fmt.Sprintf("running:%s:%d:%d:%s", j.Cluster, j.JobID, j.Attempt, v.Rule), Kind: job.MailNotice, Cluster: j.Cluster, UID: j.UID,
-		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter, Told: []job.Told{{Cluster: j.Cluster, UID: j.UID, User: j.User, At: now,
+	return n.decide(ctx, &notice.Mail{Key: fmt.Sprintf("running:%s:%d:%d:%s", j.Cluster, j.JobID, j.Attempt, v.Rule), Kind: notice.MailNotice, Cluster: j.Cluster, UID: j.UID,
+		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter, Told: []facts.Told{{Cluster: j.Cluster, UID: j.UID, User: j.User, At: now,
 			Subject: fmt.Sprintf("running:%d:%d:%s", j.JobID, j.Attempt, v.Rule), Name: j.Name, Rule: v.Rule, Job: j.DisplayID, Jobs: 1, Shadow: shadow, Running: true}}})
 }

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"jobeff/etc"
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/notice"
@@ -27,8 +29,8 @@ func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeR
 		e := &r.Executions[0]
 		e.Start, e.End, e.Calls, e.Endings = since.Add(-time.Hour), at, nil, map[string]int{job.EndingRunning: 2}
 		e.Nodes[0].ElapsedMax, e.Nodes[0].ElapsedSum, e.Nodes[0].MPI = time.Hour, 2*time.Hour, 2*time.Hour-14*time.Second
-		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "m", Calls: []job.OpenCalls{
-			{Execution: "k", Size: 2, Function: "MPI_Recv", Ranks: "0-1", Count: 2, Since: since, Until: since, Some: []job.RankNow{{Rank: 0, Node: "n1", PID: 4711}}}}}
+		r.Progress = &hang.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "m", Calls: []hang.OpenCalls{
+			{Execution: "k", Size: 2, Function: "MPI_Recv", Ranks: "0-1", Count: 2, Since: since, Until: since, Some: []hang.RankNow{{Rank: 0, Node: "n1", PID: 4711}}}}}
 		all = append(all, r)
 	}
 	return all
@@ -45,7 +47,7 @@ func judged(t *testing.T, db *store.Store, rules *rule.Rules, reports []*job.Nod
 		_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text))
 		must(t, err)
 	}
-	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
+	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
 	must(t, db.JudgeBy(ctx, by.Rules))
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := db.Merge(ctx)

@@ -1,4 +1,4 @@
-// Package jobtest makes reports and executions for tests of the packages around job: the fold
+// Package jobtest makes reports, executions, jobs and runs for tests of the packages around job: the fold
 // before it, the server and the rules after it.
 package jobtest
 
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -47,7 +49,7 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	e.CPUsPerTask, e.OMPThreads, e.RankIDs, e.Metrics = 1, 1, "", nil // a rank has one thread
 	e.Folded, e.Costly = nil, false
 	share := e.Nodes[0]
-	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
+	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, slurmid.FormatRanges(Seq(first, n)), n
 	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil
 	share.Threads, share.Run = nil, nil
 	if n > 0 && rng.IntN(4) > 0 {
@@ -92,7 +94,7 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	job.SortCalls(e.Calls)
 	e.Sections = sections(rng)
 	if rng.IntN(2) == 0 {
-		e.Warnings = []job.Warning{job.NewWarning(job.WarnTorn, 1+rng.IntN(3))}
+		e.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnTorn, 1+rng.IntN(3))}
 	}
 	return e
 }
@@ -141,7 +143,7 @@ func Seq(first, n int) (out []int) {
 }
 
 // Codes are the codes of warnings, separated by blanks.
-func Codes(warnings []job.Warning) string {
+func Codes(warnings []doubt.Warning) string {
 	var out []string
 	for _, w := range warnings {
 		out = append(out, w.Code)

@@ -1,4 +1,4 @@
-package job
+package slurmid
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func TestStartOneByOne(t *testing.T) {
 			t.Fatalf("%s without %v: %s, %d tasks, %v; want %d", before, started, p.ID, p.Tasks, left, len(want))
 		}
 		for n := range uint32(70) {
-			if set := (JobSet{JobRef: JobRef{ID: 8, ArrayTask: &n}}); set.Holds(p) != want[n] {
+			if set := (Set{Ref: Ref{ID: 8, ArrayTask: &n}}); set.Holds(p) != want[n] {
 				t.Fatalf("%s without %v is %s: task %d is in it: %v", before, started, p.ID, n, !want[n])
 			}
 		}
@@ -79,13 +79,13 @@ func TestHolds(t *testing.T) {
 		{"8", "8_[3-60:3%4] 8_1"}, {"8_3", "8_[3-60:3%4]"}, {"8_4", ""}, {"8_1", "8_1"}, {"8_[1-2]", "8_1"}, {"8_[1-9]", "8_[3-60:3%4] 8_1"}, {"8_[70-80]", ""}, {"9", "9+0 9+10"},
 		{"9+0", "9+0"}, {"9_0", ""}, {"31", "8_1 31"}, {"3", ""}, {"31_8", ""}, {"8+1", ""},
 	} {
-		sets, err := ParseJobSets(c.named)
+		sets, err := ParseSets(c.named)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for i := range lines {
-			if slices.ContainsFunc(sets, func(s JobSet) bool { return s.Holds(&lines[i]) }) {
+			if slices.ContainsFunc(sets, func(s Set) bool { return s.Holds(&lines[i]) }) {
 				got = append(got, lines[i].ID)
 			}
 		}

@@ -1,4 +1,4 @@
-package job
+package slurmid
 
 import (
 	"fmt"
@@ -43,16 +43,6 @@ type PendingList struct {
 
 // MostPending is how many lines of a cluster's queue are kept, those of the highest priority.
 const MostPending = 50_000
-
-// OnlyWaits says that the line is all that is known of its job: no attempt of it has begun that is known.
-func (j *Job) OnlyWaits() bool { return j.Pending != nil && j.Attempt == 0 }
-
-// Job is the line as a job of which nothing has begun.
-func (p *Pending) Job() *Job {
-	return &Job{Cluster: p.Cluster, JobID: p.JobID, DisplayID: p.ID, ArrayJobID: p.ArrayJobID, HetJobID: p.HetJobID, UID: p.UID, User: p.User, Account: p.Account,
-		Partition: p.Partition, QOS: p.QOS, Name: p.Name, State: "PENDING", Submit: p.Submit, Eligible: p.Eligible,
-		TimeLimit: time.Duration(p.TimeLimit) * time.Second, NoData: NewWarning(WhyPending, 0)}
-}
 
 // tasks are those of an array that wait in the line, and what stands behind them in its id. cut: Slurm has
 // more of them than it wrote.
@@ -134,7 +124,7 @@ func (r TaskRange) String() string {
 }
 
 // Holds says whether the set names the line, or tasks that may be in it.
-func (s *JobSet) Holds(p *Pending) bool {
+func (s *Set) Holds(p *Pending) bool {
 	named := s.Tasks
 	switch {
 	case s.ArrayTask != nil:

@@ -1,4 +1,7 @@
-package job
+// Package overhead holds what jobeff-overhead measured of messages (METRICS 5): it reads and compares its
+// curves, and bounds how much of a program's time in messages computation could have hidden. Nothing of
+// jobeff stands before it; a job has the curves of its partition.
+package overhead
 
 import (
 	"bytes"
@@ -12,31 +15,29 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"jobeff/preload/record"
 )
 
-// OverheadCurve is what jobeff-overhead measured of messages in one direction, between the ranks
+// Curve is what jobeff-overhead measured of messages in one direction, between the ranks
 // of one partition with one MPI (METRICS 5).
-type OverheadCurve struct {
-	Cluster   string          `json:"cluster"`
-	Partition string          `json:"partition"`
-	MPI       string          `json:"mpi"`       // the library and its version, as libraryName has it
-	Direction string          `json:"direction"` // OverheadSend or OverheadReceive
-	Nodes     int             `json:"nodes"`     // 1: both ranks on one; 2
-	Measured  time.Time       `json:"measured"`
-	Pairs     int             `json:"-"`      // of ranks that transferred at once; kept curves have one
-	Points    []OverheadPoint `json:"points"` // the smallest message first
+type Curve struct {
+	Cluster   string    `json:"cluster"`
+	Partition string    `json:"partition"`
+	MPI       string    `json:"mpi"`       // the library and its version, as LibraryName has it
+	Direction string    `json:"direction"` // Send or Receive
+	Nodes     int       `json:"nodes"`     // 1: both ranks on one; 2
+	Measured  time.Time `json:"measured"`
+	Pairs     int       `json:"-"`      // of ranks that transferred at once; kept curves have one
+	Points    []Point   `json:"points"` // the smallest message first
 }
 
 // Directions of a curve: whose processor the overhead is of.
 const (
-	OverheadSend    = "send"
-	OverheadReceive = "receive"
+	Send    = "send"
+	Receive = "receive"
 )
 
-// OverheadPoint is one size of an OverheadCurve. Times are us, availabilities percent.
-type OverheadPoint struct {
+// Point is one size of an Curve. Times are us, availabilities percent.
+type Point struct {
 	Bytes        uint64   `json:"msgsize"`
 	Iterations   int      `json:"iterations"`
 	IterT        float64  `json:"iter_t"`
@@ -56,7 +57,7 @@ type OverheadPoint struct {
 // overheadRow is a line of jobeff-overhead --json: a point, and what its curve is of. A row
 // without intervals has exact figures.
 type overheadRow struct {
-	OverheadPoint
+	Point
 	OverheadLow  *float64  `json:"overhead_low"`
 	OverheadHigh *float64  `json:"overhead_high"`
 	BaseTLow     *float64  `json:"base_t_low"`
@@ -72,9 +73,9 @@ type overheadRow struct {
 	Time         time.Time `json:"time"`
 }
 
-// OverheadOf is what the caller knows of rows. Names win over those of the rows; Measured is for
+// Of is what the caller knows of rows. Names win over those of the rows; Measured is for
 // rows that do not say when.
-type OverheadOf struct {
+type Of struct {
 	Cluster, Partition, MPI string
 	Measured                time.Time
 }
@@ -100,13 +101,13 @@ func overheadRows(text []byte) (rows []overheadRow, err error) {
 	return rows, nil
 }
 
-// ReadOverheads reads what jobeff-overhead --json printed.
-func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
+// Read reads what jobeff-overhead --json printed.
+func Read(text []byte, of Of) ([]Curve, error) {
 	rows, err := overheadRows(text)
 	if err != nil {
 		return nil, fmt.Errorf("this is no output of jobeff-overhead --json: %w", err)
 	}
-	var curves []OverheadCurve
+	var curves []Curve
 	for i, r := range rows {
 		c := r.curve(of)
 		p := r.point()
@@ -130,23 +131,23 @@ func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
 	return curves, nil
 }
 
-func (r *overheadRow) curve(of OverheadOf) OverheadCurve {
-	c := OverheadCurve{Cluster: cmp.Or(of.Cluster, r.Cluster), Partition: cmp.Or(of.Partition, r.Partition), MPI: libraryName(cmp.Or(of.MPI, r.MPI)),
-		Direction: cmp.Or(r.Direction, OverheadSend), Nodes: r.Nodes, Pairs: r.Pairs, Measured: r.Time.UTC()}
+func (r *overheadRow) curve(of Of) Curve {
+	c := Curve{Cluster: cmp.Or(of.Cluster, r.Cluster), Partition: cmp.Or(of.Partition, r.Partition), MPI: LibraryName(cmp.Or(of.MPI, r.MPI)),
+		Direction: cmp.Or(r.Direction, Send), Nodes: r.Nodes, Pairs: r.Pairs, Measured: r.Time.UTC()}
 	if c.Measured.IsZero() {
 		c.Measured = of.Measured.UTC()
 	}
 	return c
 }
 
-func (r *overheadRow) point() OverheadPoint {
+func (r *overheadRow) point() Point {
 	or := func(v *float64, exact float64) float64 {
 		if v == nil {
 			return exact
 		}
 		return *v
 	}
-	p, avail := r.OverheadPoint, 0.0
+	p, avail := r.Point, 0.0
 	if p.Avail != nil {
 		avail = *p.Avail
 	}
@@ -160,14 +161,14 @@ func (r *overheadRow) point() OverheadPoint {
 const mostOverhead = 1e9
 
 // check refuses what a curve cannot be.
-func (c *OverheadCurve) check(p OverheadPoint) error {
+func (c *Curve) check(p Point) error {
 	possible := func(v ...float64) bool {
 		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.Abs(v) > mostOverhead })
 	}
 	switch {
 	case max(len(c.Cluster), len(c.Partition), len(c.MPI)) > 256:
 		return fmt.Errorf("a name in it is longer than 256 bytes")
-	case c.Direction != OverheadSend && c.Direction != OverheadReceive:
+	case c.Direction != Send && c.Direction != Receive:
 		return fmt.Errorf("its direction is %.40q, not send or receive", c.Direction)
 	case p.Bytes == 0 || p.Bytes > 1<<40:
 		return fmt.Errorf("a message of %d bytes cannot be", p.Bytes)
@@ -181,7 +182,7 @@ func (c *OverheadCurve) check(p OverheadPoint) error {
 }
 
 // Named refuses a curve that cannot be kept: it does not say what it is of, or compares with no other.
-func (c *OverheadCurve) Named() error {
+func (c *Curve) Named() error {
 	switch {
 	case c.Cluster == "" || c.Partition == "":
 		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
@@ -194,18 +195,18 @@ func (c *OverheadCurve) Named() error {
 }
 
 // same says whether b is of the same run.
-func (c *OverheadCurve) same(b OverheadCurve) bool {
+func (c *Curve) same(b Curve) bool {
 	return c.Comparable(&b) && c.MPI == b.MPI && c.Measured.Equal(b.Measured)
 }
 
 // Comparable says whether two curves differ only in the version of the MPI and in the time.
-func (c *OverheadCurve) Comparable(b *OverheadCurve) bool {
+func (c *Curve) Comparable(b *Curve) bool {
 	return c.Cluster == b.Cluster && c.Partition == b.Partition && c.Direction == b.Direction && c.Nodes == b.Nodes && family(c.MPI) == family(b.MPI)
 }
 
 // sort puts the smallest message first.
-func (c *OverheadCurve) sort() error {
-	slices.SortFunc(c.Points, func(a, b OverheadPoint) int { return cmp.Compare(a.Bytes, b.Bytes) })
+func (c *Curve) sort() error {
+	slices.SortFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	for i := 1; i < len(c.Points); i++ {
 		if c.Points[i].Bytes == c.Points[i-1].Bytes {
 			return fmt.Errorf("it has %d bytes twice", c.Points[i].Bytes)
@@ -217,11 +218,11 @@ func (c *OverheadCurve) sort() error {
 // leastFall is how far an availability must fall, beyond both intervals, to be told, percent.
 const leastFall = 5
 
-// OverheadFell finds the sizes at which the availability fell from one curve to another by more
+// Fell finds the sizes at which the availability fell from one curve to another by more
 // than their intervals and 5 points. It returns the point that fell furthest, before and now, and
 // the number of sizes: 0 if fewer than a quarter of the common ones fell, as the noise of a single
 // size does not make a slower network.
-func OverheadFell(before, now *OverheadCurve) (was, is OverheadPoint, sizes int) {
+func Fell(before, now *Curve) (was, is Point, sizes int) {
 	common, furthest := 0, 0.0
 	for _, b := range now.available() {
 		for _, a := range before.available() {
@@ -244,8 +245,8 @@ func OverheadFell(before, now *OverheadCurve) (was, is OverheadPoint, sizes int)
 	return was, is, sizes
 }
 
-// libraryName is the first line of MPI_Get_library_version without the library's package.
-func libraryName(version string) string {
+// LibraryName is the first line of MPI_Get_library_version without the library's package.
+func LibraryName(version string) string {
 	name, _, _ := strings.Cut(version, ",") // Open MPI goes on with its package
 	return strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
 }
@@ -262,21 +263,28 @@ func family(mpi string) string {
 // most: the sum over messages of base_t * availability (METRICS 5). All times are sums over ranks,
 // in seconds.
 type Hidable struct {
-	P2P             float64 // in the calls, of the executions that have a curve
+	P2P             float64 // in the calls, of the programs that have a curve
 	Most, Low, High float64 // at most P2P
 	Send, Receive   bool    // whose side was counted
-	Curves          []*OverheadCurve
+	Curves          []*Curve
 	Executions, Of  int // that have a curve; of so many with point-to-point calls
 }
 
-// HidableOf is nil where no execution with point-to-point messages has a curve.
-func HidableOf(j *Job) *Hidable {
+// Program is what one execution of a job sent.
+type Program struct {
+	MPI   string   // LibraryName of its MPI
+	Nodes int      // on which it ran
+	Sizes []uint64 // messages; bin b: sizes in [2^(b-1), 2^b) bytes, bin 0: 0
+	P2P   float64  // s in point-to-point calls, sum over ranks
+}
+
+// HidableOf is nil where no program with point-to-point messages has a curve.
+func HidableOf(programs []Program, curves []Curve) *Hidable {
 	h := new(Hidable)
-	for i := range j.Executions {
-		e := &j.Executions[i]
-		if p2p := p2pTime(e); p2p > 0 && len(e.HistP2P) > 0 {
+	for i := range programs {
+		if p := &programs[i]; p.P2P > 0 && len(p.Sizes) > 0 {
 			h.Of++
-			h.add(e, p2p, j.Overheads)
+			h.add(p, curves)
 		}
 	}
 	if h.Executions == 0 {
@@ -285,30 +293,17 @@ func HidableOf(j *Job) *Hidable {
 	return h
 }
 
-// p2pClasses are the classes of calls in which ranks send and receive, or wait for that.
-var p2pClasses = []string{record.ClassP2P.String(), record.ClassP2PStart.String(), record.ClassWait.String(), record.ClassRecv.String(), record.ClassTest.String()}
-
-func p2pTime(e *Execution) float64 {
-	var t time.Duration
-	for _, c := range e.Classes {
-		if slices.Contains(p2pClasses, c.Name) {
-			t = AddTime(t, c.Time)
-		}
-	}
-	return t.Seconds()
-}
-
-// add adds an execution, if it has a curve.
-func (h *Hidable) add(e *Execution, p2p float64, curves []OverheadCurve) {
+// add adds a program, if it has a curve.
+func (h *Hidable) add(p *Program, curves []Curve) {
 	var most, low, high float64
 	found := false
-	for _, c := range curvesOf(e, curves) {
+	for _, c := range curvesOf(p, curves) {
 		found = true
-		h.Send, h.Receive = h.Send || c.Direction == OverheadSend, h.Receive || c.Direction == OverheadReceive
+		h.Send, h.Receive = h.Send || c.Direction == Send, h.Receive || c.Direction == Receive
 		if !slices.Contains(h.Curves, c) {
 			h.Curves = append(h.Curves, c)
 		}
-		for b, n := range e.HistP2P {
+		for b, n := range p.Sizes {
 			m, l, u := c.hidableOfBin(b)
 			most, low, high = most+float64(n)*m*1e-6, low+float64(n)*l*1e-6, high+float64(n)*u*1e-6
 		}
@@ -317,18 +312,18 @@ func (h *Hidable) add(e *Execution, p2p float64, curves []OverheadCurve) {
 		return
 	}
 	h.Executions++
-	h.P2P += p2p
-	h.Most, h.Low, h.High = h.Most+min(most, p2p), h.Low+min(low, p2p), h.High+min(high, p2p)
+	h.P2P += p.P2P
+	h.Most, h.Low, h.High = h.Most+min(most, p.P2P), h.Low+min(low, p.P2P), h.High+min(high, p.P2P)
 }
 
-// curvesOf picks one curve of each direction for an execution, the first that is of as many
+// curvesOf picks one curve of each direction for a program, the first that is of as many
 // nodes, else the first.
-func curvesOf(e *Execution, curves []OverheadCurve) (picked []*OverheadCurve) {
-	for _, direction := range []string{OverheadSend, OverheadReceive} {
-		var best *OverheadCurve
+func curvesOf(p *Program, curves []Curve) (picked []*Curve) {
+	for _, direction := range []string{Send, Receive} {
+		var best *Curve
 		for i := range curves {
 			c := &curves[i]
-			if c.Direction == direction && c.fits(e) && (best == nil || c.alike(e) && !best.alike(e)) {
+			if c.Direction == direction && c.fits(p) && (best == nil || c.alike(p) && !best.alike(p)) {
 				best = c
 			}
 		}
@@ -339,32 +334,33 @@ func curvesOf(e *Execution, curves []OverheadCurve) (picked []*OverheadCurve) {
 	return picked
 }
 
-// AddOverheads gives the job those of its cluster's and partition's curves that are of its
-// executions; the newest curve comes first.
-func AddOverheads(j *Job, curves []OverheadCurve) {
-	for i := range j.Executions {
-		for _, c := range curvesOf(&j.Executions[i], curves) {
-			if !slices.ContainsFunc(j.Overheads, c.same) {
-				j.Overheads = append(j.Overheads, *c)
+// Fitting are those of a cluster's and partition's curves that are of the programs; the newest curve
+// comes first.
+func Fitting(programs []Program, curves []Curve) (fitting []Curve) {
+	for i := range programs {
+		for _, c := range curvesOf(&programs[i], curves) {
+			if !slices.ContainsFunc(fitting, c.same) {
+				fitting = append(fitting, *c)
 			}
 		}
 	}
+	return fitting
 }
 
-// fits says whether a curve is of the execution's MPI. One between two nodes also bounds what
+// fits says whether a curve is of the program's MPI. One between two nodes also bounds what
 // happens inside one; one inside a node says nothing of messages between nodes.
-func (c *OverheadCurve) fits(e *Execution) bool {
-	return c.MPI == libraryName(e.MPIVersion) && (c.Nodes != 1 || len(e.Nodes) <= 1) && len(c.available()) > 0
+func (c *Curve) fits(p *Program) bool {
+	return c.MPI == p.MPI && (c.Nodes != 1 || p.Nodes <= 1) && len(c.available()) > 0
 }
 
-// alike says whether the curve is of as many nodes as the execution: one or several.
-func (c *OverheadCurve) alike(e *Execution) bool {
-	return c.Nodes > 0 && (c.Nodes > 1) == (len(e.Nodes) > 1)
+// alike says whether the curve is of as many nodes as the program: one or several.
+func (c *Curve) alike(p *Program) bool {
+	return c.Nodes > 0 && (c.Nodes > 1) == (p.Nodes > 1)
 }
 
-// hidableOfBin is what one message of a bin of HistP2P may hide, us: at the middle of its sizes,
+// hidableOfBin is what one message of a bin of Program.Sizes may hide, us: at the middle of its sizes,
 // and the least and most of all its sizes.
-func (c *OverheadCurve) hidableOfBin(bin int) (middle, low, high float64) {
+func (c *Curve) hidableOfBin(bin int) (middle, low, high float64) {
 	first, last := 0.0, 0.0
 	if bin > 0 {
 		first, last = math.Exp2(float64(bin-1)), math.Exp2(float64(bin))-1
@@ -387,9 +383,9 @@ func (c *OverheadCurve) hidableOfBin(bin int) (middle, low, high float64) {
 // hidableAt is base_t * availability of a message of so many bytes, us. Between two sizes it
 // follows the logarithm of the size. A smaller message than all measured may hide nothing, and a
 // larger one as much more as it is larger.
-func (c *OverheadCurve) hidableAt(size float64) (value, low, high float64) {
+func (c *Curve) hidableAt(size float64) (value, low, high float64) {
 	points := c.available()
-	at := slices.IndexFunc(points, func(p OverheadPoint) bool { return float64(p.Bytes) >= size })
+	at := slices.IndexFunc(points, func(p Point) bool { return float64(p.Bytes) >= size })
 	switch {
 	case at < 0:
 		p := points[len(points)-1]
@@ -411,12 +407,12 @@ func (c *OverheadCurve) hidableAt(size float64) (value, low, high float64) {
 }
 
 // available are the points that have an availability.
-func (c *OverheadCurve) available() []OverheadPoint {
-	return slices.DeleteFunc(slices.Clone(c.Points), func(p OverheadPoint) bool { return p.Avail == nil })
+func (c *Curve) available() []Point {
+	return slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return p.Avail == nil })
 }
 
 // hidable is base_t * availability with its interval, us, never below 0.
-func (p *OverheadPoint) hidable() (value, low, high float64) {
+func (p *Point) hidable() (value, low, high float64) {
 	share := func(percent float64) float64 { return min(max(percent, 0), 100) / 100 }
 	return p.BaseT * share(*p.Avail), p.BaseTLow * share(p.AvailLow), p.BaseTHigh * share(p.AvailHigh)
 }

@@ -1,4 +1,7 @@
-package job
+// Package hang tells that nothing of a job has moved for long: from how far its processes had come at
+// moments at which all of its nodes look. Before it stand ingest/slurmid and ingest/when; a node notes its
+// progress in a report, the store keeps since when a node stands still, and a merge asks Find.
+package hang
 
 import (
 	"cmp"
@@ -8,6 +11,9 @@ import (
 	"time"
 
 	json "github.com/go-json-experiment/json/v1"
+
+	"jobeff/ingest/slurmid"
+	"jobeff/ingest/when"
 )
 
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
@@ -66,36 +72,15 @@ type RankNow struct {
 // Bounds of a Progress, and of a Hung.
 const (
 	MostOpenCalls = 32
-	mostSome      = 4
+	MostSome      = 4
 	mostNames     = 200 // bytes of Ranks in a Hung
-	mostInterim   = 24 * time.Hour
 )
-
-// clean bounds what a node says of its ranks; false: it cannot be.
-func (p *Progress) clean(node string) bool {
-	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > MostOpenCalls {
-		return false
-	}
-	if p.Every < 0 || p.Every > mostInterim {
-		p.Every = 0
-	}
-	p.Moment, p.At, p.Read = cleanTime(p.Moment), cleanTime(p.At), cleanTime(p.Read)
-	for i := range p.Calls {
-		c := &p.Calls[i]
-		c.Since, c.Until = cleanSpan(c.Since, c.Until)
-		c.Execution, c.Some = CleanText(c.Execution, mostName), c.Some[:min(len(c.Some), mostSome)]
-		for k := range c.Some {
-			c.Some[k].Node, c.Some[k].State = node, CleanText(c.Some[k].State, 1)
-		}
-	}
-	return true
-}
 
 // JoinCalls joins what ranks are in by execution and function, most ranks first. The order makes no
 // difference.
 func JoinCalls(all []OpenCalls) []OpenCalls {
 	type key struct{ execution, function string }
-	joined, ranks := map[key]*OpenCalls{}, map[key][]numberRange{}
+	joined, ranks := map[key]*OpenCalls{}, map[key][]slurmid.Range{}
 	for _, c := range all {
 		k := key{c.Execution, c.Function}
 		if joined[k] == nil {
@@ -103,17 +88,17 @@ func JoinCalls(all []OpenCalls) []OpenCalls {
 		}
 		sum := joined[k]
 		sum.Size, sum.Count = max(sum.Size, c.Size), sum.Count+c.Count
-		sum.Since, sum.Until = FirstTime(sum.Since, c.Since), LastTime(sum.Until, c.Until)
+		sum.Since, sum.Until = when.First(sum.Since, c.Since), when.Last(sum.Until, c.Until)
 		sum.Some = append(sum.Some, c.Some...)
-		EachRange(c.Ranks, func(lo, hi int) { ranks[k] = append(ranks[k], numberRange{lo, hi}) })
+		slurmid.EachRange(c.Ranks, func(lo, hi int) { ranks[k] = append(ranks[k], slurmid.Range{First: lo, Last: hi}) })
 	}
 	var out []OpenCalls
 	for k, sum := range joined {
-		sum.Ranks = formatRanges(joinRanges(ranks[k]))
+		sum.Ranks = slurmid.RangesText(slurmid.JoinRanges(ranks[k]))
 		slices.SortFunc(sum.Some, func(a, b RankNow) int {
 			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
 		})
-		sum.Some = sum.Some[:min(len(sum.Some), mostSome)]
+		sum.Some = sum.Some[:min(len(sum.Some), MostSome)]
 		out = append(out, *sum)
 	}
 	slices.SortFunc(out, func(a, b OpenCalls) int {
@@ -149,17 +134,24 @@ const (
 	idleLeast = 10 * time.Millisecond
 )
 
-// Then is what is known after a further report of the node. It is nil where that says nothing. A report that
+// Look is what a report tells of whether its node stands still.
+type Look struct {
+	Sequence int       // of the report
+	Progress *Progress // nil: it tells nothing
+	Still    *Still    // what is known with it
+}
+
+// Then is what is known after a further look at the node. It is nil where that says nothing. A look that
 // was there before, or comes late, changes nothing.
-func (s *Still) Then(r *NodeReport) *Still {
-	p := r.Progress
-	if s != nil && r.Sequence <= s.Sequence {
+func (s *Still) Then(l Look) *Still {
+	p := l.Progress
+	if s != nil && l.Sequence <= s.Sequence {
 		return s
 	}
 	if p == nil {
 		return nil
 	}
-	next := &Still{Since: p.Read, SinceMS: p.ReadMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	next := &Still{Since: p.Read, SinceMS: p.ReadMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: l.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
 	if s != nil {
 		next.Before = s.Moment
 	}
@@ -206,26 +198,26 @@ type Hung struct {
 	Odd []RankNow `json:"odd,omitempty"`
 }
 
-// FindHung tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
+// Find tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
 // can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
 // a program all of which is outside may wait for a person, a file or a service. Nodes that have already told of the
 // next moment, too, stand still beyond that one.
-func FindHung(all []*NodeReport, nodes int, after time.Duration) *Hung {
+func Find(all []Look, nodes int, after time.Duration) *Hung {
 	if after <= 0 || nodes == 0 || len(all) != nodes {
 		return nil
 	}
 	h, moment := new(Hung), time.Time{}
 	waits := false
-	for _, r := range all {
-		p, s := r.Progress, r.Still
-		if p == nil || s == nil || s.Doubted || s.Sequence != r.Sequence || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
+	for _, l := range all {
+		p, s := l.Progress, l.Still
+		if p == nil || s == nil || s.Doubted || s.Sequence != l.Sequence || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
 			return nil
 		}
-		moment, h.AsOf, h.Since = FirstTime(moment, s.Moment), FirstTime(h.AsOf, s.At), LastTime(h.Since, s.Since)
+		moment, h.AsOf, h.Since = when.First(moment, s.Moment), when.First(h.AsOf, s.At), when.Last(h.Since, s.Since)
 		h.Calls = append(h.Calls, p.Calls...)
 		waits = waits || slices.ContainsFunc(p.Calls, func(c OpenCalls) bool { return c.inMPI() && c.Size != 1 })
 	}
-	lacks := func(r *NodeReport) bool { return !r.Still.Moment.Equal(moment) && !r.Still.Before.Equal(moment) }
+	lacks := func(l Look) bool { return !l.Still.Moment.Equal(moment) && !l.Still.Before.Equal(moment) }
 	if !waits || h.AsOf.Sub(h.Since) < after || slices.ContainsFunc(all, lacks) {
 		return nil
 	}
@@ -265,26 +257,4 @@ func (h *Hung) OddCalls() (odd []OpenCalls) {
 		}
 	}
 	return odd
-}
-
-// warning carries it in a row of attempts, as TellHung reads it.
-func (h *Hung) warning() Warning {
-	text, _ := json.Marshal(h) // cannot fail
-	return Warning{Code: warnHung, Args: Args{Other: string(text)}}
-}
-
-// warnHung is no doubt: it is how Hung is kept with a job.
-const warnHung = "hung"
-
-// TellHung takes Hung out of the warnings of a job. It counts only while the job runs and Slurm has not suspended it.
-func (j *Job) TellHung() {
-	i := slices.IndexFunc(j.Warnings, func(w Warning) bool { return w.Code == warnHung })
-	if i < 0 {
-		return
-	}
-	var h Hung
-	if json.Unmarshal([]byte(j.Warnings[i].Args.Other), &h) == nil && j.IsRunning() && (j.State == "" || j.State == "RUNNING") {
-		j.Hung = &h
-	}
-	j.Warnings = slices.Delete(j.Warnings, i, i+1)
 }

@@ -1,4 +1,4 @@
-package job
+package slurmid
 
 import (
 	"cmp"
@@ -10,22 +10,22 @@ import (
 
 // FormatRanges writes numbers as the kernel and Slurm do: "0-3,8".
 func FormatRanges(numbers []int) string {
-	all := make([]numberRange, 0, len(numbers))
+	all := make([]Range, 0, len(numbers))
 	for _, n := range numbers {
-		all = append(all, numberRange{n, n})
+		all = append(all, Range{n, n})
 	}
-	return formatRanges(joinRanges(all))
+	return RangesText(JoinRanges(all))
 }
 
-// numberRange is all numbers from lo to hi.
-type numberRange struct{ lo, hi int }
+// Range is all numbers from First to Last.
+type Range struct{ First, Last int }
 
-// joinRanges sorts ranges in place, and joins those that overlap or touch.
-func joinRanges(all []numberRange) (joined []numberRange) {
-	slices.SortFunc(all, func(a, b numberRange) int { return cmp.Compare(a.lo, b.lo) })
+// JoinRanges sorts ranges in place, and joins those that overlap or touch.
+func JoinRanges(all []Range) (joined []Range) {
+	slices.SortFunc(all, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
 	for _, r := range all {
-		if last := len(joined) - 1; last >= 0 && r.lo <= joined[last].hi+1 {
-			joined[last].hi = max(joined[last].hi, r.hi)
+		if last := len(joined) - 1; last >= 0 && r.First <= joined[last].Last+1 {
+			joined[last].Last = max(joined[last].Last, r.Last)
 		} else {
 			joined = append(joined, r)
 		}
@@ -33,15 +33,16 @@ func joinRanges(all []numberRange) (joined []numberRange) {
 	return joined
 }
 
-func formatRanges(all []numberRange) string {
+// RangesText writes ranges as FormatRanges does.
+func RangesText(all []Range) string {
 	var b strings.Builder
 	for i, r := range all {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.Itoa(r.lo))
-		if r.hi > r.lo {
-			b.WriteString("-" + strconv.Itoa(r.hi))
+		b.WriteString(strconv.Itoa(r.First))
+		if r.Last > r.First {
+			b.WriteString("-" + strconv.Itoa(r.Last))
 		}
 	}
 	return b.String()

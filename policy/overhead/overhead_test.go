@@ -1,4 +1,4 @@
-package job
+package overhead
 
 import (
 	"errors"
@@ -9,28 +9,26 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"jobeff/preload/record"
 )
 
 // vector is the row of METRICS 5.
 const vector = `{"msgsize": 8, "iterations": 1000, "iter_t": 9.465, "work_t": 8.608, "overhead": 0.858, "base_t": 3.990, "avail": 78.5%s}`
 
 func TestReadOverheads(t *testing.T) {
-	of := OverheadOf{Cluster: "c", Partition: "p", MPI: "MPICH Version:\t4.0.2", Measured: time.Unix(1000, 0)}
+	of := Of{Cluster: "c", Partition: "p", MPI: "MPICH Version:\t4.0.2", Measured: time.Unix(1000, 0)}
 	said := fmt.Sprintf(vector, `, "overhead_low": 0.8, "overhead_high": 0.9, "avail_low": 77, "avail_high": 80, "direction": "receive", "nodes": 2,
 		"mpi": "Open MPI v4.1.4, package: Debian", "cluster": "d", "partition": "q", "time": "2026-11-20T12:00:00Z"`)
-	curves, err := ReadOverheads([]byte("["+said+","+strings.Replace(said, `"msgsize": 8`, `"msgsize": 4`, 1)+"]"), OverheadOf{Partition: "p"})
+	curves, err := Read([]byte("["+said+","+strings.Replace(said, `"msgsize": 8`, `"msgsize": 4`, 1)+"]"), Of{Partition: "p"})
 	if err != nil || len(curves) != 1 || len(curves[0].Points) != 2 || curves[0].Points[0].Bytes != 4 {
 		t.Fatalf("%+v, %v", curves, err)
 	}
 	c := curves[0]
 	c.Points = nil
-	want := OverheadCurve{Cluster: "d", Partition: "p", MPI: "Open MPI v4.1.4", Direction: OverheadReceive, Nodes: 2, Measured: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	want := Curve{Cluster: "d", Partition: "p", MPI: "Open MPI v4.1.4", Direction: Receive, Nodes: 2, Measured: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Error(diff)
 	}
-	curves, err = ReadOverheads([]byte("["+fmt.Sprintf(vector, "")+"]"), of)
+	curves, err = Read([]byte("["+fmt.Sprintf(vector, "")+"]"), of)
 	if err != nil || curves[0].MPI != "MPICH 4.0.2" || curves[0].Points[0].BaseTLow != 3.99 || curves[0].Points[0].AvailHigh != 78.5 || !curves[0].Measured.Equal(of.Measured) {
 		t.Errorf("a row of the original's columns: %+v, %v", curves, err)
 	}
@@ -41,25 +39,25 @@ func TestReadOverheads(t *testing.T) {
 func TestReadOverheadsInterrupted(t *testing.T) {
 	rows := "[\n  " + fmt.Sprintf(vector, "") + ",\n  " + strings.Replace(fmt.Sprintf(vector, ""), `"msgsize": 8`, `"msgsize": 4`, 1)
 	for _, text := range []string{rows + "[mpiexec@n1] Press Ctrl-C again to force abort\n\n]\n", rows + "\n[mpiexec@n1] Sending Ctrl-C\n]\n", rows + "\n]\n\n=====\n=   BAD TERMINATION\n", rows, rows + "\n"} {
-		if curves, err := ReadOverheads([]byte(text), OverheadOf{MPI: "MPICH 4.0.2"}); err != nil || len(curves) != 1 || len(curves[0].Points) != 2 {
+		if curves, err := Read([]byte(text), Of{MPI: "MPICH 4.0.2"}); err != nil || len(curves) != 1 || len(curves[0].Points) != 2 {
 			t.Errorf("%q: %+v, %v", text, curves, err)
 		}
 	}
 }
 
 func TestReadOverheadsRefuses(t *testing.T) {
-	of := OverheadOf{Cluster: "c", Partition: "p", MPI: "MPICH 4.0.2"}
+	of := Of{Cluster: "c", Partition: "p", MPI: "MPICH 4.0.2"}
 	row := fmt.Sprintf(vector, "")
 	for _, c := range []struct {
 		text string
-		of   OverheadOf
+		of   Of
 		says string
 	}{
 		{"msgsize", of, "no output of jobeff-overhead"},
 		{"[]", of, "there is no row"},
 		{"[" + row + "," + row + "]", of, "8 bytes twice"},
-		{"[" + row + "]", OverheadOf{MPI: "MPICH 4", Cluster: "c"}, "--cluster and --partition"},
-		{"[" + row + "]", OverheadOf{Cluster: "c", Partition: "p"}, "--mpi"},
+		{"[" + row + "]", Of{MPI: "MPICH 4", Cluster: "c"}, "--cluster and --partition"},
+		{"[" + row + "]", Of{Cluster: "c", Partition: "p"}, "--mpi"},
 		{"[" + strings.Replace(row, "8,", "0,", 1) + "]", of, "a message of 0 bytes"},
 		{"[" + strings.Replace(row, "3.990", "0", 1) + "]", of, "its times of 8 bytes"},
 		{"[" + strings.Replace(row, "0.858", "1e300", 1) + "]", of, "its times of 8 bytes"},
@@ -68,7 +66,7 @@ func TestReadOverheadsRefuses(t *testing.T) {
 		{"[" + fmt.Sprintf(vector, `, "direction": "up"`) + "]", of, "not send or receive"},
 		{"[" + fmt.Sprintf(vector, `, "pairs": 2`) + "]", of, "2 pairs at once"},
 	} {
-		curves, err := ReadOverheads([]byte(c.text), c.of)
+		curves, err := Read([]byte(c.text), c.of)
 		for i := range curves {
 			err = errors.Join(err, curves[i].Named())
 		}
@@ -80,11 +78,11 @@ func TestReadOverheadsRefuses(t *testing.T) {
 
 // overheadCurve has base times of 1 us for 8 B and of 101 us for 1 KiB; half is available, give
 // or take a tenth.
-func overheadCurve(direction string) OverheadCurve {
-	c := OverheadCurve{MPI: "MPICH 4.0.2", Direction: direction, Nodes: 2}
+func overheadCurve(direction string) Curve {
+	c := Curve{MPI: "MPICH 4.0.2", Direction: direction, Nodes: 2}
 	for bytes, base := range map[uint64]float64{8: 1, 1024: 101} {
 		avail := 50.0
-		c.Points = append(c.Points, OverheadPoint{Bytes: bytes, BaseT: base, BaseTLow: base, BaseTHigh: base, Overhead: base / 2, Avail: &avail, AvailLow: 40, AvailHigh: 60})
+		c.Points = append(c.Points, Point{Bytes: bytes, BaseT: base, BaseTLow: base, BaseTHigh: base, Overhead: base / 2, Avail: &avail, AvailLow: 40, AvailHigh: 60})
 	}
 	if err := c.sort(); err != nil {
 		panic(err)
@@ -92,42 +90,41 @@ func overheadCurve(direction string) OverheadCurve {
 	return c
 }
 
-// messages is an execution that was so long in point-to-point calls, and sent n messages of 1,024
+// messages is a program that was so long in point-to-point calls, s, and sent n messages of 1,024
 // to 2,047 bytes.
-func messages(inCalls time.Duration, n uint64) Execution {
-	e := Execution{MPIVersion: "MPICH Version:\t4.0.2", HistP2P: make([]uint64, 12), Nodes: make([]NodeShare, 2),
-		Classes: []Call{{Name: record.ClassP2P.String(), Time: inCalls}, {Name: "collective", Time: time.Hour}}}
-	e.HistP2P[11] = n
-	return e
+func messages(inCalls float64, n uint64) Program {
+	p := Program{MPI: "MPICH 4.0.2", Sizes: make([]uint64, 12), Nodes: 2, P2P: inCalls}
+	p.Sizes[11] = n
+	return p
 }
 
 func TestHidable(t *testing.T) {
-	send, receive := overheadCurve(OverheadSend), overheadCurve(OverheadReceive)
+	send, receive := overheadCurve(Send), overheadCurve(Receive)
 	middle := 101 * 0.5 * math.Sqrt(1024*2047) / 1024
-	refused := overheadCurve(OverheadSend)
+	refused := overheadCurve(Send)
 	for i := range refused.Points {
 		refused.Points[i].Avail = nil
 	}
 	for _, c := range []struct {
 		name   string
-		j      Job
-		curves []OverheadCurve
+		of     Program
+		curves []Curve
 		want   *Hidable // times of this in us per message
 	}{
-		{"no curve", Job{Executions: []Execution{messages(time.Second, 1000)}}, nil, nil},
-		{"no messages", Job{Executions: []Execution{messages(0, 1000)}}, []OverheadCurve{send}, nil},
-		{"another MPI", Job{Executions: []Execution{{MPIVersion: "Open MPI v4", HistP2P: []uint64{1}, Classes: messages(1, 1).Classes}}}, []OverheadCurve{send}, nil},
-		{"sent", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{send},
+		{"no curve", messages(1, 1000), nil, nil},
+		{"no messages", messages(0, 1000), []Curve{send}, nil},
+		{"another MPI", Program{MPI: "Open MPI v4", Sizes: []uint64{1}, P2P: 1}, []Curve{send}, nil},
+		{"sent", messages(1, 1000), []Curve{send},
 			&Hidable{P2P: 1, Most: 1e-3 * middle, Low: 1e-3 * 101 * .4, High: 1e-3 * 101 * .6 * 2047 / 1024, Send: true}},
-		{"both sides", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{receive, send},
+		{"both sides", messages(1, 1000), []Curve{receive, send},
 			&Hidable{P2P: 1, Most: 2e-3 * middle, Low: 2e-3 * 101 * .4, High: 2e-3 * 101 * .6 * 2047 / 1024, Send: true, Receive: true}},
-		{"never more than measured", Job{Executions: []Execution{messages(50*time.Millisecond, 1000)}}, []OverheadCurve{send},
+		{"never more than measured", messages(.05, 1000), []Curve{send},
 			&Hidable{P2P: .05, Most: .05, Low: 1e-3 * 101 * .4, High: .05, Send: true}},
-		{"nothing was available", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{refused}, nil},
+		{"nothing was available", messages(1, 1000), []Curve{refused}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			AddOverheads(&c.j, c.curves)
-			h := HidableOf(&c.j)
+			of := []Program{c.of}
+			h := HidableOf(of, Fitting(of, c.curves))
 			if h == nil || c.want == nil {
 				if h != nil || c.want != nil {
 					t.Fatalf("%+v, want %+v", h, c.want)
@@ -145,23 +142,23 @@ func TestHidable(t *testing.T) {
 
 // A curve between two nodes bounds also what one node does; one inside a node says nothing of
 // two. The first that is of as many nodes is taken.
-func TestCurveOfAnExecution(t *testing.T) {
-	one, two, old := overheadCurve(OverheadSend), overheadCurve(OverheadSend), overheadCurve(OverheadSend)
+func TestCurveOfAProgram(t *testing.T) {
+	one, two, old := overheadCurve(Send), overheadCurve(Send), overheadCurve(Send)
 	one.Nodes, two.Measured, old.Measured = 1, time.Unix(2, 0), time.Unix(1, 0)
-	across := messages(time.Second, 1)
+	across := messages(1, 1)
 	inside := across
-	inside.Nodes = across.Nodes[:1]
+	inside.Nodes = 1
 	for _, c := range []struct {
-		e      Execution
-		curves []OverheadCurve
+		of     Program
+		curves []Curve
 		want   int // of curves; -1: none
 	}{
-		{across, []OverheadCurve{one, two, old}, 1},
-		{inside, []OverheadCurve{two, one, old}, 1},
-		{inside, []OverheadCurve{two, old}, 0},
-		{across, []OverheadCurve{one}, -1},
+		{across, []Curve{one, two, old}, 1},
+		{inside, []Curve{two, one, old}, 1},
+		{inside, []Curve{two, old}, 0},
+		{across, []Curve{one}, -1},
 	} {
-		picked := curvesOf(&c.e, c.curves)
+		picked := curvesOf(&c.of, c.curves)
 		if c.want < 0 && len(picked) > 0 || c.want >= 0 && (len(picked) != 1 || picked[0] != &c.curves[c.want]) {
 			t.Errorf("%d of %+v: %+v", c.want, c.curves, picked)
 		}
@@ -171,7 +168,7 @@ func TestCurveOfAnExecution(t *testing.T) {
 // Between two sizes the time follows the logarithm of the size; below the smallest one nothing
 // may be hidden.
 func TestHidableAt(t *testing.T) {
-	c := overheadCurve(OverheadSend)
+	c := overheadCurve(Send)
 	for bytes, want := range map[float64][3]float64{
 		8: {.5, .4, .6}, 1: {.5, 0, .6}, 0: {.5, 0, .6}, 1024: {50.5, 40.4, 60.6}, 2048: {101, 40.4, 121.2},
 		math.Sqrt(8 * 1024): {25.5, 20.4, 30.6},
@@ -187,10 +184,10 @@ func TestHidableAt(t *testing.T) {
 // beyond it says nothing of it. Availability is 1 everywhere.
 func TestHidableOfBin(t *testing.T) {
 	avail := 100.0
-	point := func(bytes uint64, low, high float64) OverheadPoint {
-		return OverheadPoint{Bytes: bytes, BaseT: 10, BaseTLow: low, BaseTHigh: high, Avail: &avail, AvailLow: 100, AvailHigh: 100}
+	point := func(bytes uint64, low, high float64) Point {
+		return Point{Bytes: bytes, BaseT: 10, BaseTLow: low, BaseTHigh: high, Avail: &avail, AvailLow: 100, AvailHigh: 100}
 	}
-	c := &OverheadCurve{Points: []OverheadPoint{point(512, 1, 99), point(1024, 8, 12), point(1500, 5, 30), point(2047, 9, 11), point(4096, 1, 99)}}
+	c := &Curve{Points: []Point{point(512, 1, 99), point(1024, 8, 12), point(1500, 5, 30), point(2047, 9, 11), point(4096, 1, 99)}}
 	if middle, low, high := c.hidableOfBin(11); middle != 10 || low != 5 || high != 30 {
 		t.Errorf("%g, %g to %g", middle, low, high)
 	}
@@ -199,17 +196,17 @@ func TestHidableOfBin(t *testing.T) {
 // A fall of availability is told from more than 5 points beyond both intervals on, if a quarter of
 // the sizes fell.
 func TestOverheadFell(t *testing.T) {
-	curve := func(avail ...float64) *OverheadCurve {
-		c := new(OverheadCurve)
+	curve := func(avail ...float64) *Curve {
+		c := new(Curve)
 		for i, a := range avail {
-			c.Points = append(c.Points, OverheadPoint{Bytes: 8 << i, Avail: &a, AvailLow: a - 1, AvailHigh: a + 1})
+			c.Points = append(c.Points, Point{Bytes: 8 << i, Avail: &a, AvailLow: a - 1, AvailHigh: a + 1})
 		}
 		return c
 	}
 	before := curve(80, 80, 80, 80)
-	before.Points = append(before.Points, OverheadPoint{Bytes: 1 << 30})
+	before.Points = append(before.Points, Point{Bytes: 1 << 30})
 	for _, c := range []struct {
-		now   *OverheadCurve
+		now   *Curve
 		sizes int
 		bytes uint64
 	}{
@@ -217,33 +214,33 @@ func TestOverheadFell(t *testing.T) {
 		{curve(80, 73, 73, 80), 0, 0}, {curve(80, 72, 71, 80), 2, 32}, {curve(80, 80, 60, 80), 1, 32}, {curve(80, 60, 70, 80), 2, 16},
 		{curve(80, 80, 80, 80, 60), 0, 0},
 	} {
-		was, is, sizes := OverheadFell(before, c.now)
+		was, is, sizes := Fell(before, c.now)
 		if sizes != c.sizes || sizes > 0 && (was.Bytes != c.bytes || is.Bytes != c.bytes || *was.Avail != 80) {
 			t.Errorf("%v: %d sizes, %+v, %+v", c.now, sizes, was, is)
 		}
 	}
 	five, one := curve(80, 80, 80, 80, 80), curve(80, 80, 80, 80, 60)
-	if _, _, sizes := OverheadFell(five, one); sizes != 0 {
+	if _, _, sizes := Fell(five, one); sizes != 0 {
 		t.Errorf("%d of 5 sizes fell: that may be noise", sizes)
 	}
 }
 
 // A row at its bounds is read.
 func TestOverheadBounds(t *testing.T) {
-	good := func() (OverheadCurve, OverheadPoint) {
+	good := func() (Curve, Point) {
 		avail := 100.
-		return OverheadCurve{Cluster: strings.Repeat("c", 256), Direction: OverheadSend, Pairs: 1, Partition: "p", MPI: "m"},
-			OverheadPoint{Bytes: 1 << 40, IterT: mostOverhead, BaseT: 1, BaseTLow: 1, BaseTHigh: 1, Avail: &avail, AvailLow: 100, AvailHigh: 100}
+		return Curve{Cluster: strings.Repeat("c", 256), Direction: Send, Pairs: 1, Partition: "p", MPI: "m"},
+			Point{Bytes: 1 << 40, IterT: mostOverhead, BaseT: 1, BaseTLow: 1, BaseTHigh: 1, Avail: &avail, AvailLow: 100, AvailHigh: 100}
 	}
 	if c, p := good(); c.check(p) != nil || c.Named() != nil {
 		t.Error(c.check(p), c.Named())
 	}
-	for name, change := range map[string]func(c *OverheadCurve, p *OverheadPoint){
-		"a long name":     func(c *OverheadCurve, _ *OverheadPoint) { c.MPI = strings.Repeat("m", 257) },
-		"a large message": func(_ *OverheadCurve, p *OverheadPoint) { p.Bytes++ },
-		"a long time":     func(_ *OverheadCurve, p *OverheadPoint) { p.WorkT = -2 * mostOverhead },
-		"more than all":   func(_ *OverheadCurve, p *OverheadPoint) { *p.Avail, p.AvailLow, p.AvailHigh = 102, 101, 103 },
-		"less than none":  func(_ *OverheadCurve, p *OverheadPoint) { *p.Avail, p.AvailLow, p.AvailHigh = -2, -3, -1 },
+	for name, change := range map[string]func(c *Curve, p *Point){
+		"a long name":     func(c *Curve, _ *Point) { c.MPI = strings.Repeat("m", 257) },
+		"a large message": func(_ *Curve, p *Point) { p.Bytes++ },
+		"a long time":     func(_ *Curve, p *Point) { p.WorkT = -2 * mostOverhead },
+		"more than all":   func(_ *Curve, p *Point) { *p.Avail, p.AvailLow, p.AvailHigh = 102, 101, 103 },
+		"less than none":  func(_ *Curve, p *Point) { *p.Avail, p.AvailLow, p.AvailHigh = -2, -3, -1 },
 	} {
 		c, p := good()
 		if change(&c, &p); c.check(p) == nil {

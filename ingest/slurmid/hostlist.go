@@ -1,4 +1,4 @@
-package job
+package slurmid
 
 import (
 	"cmp"
@@ -51,10 +51,10 @@ func cutItem(list string) (item, rest string) {
 func isHostPattern(item string) bool {
 	name, rest, bracket := strings.Cut(item, "[")
 	if !bracket {
-		return item != "" && isName("x"+name, hostlistBytes)
+		return item != "" && IsName("x"+name, hostlistBytes)
 	}
 	ranges, rest, closed := strings.Cut(rest, "]")
-	if !closed || ranges == "" || strings.Trim(ranges, "0123456789,-") != "" || !isName("x"+name, hostlistBytes) {
+	if !closed || ranges == "" || strings.Trim(ranges, "0123456789,-") != "" || !IsName("x"+name, hostlistBytes) {
 		return false
 	}
 	return rest == "" || isHostPattern(rest)
@@ -99,4 +99,12 @@ func inRange(digits, low, high string) bool {
 func compareDecimals(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// IsName recognizes names of letters, digits and ".-_", as hosts and clusters have.
+func IsName(s string, most int) bool {
+	ok := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
+	}
+	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }

@@ -1,9 +1,9 @@
-package job
+package doubt
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -91,6 +91,15 @@ const mostWarnings = 64
 // Warnings collects equal warnings. The zero value is empty.
 type Warnings struct{ count map[Warning]int }
 
+// Clone is a copy to which others may be added.
+func (w *Warnings) Clone() Warnings { return Warnings{maps.Clone(w.count)} }
+
+// Count is how often a code without arguments was added, and whether it was at all.
+func (w *Warnings) Count(code string) (n int, noted bool) {
+	n, noted = w.count[NewWarning(code, 0)]
+	return n, noted
+}
+
 // Note adds one occurrence of a code without arguments.
 func (w *Warnings) Note(code string) { w.Add(NewWarning(code, 1)) }
 
@@ -129,18 +138,18 @@ func MergeWarnings(a, b []Warning) []Warning {
 	return w.List()
 }
 
-// Warning is a doubt about a figure, or why there is none. policy/doubt has its words: what is stored is reworded, too.
+// Warning is a doubt about a figure, or why there is none. Text has its words: what is stored is reworded, too.
 type Warning struct {
-	Code string `json:"code"` // stable, for programs: one of the Warn constants
-	Args Args   `json:"args,omitzero"`
+	Code string    `json:"code"` // stable, for programs: one of the Warn constants
+	Args Arguments `json:"args,omitzero"`
 	// Count is how many ranks or processes it concerns; 0 if that says nothing. Merging adds it
 	// up over warnings of the same code and arguments.
 	Count int `json:"count,omitempty"`
 }
 
-// Args are the figures and names in a warning's text; zero where the text has none. Whole numbers
+// Arguments are the figures and names in a warning's text; zero where the text has none. Whole numbers
 // alone, so that what no figure can be is found as in the rest of a report.
-type Args struct {
+type Arguments struct {
 	Kind   string        `json:"kind,omitempty"` // which of the code's texts: one of the Kind constants
 	N      int           `json:"n,omitempty"`    // ranks, threads or nodes that it speaks of
 	Of     int           `json:"of,omitempty"`   // of so many
@@ -155,6 +164,7 @@ type Args struct {
 // The kinds of a warning whose code has several texts.
 const (
 	KindShort     = "short"      // WarnCPUOver
+	KindCgroup    = "cgroup"     // WarnMemoryOver: the kernel counted it
 	KindFile      = "file"       // WarnUnreadable: a file of the run directory
 	KindMissing   = "missing"    // … there is no record
 	KindEndsEarly = "ends_early" // … the record was cut
@@ -169,85 +179,7 @@ const (
 )
 
 // compare orders arguments.
-func (a *Args) compare(b *Args) int {
+func (a *Arguments) compare(b *Arguments) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.N, b.N), cmp.Compare(a.Of, b.Of), cmp.Compare(a.CPUs, b.CPUs), cmp.Compare(a.Time, b.Time),
 		cmp.Compare(a.OfTime, b.OfTime), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Other, b.Other), cmp.Compare(a.Names, b.Names))
-}
-
-// complete fills in what follows from the parts of a whole execution.
-func complete(e *Execution) {
-	if e.Folded != nil { // its executions were completed before
-		e.Metrics = ExecutionMetrics(e)
-		return
-	}
-	ranks, n := ranksOf(e), 0
-	for _, r := range ranks {
-		n += r.hi - r.lo + 1
-	}
-	e.RankIDs = formatRanges(ranks)
-	e.Metrics = ExecutionMetrics(e)
-	var found []Warning
-	found = append(found, oversubscribed(e)...)
-	found = append(found, loadWarnings(e)...)
-	if n < e.Size {
-		found = append(found, Warning{Code: WarnCoverage, Args: Args{N: n, Of: e.Size}})
-	}
-	found = append(found, CutSections(e)...)
-	e.Warnings = MergeWarnings(e.Warnings, found)
-}
-
-// oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
-// boot id are one machine. Where the kernel counted every rank, loadWarnings tells whether they
-// waited for a CPU: ranks that sleep need none.
-func oversubscribed(e *Execution) []Warning {
-	type machine struct {
-		ranks, cpus int
-		nodes       []string
-	}
-	byBoot := map[string]*machine{}
-	var order []string
-	counted := true
-	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		counted = counted && n.Load != nil && n.Load.Whole == n.Ranks
-		id := cmp.Or(n.BootID, "node "+n.Node)
-		if byBoot[id] == nil {
-			byBoot[id] = &machine{}
-			order = append(order, id)
-		}
-		m := byBoot[id]
-		m.ranks += n.Ranks
-		m.cpus = max(m.cpus, n.OnlineCPUs)
-		m.nodes = append(m.nodes, n.Node)
-	}
-	var out []Warning
-	for _, id := range order {
-		m := byBoot[id]
-		if counted || m.cpus == 0 || m.ranks <= m.cpus {
-			continue
-		}
-		nodes := slices.Compact(m.nodes)
-		out = append(out, Warning{Code: WarnOversubs, Args: Args{N: m.ranks, CPUs: m.cpus, Of: len(nodes), Names: firstNames(nodes)}})
-	}
-	return out
-}
-
-// namedNodes is how many nodes a warning names.
-const namedNodes = 4
-
-// firstNames are the first of many names, as Args.Names holds them.
-func firstNames(names []string) string { return strings.Join(names[:min(len(names), namedNodes)], ",") }
-
-// CutSections bounds the labels of a whole execution, as listSections does for a node.
-func CutSections(e *Execution) []Warning {
-	if len(e.Sections) <= MostLabels {
-		return nil
-	}
-	sums := SectionSums{}
-	for i := range e.Sections {
-		sums.At(e.Sections[i].Label).Add(&e.Sections[i])
-	}
-	sums.Cut(MostLabels)
-	e.Sections = sums.List()
-	return []Warning{{Code: WarnSectionsMany}}
 }

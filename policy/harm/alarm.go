@@ -1,9 +1,9 @@
-package job
+package harm
 
 import "time"
 
 // Alarm says that jobs which jobeff measures ended surely worse than others. It counts, and proves no
-// cause. Package policy/harm raises it.
+// cause.
 type Alarm struct {
 	Kind    string    `json:"kind"`             // AlarmCrashed, …
 	Before  bool      `json:"before"`           // Others are of the worst week before, not the unmeasured jobs of the same time
@@ -53,10 +53,3 @@ const (
 
 // AlarmKinds are all of them.
 var AlarmKinds = []string{AlarmCrashed, AlarmFailed, AlarmMemory, AlarmTimeout, AlarmNodeFail, AlarmSlower}
-
-// AlarmHeader says in jobeffd's answer to a report whether an alarm is up: AlarmUp or AlarmDown.
-const (
-	AlarmHeader = "Jobeff-Alarm"
-	AlarmUp     = "up"
-	AlarmDown   = "down"
-)

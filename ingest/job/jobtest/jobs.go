@@ -1,5 +1,3 @@
-// Package jobtest makes up jobs and runs for the tests of policy's packages. Before it stands
-// ingest/job, whose types it fills in; after it the tests, which judge what it made.
 package jobtest
 
 import (
@@ -8,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // Began is when the made-up jobs start.
@@ -51,7 +50,7 @@ func Job(executions ...job.Execution) *job.Job {
 	j := &job.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: Began,
 		End: Began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
 	if j.Metrics = job.JobMetrics(executions); j.Metrics == nil {
-		j.NoData = job.NewWarning(job.WhyInMPIInit, 0)
+		j.NoData = doubt.NewWarning(doubt.WhyInMPIInit, 0)
 	}
 	return j
 }
@@ -91,7 +90,7 @@ func Loaded(e job.Execution, l job.Load) job.Execution { e.Nodes[0].Load = &l; r
 // Singleton is one rank of a step of several that never met.
 func Singleton(node int) job.Execution {
 	e := World(node, 1, 0, Work(3500, 1))
-	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
+	e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 	return e
 }
 
@@ -130,5 +129,5 @@ func JobOf(r job.Run) *job.Job {
 	return j
 }
 
-// Changed is the run after a change.
-func Changed(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
+// ChangedRun is the run after a change.
+func ChangedRun(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }

@@ -1,4 +1,4 @@
-package job
+package slurmid
 
 import (
 	"strings"
@@ -11,21 +11,21 @@ func TestParseJobID(t *testing.T) {
 	n := func(v uint32) *uint32 { return &v }
 	for _, c := range []struct {
 		in   string
-		want JobRef
+		want Ref
 	}{
-		{"123", JobRef{ID: 123}},
-		{" 123 ", JobRef{ID: 123}},
-		{"123_4", JobRef{ID: 123, ArrayTask: n(4)}},
-		{"123_0", JobRef{ID: 123, ArrayTask: n(0)}},
-		{"123+1", JobRef{ID: 123, HetOffset: n(1)}},
-		{"123.0", JobRef{ID: 123, Step: "0"}},
-		{"123.007", JobRef{ID: 123, Step: "7"}},
-		{"123.batch", JobRef{ID: 123, Step: "batch"}},
-		{"123_4.extern", JobRef{ID: 123, ArrayTask: n(4), Step: "extern"}},
-		{"123+1.interactive", JobRef{ID: 123, HetOffset: n(1), Step: "interactive"}},
-		{"4294967295", JobRef{ID: 4294967295}},
+		{"123", Ref{ID: 123}},
+		{" 123 ", Ref{ID: 123}},
+		{"123_4", Ref{ID: 123, ArrayTask: n(4)}},
+		{"123_0", Ref{ID: 123, ArrayTask: n(0)}},
+		{"123+1", Ref{ID: 123, HetOffset: n(1)}},
+		{"123.0", Ref{ID: 123, Step: "0"}},
+		{"123.007", Ref{ID: 123, Step: "7"}},
+		{"123.batch", Ref{ID: 123, Step: "batch"}},
+		{"123_4.extern", Ref{ID: 123, ArrayTask: n(4), Step: "extern"}},
+		{"123+1.interactive", Ref{ID: 123, HetOffset: n(1), Step: "interactive"}},
+		{"4294967295", Ref{ID: 4294967295}},
 	} {
-		got, err := ParseJobID(c.in)
+		got, err := Parse(c.in)
 		if err != nil {
 			t.Errorf("%q: %v", c.in, err)
 		}
@@ -54,7 +54,7 @@ func TestParseJobIDRefuses(t *testing.T) {
 		"1\x1b[31m":              `"1\x1b[31m" is not a job id (after "1" stands "\x1b[31m"`,
 		strings.Repeat("9", 100): `"` + strings.Repeat("9", 40) + `..." is not a job id (it begins with no number above 0`,
 	} {
-		if _, err := ParseJobID(in); err == nil || err.Error() != why+forms {
+		if _, err := Parse(in); err == nil || err.Error() != why+forms {
 			t.Errorf("%q: got  %v\nwant %s", in, err, why+forms)
 		}
 	}
@@ -64,11 +64,11 @@ func FuzzParseJobID(f *testing.F) {
 	f.Add("123_4.batch")
 	f.Add("9+9.0")
 	f.Fuzz(func(t *testing.T, s string) {
-		r, err := ParseJobID(s)
+		r, err := Parse(s)
 		if err != nil {
 			return
 		}
-		again, err := ParseJobID(r.String())
+		again, err := Parse(r.String())
 		if err != nil || again.String() != r.String() {
 			t.Errorf("%q -> %q -> %q, %v", s, r, again, err)
 		}
@@ -80,7 +80,7 @@ func FuzzParseJobSets(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		sets, err := ParseJobSets(s)
+		sets, err := ParseSets(s)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,88 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"jobeff/ingest/slurmid"
+	"jobeff/policy/doubt"
+)
+
+// complete fills in what follows from the parts of a whole execution.
+func complete(e *Execution) {
+	if e.Folded != nil { // its executions were completed before
+		e.Metrics = ExecutionMetrics(e)
+		return
+	}
+	ranks, n := ranksOf(e), 0
+	for _, r := range ranks {
+		n += r.Last - r.First + 1
+	}
+	e.RankIDs = slurmid.RangesText(ranks)
+	e.Metrics = ExecutionMetrics(e)
+	var found []doubt.Warning
+	found = append(found, oversubscribed(e)...)
+	found = append(found, loadWarnings(e)...)
+	if n < e.Size {
+		found = append(found, doubt.Warning{Code: doubt.WarnCoverage, Args: doubt.Arguments{N: n, Of: e.Size}})
+	}
+	found = append(found, CutSections(e)...)
+	e.Warnings = doubt.MergeWarnings(e.Warnings, found)
+}
+
+// oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
+// boot id are one machine. Where the kernel counted every rank, loadWarnings tells whether they
+// waited for a CPU: ranks that sleep need none.
+func oversubscribed(e *Execution) []doubt.Warning {
+	type machine struct {
+		ranks, cpus int
+		nodes       []string
+	}
+	byBoot := map[string]*machine{}
+	var order []string
+	counted := true
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		counted = counted && n.Load != nil && n.Load.Whole == n.Ranks
+		id := cmp.Or(n.BootID, "node "+n.Node)
+		if byBoot[id] == nil {
+			byBoot[id] = &machine{}
+			order = append(order, id)
+		}
+		m := byBoot[id]
+		m.ranks += n.Ranks
+		m.cpus = max(m.cpus, n.OnlineCPUs)
+		m.nodes = append(m.nodes, n.Node)
+	}
+	var out []doubt.Warning
+	for _, id := range order {
+		m := byBoot[id]
+		if counted || m.cpus == 0 || m.ranks <= m.cpus {
+			continue
+		}
+		nodes := slices.Compact(m.nodes)
+		out = append(out, doubt.Warning{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: m.ranks, CPUs: m.cpus, Of: len(nodes), Names: firstNames(nodes)}})
+	}
+	return out
+}
+
+// namedNodes is how many nodes a warning names.
+const namedNodes = 4
+
+// firstNames are the first of many names, as Args.Names holds them.
+func firstNames(names []string) string { return strings.Join(names[:min(len(names), namedNodes)], ",") }
+
+// CutSections bounds the labels of a whole execution, as listSections does for a node.
+func CutSections(e *Execution) []doubt.Warning {
+	if len(e.Sections) <= MostLabels {
+		return nil
+	}
+	sums := SectionSums{}
+	for i := range e.Sections {
+		sums.At(e.Sections[i].Label).Add(&e.Sections[i])
+	}
+	sums.Cut(MostLabels)
+	e.Sections = sums.List()
+	return []doubt.Warning{{Code: doubt.WarnSectionsMany}}
+}

@@ -1,0 +1,22 @@
+package listing
+
+// Hours are sums over jobs.
+type Hours struct {
+	Jobs     int     `json:"jobs"`
+	Measured int     `json:"measured"` // with metrics
+	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
+	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known, without Job.FurtherThreads
+	Lost     float64 `json:"lost"`     // part of Judged, METRICS 6
+}
+
+// Add adds another sum.
+func (h *Hours) Add(o Hours) {
+	h.Jobs, h.Measured = h.Jobs+o.Jobs, h.Measured+o.Measured
+	h.Used, h.Judged, h.Lost = h.Used+o.Used, h.Judged+o.Judged, h.Lost+o.Lost
+}
+
+// NamedHours are the hours of one account, user or program.
+type NamedHours struct {
+	Name string `json:"name"`
+	Hours
+}

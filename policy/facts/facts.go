@@ -1,0 +1,115 @@
+// Package facts has what a digest of a site is made of: sums over the jobs of a span of time, how well jobeff
+// itself works, and what users were told. Before it stand ingest/job and policy/harm; the store sums up, and
+// policy/workload, policy/notice and report/mail read it.
+package facts
+
+import (
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/doubt"
+	"jobeff/policy/harm"
+)
+
+// Told is one line of the log of notices: what a user was told of a workload.
+type Told struct {
+	Cluster  string    `json:"cluster"`
+	UID      uint32    `json:"uid"`
+	User     string    `json:"user,omitempty"`
+	At       time.Time `json:"at"`
+	Subject  string    `json:"subject"` // what the cool-down counts: the workload's key, or else cluster, uid and program
+	Workload string    `json:"workload,omitempty"`
+	Name     string    `json:"name,omitempty"`
+	Rule     string    `json:"rule"`
+	Job      string    `json:"job"`               // the job that lost most
+	Cores    int       `json:"cores"`             // that the job ran on
+	Advised  int       `json:"advised,omitempty"` // cores; 0: no advice
+	Jobs     int       `json:"jobs"`
+	Lost     float64   `json:"lost"` // core-hours
+	Shadow   bool      `json:"shadow,omitempty"`
+	Muted    bool      `json:"muted,omitempty"`    // they were not told, since they had muted it
+	Cleared  time.Time `json:"cleared,omitzero"`   // when they were told that it is better now
+	Running  bool      `json:"running,omitempty"`  // it was told while the job ran
+	WrongAt  time.Time `json:"wrong_at,omitzero"`  // when somebody who got it said that it was wrong
+	WrongBy  uint32    `json:"wrong_by,omitempty"` // their uid
+	Wrong    string    `json:"wrong,omitempty"`    // in their words
+	Cut      bool      `json:"cut,omitempty"`      // Runs lack the oldest since
+	Runs     []job.Run `json:"runs,omitempty"`     // of the workload before and since, if they were asked for
+}
+
+// SeriesRuns is how many runs a series of Facts has at most: some are compared with those before them.
+const SeriesRuns = 100
+
+// Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
+type Facts struct {
+	From  time.Time     `json:"from"`
+	To    time.Time     `json:"to"`
+	Total listing.Hours `json:"total"`
+	// Lists hold the accounts, users and programs that lost the most hours.
+	Accounts []listing.NamedHours `json:"accounts"`
+	Users    []listing.NamedHours `json:"users"`
+	Programs []listing.NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
+	Health   Health               `json:"health"`
+
+	// The rest is of the later of TwoWeeks only.
+	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
+	Lineages   [][]job.Run      `json:"lineages,omitempty"`   // runs of one Lineage with several executables, oldest first
+	Series     [][]job.Run      `json:"series,omitempty"`     // the newest SeriesRuns of a workload on one core count that ran in the span, oldest first
+	Alarms     []harm.Alarm     `json:"alarms,omitempty"`     // that were up, in a digest of all accounts
+	Comparison *harm.Comparison `json:"comparison,omitempty"` // in a digest of all accounts: what could be seen of a harm by now
+	Told       []Told           `json:"told,omitempty"`       // of advised workloads, with their runs since
+	Wrong      []Told           `json:"wrong,omitempty"`      // of which somebody said so in the span, in a digest of all accounts
+}
+
+// ReasonHours are the hours of jobs that have no data for one reason.
+type ReasonHours struct {
+	NoData doubt.Warning `json:"no_data"`
+	listing.Hours
+}
+
+// HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
+type HeavyWorkload struct {
+	listing.Hours
+	Workload *job.Workload `json:"workload"` // its newest runs, of every core count
+	Job      *job.Job      `json:"job"`      // the one that lost most
+}
+
+// Health is how well jobeff itself works.
+type Health struct {
+	Reasons     []ReasonHours `json:"reasons"`      // why jobs have no data, the commonest first
+	Partial     int           `json:"partial"`      // jobs with coverage below 1
+	NodesMissed int           `json:"nodes_missed"` // nodes of jobs that did not report
+	// PrologFailed are jobs on a node where jobeff's part of the prolog failed or was too slow.
+	PrologFailed int      `json:"prolog_failed"`
+	Late         int      `json:"late"`    // reports that came later than LateAfter
+	Reports      int      `json:"reports"` // that came in the span and still exist
+	Silent       []string `json:"silent"`  // nodes that reported in the four weeks before, but not in the span
+	Unsent       int      `json:"unsent"`  // mails that wait or were given up
+	// Outboxes are those in which reports are stuck or got lost, the worst first, as each node
+	// said last.
+	Outboxes []NodeOutbox `json:"outboxes,omitempty"`
+}
+
+// NodeOutbox is what a node said of its outbox.
+type NodeOutbox struct {
+	Node string `json:"node"`
+	job.OutboxState
+}
+
+// Node is when a node reported last, and what it said of its outbox at Said; zero: never.
+type Node struct {
+	NodeOutbox
+	Heard, Said time.Time
+}
+
+// LateAfter: a node's report is late if it comes this long after its job's end.
+const LateAfter = 10 * time.Minute
+
+// TwoWeeks are the facts of a span of time and of the span before it, as
+// GET /v1/digest?from=&to=&account=… answers them.
+type TwoWeeks struct {
+	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
+	This     *Facts   `json:"this"`
+	Before   *Facts   `json:"before"` // without comparisons
+}

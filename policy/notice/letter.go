@@ -1,0 +1,37 @@
+package notice
+
+import (
+	"time"
+
+	"jobeff/policy/facts"
+)
+
+// Letter is the content of a mail. To holds bare addresses; a subject holds no line breaks.
+type Letter struct {
+	To      []string `json:"to"`
+	Subject string   `json:"subject"`
+	Text    string   `json:"text"`
+	HTML    string   `json:"html"`
+}
+
+// Kinds of mails.
+const (
+	MailDigest = "digest"
+	MailNotice = "notice"
+	MailAlarm  = "alarm"
+)
+
+// Mail is a mail that was decided. Its key makes sure that it is decided once.
+type Mail struct {
+	Key       string // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID, alarm:KIND:TIME:ADDRESS
+	MessageID string // without <>; the same each time it is sent
+	Kind      string
+	Cluster   string // whom a notice is for
+	UID       uint32
+	Shadow    bool // the admins get it, not the user
+	Decided   time.Time
+	NotBefore time.Time // it is not sent earlier
+	Attempts  int       // tries that failed
+	Letter    Letter
+	Told      []facts.Told // what the user was told, or would have been told without shadow
+}
