@@ -19,7 +19,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/report/page"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
@@ -166,7 +166,7 @@ func startNginx(t *testing.T, d *daemon) string {
 			t.Fatal(err)
 		}
 	}
-	proxy := serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
+	proxy := trial.Serve(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			c.Close()

@@ -70,6 +70,9 @@ func New(o Options) *Server {
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
+	if o.Weeks.Zone == nil {
+		s.weeks.Zone = time.UTC
+	}
 	if o.lookup == nil {
 		o.lookup = net.DefaultResolver.LookupHost
 	}
@@ -292,14 +295,13 @@ type Options struct {
 	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
 	MungeSocket string   // "": munge's own
 	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
-	Open  bool
-	Proxy admit.Proxy
-	Rules *rule.Rules // that judge jobs; nil: there are none
-	// Letters write the page of a digest as it is mailed. It is made in Weeks.
-	Letters *mail.Templates
-	Weeks   notice.Weekly
-	Help    string // whom people ask
-	Link    string // where the pages are, for people; "": not known
+	Open    bool
+	Proxy   admit.Proxy
+	Rules   *rule.Rules     // that judge jobs; nil: there are none
+	Letters *mail.Templates // that write the page of a digest as it is mailed
+	Weeks   notice.Weekly   // when digests are due
+	Help    string          // whom people ask
+	Link    string          // where the pages are, for people; "": not known
 	// Reported is called after a new report was committed. It may be nil.
 	Reported func()
 	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
