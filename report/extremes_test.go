@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 	"jobeff/report/document"
 	"jobeff/report/text"
@@ -46,7 +47,7 @@ func extremeReport(rng *rand.Rand, node, ranks int) *job.NodeReport {
 	if err != nil { // a year beyond 9999
 		return nil
 	}
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil {
 		return nil
 	}

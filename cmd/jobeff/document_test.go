@@ -23,6 +23,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
+	"jobeff/ingest/wire"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 )
@@ -77,7 +78,7 @@ func TestOneDocument(t *testing.T) {
 				if what == "threads" {
 					text = withThreads(t, text)
 				}
-				r, err := job.DecodeReport(text)
+				r, err := wire.DecodeReport(text)
 				if err != nil {
 					t.Fatal(err)
 				}

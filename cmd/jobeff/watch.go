@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -53,7 +54,7 @@ func (w *watch) add(text []byte, now time.Time) (any, whole bool) {
 		s = new(said)
 		w.said[task] = s
 	}
-	s.at, s.fresh, s.why, s.last, s.node = now, true, job.CleanText(line.Why, 200), nil, job.CleanText(line.Node, 200)
+	s.at, s.fresh, s.why, s.last, s.node = now, true, wire.CleanText(line.Why, 200), nil, wire.CleanText(line.Node, 200)
 	s.cpu = max(line.CPU, s.cpu)
 	if r := reportOf(line.SoFar, w.of); r != nil {
 		s.soFar, s.last = r, reportOf(line.Last, w.of)
@@ -66,7 +67,7 @@ func reportOf(text []byte, j *job.Job) *job.NodeReport {
 	if len(text) == 0 {
 		return nil
 	}
-	r, err := job.DecodeReport(text)
+	r, err := wire.DecodeReport(text)
 	if err != nil || r.JobID != j.JobID {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (c *Course) Shares(row int) []float64 {
 }
 
 // possible tells whether a node can have said it.
-func (c *Course) possible() bool {
+func (c *Course) Possible() bool {
 	return c.Shift >= 0 && c.Shift <= mostLength && c.First >= 0 && c.Nodes == 0 && len(c.Rows) >= 1 && len(c.Rows) <= MostRows &&
 		!slices.ContainsFunc(c.Rows, func(row string) bool {
 			return len(row) > MostBuckets || strings.Trim(row, courseSigns+string(courseGone)) != ""

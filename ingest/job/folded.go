@@ -31,7 +31,7 @@ type Folded struct {
 }
 
 // clean makes numbers from another machine possible ones.
-func (f *Folded) clean() {
+func (f *Folded) Clean() {
 	f.Count = min(max(f.Count, 1), mostCounted)
 	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax, &f.ThreadSpan, &f.ThreadUsefulMax} {
 		*v = possible(*v)
@@ -61,7 +61,7 @@ const keyFolded = "folded"
 // one by one. An execution with ranks on other nodes stays, as its figures need their parts, too. So
 // does one whose figures cannot be: it must not spoil the others'.
 func FoldWhole(all []Execution) []Execution {
-	return foldExecutions(all, func(e *Execution) bool { return e.recorded() >= e.Size && e.Check() == nil })
+	return foldExecutions(all, func(e *Execution) bool { return e.Recorded() >= e.Size && e.Check() == nil })
 }
 
 // foldExecutions folds those that may be folded. The result does not depend on how often, or in
@@ -335,7 +335,7 @@ func (e *Execution) Count() int {
 }
 
 // recorded counts the ranks of an execution, or of all that are folded.
-func (e *Execution) recorded() (n int) {
+func (e *Execution) Recorded() (n int) {
 	for i := range e.Nodes {
 		n += e.Nodes[i].Ranks
 	}
@@ -344,7 +344,7 @@ func (e *Execution) recorded() (n int) {
 
 // Ranks is how many ranks were recorded and how many ran, over all that are folded.
 func (e *Execution) Ranks() (recorded, ran int) {
-	recorded = e.recorded()
+	recorded = e.Recorded()
 	if e.Folded != nil {
 		return recorded, e.Folded.Sizes
 	}

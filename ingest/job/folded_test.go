@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -272,7 +273,7 @@ func TestFoldedOfAnOldNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := job.DecodeReport(text)
+	got, err := wire.DecodeReport(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +301,7 @@ func TestFoldedChecks(t *testing.T) {
 		f := possible
 		tt.change(&f)
 		r.Executions[0].Folded = &f
-		if err := r.Validate(); err != nil || len(r.Executions) != tt.left {
+		if err := wire.Validate(r); err != nil || len(r.Executions) != tt.left {
 			t.Errorf("%s: %v, %d executions", tt.name, err, len(r.Executions))
 		}
 		if s := f.Sections[0]; tt.left > 0 && (s.Span != 1e18 || s.Own != 0 || s.Label != "a?[31m") {
@@ -315,7 +316,7 @@ func TestSectionsWithThreadsAlone(t *testing.T) {
 	x := &r.Executions[0]
 	x.Folded = &job.Folded{Count: 2, Sizes: 4, Ranks: 2, Elapsed: 24 * time.Second, Span: 48, UsefulMax: 32, MeanMax: 28,
 		Sections: []job.SectionSum{{SectionFigures: job.SectionFigures{Label: "a"}, Threaded: true, Threads: job.Hybrid{Span: 1}}}}
-	if err := r.Validate(); err != nil || len(r.Executions) != 1 {
+	if err := wire.Validate(r); err != nil || len(r.Executions) != 1 {
 		t.Fatal(err, r.Warnings)
 	}
 	if s := job.JobSections(r.Executions); len(s) != 1 || s[0].Metrics != nil {

@@ -139,17 +139,11 @@ func CPUsAllowed(e *Execution) (n int) {
 	return n
 }
 
-// checkLoad takes away what cannot be.
-func (n *NodeShare) checkLoad() {
-	l := n.Load
-	if l == nil {
-		return
-	}
+// Possible tells whether so many ranks can have spent their time so.
+func (l *Load) Possible(ranks int) bool {
 	cpus := func(list string) bool { return list == "" || cpusIn(list) > 0 }
-	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
-	if !counts || l.Other > l.CPU || l.Slept > l.Span || l.OffLeast > l.OffMost || l.OffMost > l.Span || !cpus(l.CPUList) || !cpus(l.CrowdCPUs) {
-		n.Load = nil
-	}
+	counts := l.Ranks >= 1 && l.Ranks <= ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
+	return counts && l.Other <= l.CPU && l.Slept <= l.Span && l.OffLeast <= l.OffMost && l.OffMost <= l.Span && cpus(l.CPUList) && cpus(l.CrowdCPUs)
 }
 
 // loadWarnings are the doubts that the kernel's counts raise.

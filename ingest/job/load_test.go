@@ -29,7 +29,7 @@ func TestLoadIsBounded(t *testing.T) {
 		l := good
 		spoil(&l)
 		n := NodeShare{Ranks: 2, Load: &l}
-		if n.checkLoad(); (n.Load != nil) != (name == "") {
+		if n.Load.Possible(n.Ranks) != (name == "") {
 			t.Errorf("%q: %+v", name, n.Load)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -320,7 +321,7 @@ func TestRanksTakeNoMemory(t *testing.T) {
 		x := r.Executions[0]
 		x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = 1<<20+1, 1<<20, "0-1048575"
 		r.Executions = slices.Repeat([]job.Execution{x}, worlds)
-		if r.DropImpossible(); len(r.Executions) != worlds {
+		if wire.DropImpossible(r); len(r.Executions) != worlds {
 			t.Fatalf("%d of %d worlds can be", len(r.Executions), worlds)
 		}
 		m.Add(r)

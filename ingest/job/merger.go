@@ -92,13 +92,13 @@ func (m *JobMerger) Add(r *NodeReport) {
 func (m *JobMerger) Bound() {
 	m.parts = FoldWhole(Merge(m.parts))
 	n, bytes := 0, 0
-	for ; n < min(len(m.parts), maxExecutions); n++ {
+	for ; n < min(len(m.parts), MostExecutions); n++ {
 		if bytes += sizeOf(reflect.ValueOf(&m.parts[n]).Elem()); bytes > mostBytesOfJob {
 			break
 		}
 	}
 	if n < len(m.parts) {
-		m.refuse(errMany)
+		m.refuse(ErrMany)
 		m.parts = slices.Clone(m.parts[:n])
 	}
 }
@@ -108,7 +108,7 @@ func (m *JobMerger) Bound() {
 const mostBytesOfJob = 256 << 20
 
 // TooLarge notes that a report was left out, as those of the job are too large together.
-func (m *JobMerger) TooLarge() { m.refuse(errBytes) }
+func (m *JobMerger) TooLarge() { m.refuse(ErrBytes) }
 
 func (m *JobMerger) refuse(why error) {
 	m.refused = max(m.refused, why.Error())

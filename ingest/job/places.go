@@ -234,7 +234,7 @@ func PlacedTime(classes []Call) (sum time.Duration) {
 }
 
 // possible tells whether `ranks` ranks can have such places.
-func (p *Places) possible(ranks int) bool {
+func (p *Places) Possible(ranks int) bool {
 	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
 		return false
 	}
@@ -252,7 +252,7 @@ func framesPossible(frames []Frame, modules int) bool {
 }
 
 func (p *Place) possible(ranks, modules int) bool {
-	if p.Function == "" || len(p.Function) > mostName || len(p.Frames) > mostFrames || p.Ranks < 1 || p.Ranks > ranks {
+	if p.Function == "" || len(p.Function) > MostName || len(p.Frames) > mostFrames || p.Ranks < 1 || p.Ranks > ranks {
 		return false
 	}
 	if p.Sampled < 0 || p.Time < p.Sampled || p.Least < 0 || p.Most < p.Least || p.Time < p.Most || p.Longest < 0 {

@@ -143,7 +143,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 }
 
 // possible tells whether the ranks of an execution can have spent their time so.
-func (t *Timeline) possible(ranks int) bool {
+func (t *Timeline) Possible(ranks int) bool {
 	n := len(t.Elapsed)
 	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || !t.whole() || t.Ranks != ranks || ranks < 1 {
 		return false

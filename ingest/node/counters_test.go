@@ -9,6 +9,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -75,7 +76,7 @@ func TestValidateTakesAwayCountersThatCannotBe(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &x.Nodes[0]); err != nil {
 			t.Fatal(err)
 		}
-		x.Clean("n")
+		wire.CleanExecution(&x, "n")
 		if (x.Nodes[0].Counters != nil) != stays {
 			t.Errorf("%s: %+v", text, x.Nodes[0].Counters)
 		}

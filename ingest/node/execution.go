@@ -12,6 +12,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -359,7 +360,7 @@ func (f *folder) tellWorkload(e *job.Execution, p *process) {
 // cleanWorkload returns a workload's name if the plugin would accept it, else "".
 func cleanWorkload(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
-	if len(name) > job.MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
+	if len(name) > wire.MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
 		return ""
 	}
 	return name

@@ -10,6 +10,7 @@ import (
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -235,7 +236,7 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 		r.Start, r.End = when.First(r.Start, e.Start), when.Last(r.End, e.End)
 		r.Node = e.Nodes[0].Node
 	}
-	r.DropImpossible()
+	wire.DropImpossible(r)
 	return r
 }
 

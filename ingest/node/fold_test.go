@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
@@ -495,7 +496,7 @@ func checkExecution(t *testing.T, e *job.Execution) {
 			t.Errorf("out of bounds: %+v", n)
 		}
 	}
-	if len(e.Args) > job.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
+	if len(e.Args) > wire.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
 		t.Errorf("out of bounds: %+v", e)
 	}
 	if err := e.Check(); err != nil && err.Error() != "its ranks cannot be" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -34,7 +35,7 @@ func figuresOf(t *testing.T, r *job.NodeReport) *job.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = job.DecodeReport(text); err != nil {
+	if r, err = wire.DecodeReport(text); err != nil {
 		t.Fatal(err)
 	}
 	var m job.JobMerger

@@ -12,17 +12,18 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 )
 
 // TestBadRequests: each is refused with a reason, and the server goes on.
 func TestBadRequests(t *testing.T) {
 	s := start(t)
 	good := body(t, report(7, alice))
-	bomb := zip(make([]byte, job.MaxReportBytes+1))
+	bomb := zip(make([]byte, wire.MaxReportBytes+1))
 	newer := report(7, alice)
 	newer.Version = job.ReportVersion + 1
 	gz, zs := map[string]string{"Content-Encoding": "gzip"}, map[string]string{"Content-Encoding": "zstd"}
-	stream := zstdStream(t, make([]byte, job.MaxReportBytes+1))
+	stream := zstdStream(t, make([]byte, wire.MaxReportBytes+1))
 	for _, c := range []struct {
 		name, method, path string
 		body               []byte
@@ -33,9 +34,9 @@ func TestBadRequests(t *testing.T) {
 		{"empty", "POST", "/v1/reports", nil, nil, 400, "not JSON"},
 		{"garbage", "POST", "/v1/reports", []byte("\x00\xff{"), nil, 400, "not JSON"},
 		{"no gzip", "POST", "/v1/reports", good, gz, 415, "is not packed as its Content-Encoding"},
-		{"unsaid zstd", "POST", "/v1/reports", job.Compress(good), nil, 415, "is not packed as its Content-Encoding"},
-		{"half a zstd", "POST", "/v1/reports", job.Compress(good)[:50], zs, 400, "unexpected EOF"},
-		{"a bomb of zstd", "POST", "/v1/reports", job.Compress(make([]byte, job.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
+		{"unsaid zstd", "POST", "/v1/reports", wire.Compress(good), nil, 415, "is not packed as its Content-Encoding"},
+		{"half a zstd", "POST", "/v1/reports", wire.Compress(good)[:50], zs, 400, "unexpected EOF"},
+		{"a bomb of zstd", "POST", "/v1/reports", wire.Compress(make([]byte, wire.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
 		{"zstd that says no size", "POST", "/v1/reports", stream, zs, 413, "larger than jobeffd takes"},
 		{"half a gzip", "POST", "/v1/reports", zip(good)[:50], gz, 400, "unexpected EOF"},
 		{"a bomb", "POST", "/v1/reports", bomb, gz, 413, "larger than jobeffd takes"},
@@ -76,9 +77,9 @@ func TestBadRequests(t *testing.T) {
 	} {
 		got := request{Addr: s.unix, Method: c.method, Path: c.path, Body: c.body, Header: c.header}.do()
 		s.check(t, c.name, got, c.status, c.want)
-		var said job.Problem
+		var said wire.Problem
 		if err := json.Unmarshal([]byte(got.Text), &said); err != nil || said.Status != c.status || said.Detail == "" || said.Title == "" ||
-			!strings.HasPrefix(said.Type, job.ProblemType) || got.Header.Get("Content-Type") != "application/problem+json" {
+			!strings.HasPrefix(said.Type, wire.ProblemType) || got.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: got %s, %s", c.name, got.Header.Get("Content-Type"), got.Text)
 		}
 	}

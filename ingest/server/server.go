@@ -32,6 +32,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
 )
 
@@ -143,16 +144,16 @@ const (
 
 // SetAlarm makes every further answer to a report say whether an alarm is up.
 func (s *Server) SetAlarm(up bool) {
-	value := job.AlarmDown
+	value := wire.AlarmDown
 	if up {
-		value = job.AlarmUp
+		value = wire.AlarmUp
 	}
 	s.alarm.Store(&value)
 }
 
 func (s *Server) tellAlarm(w http.ResponseWriter) {
 	if value := s.alarm.Load(); value != nil {
-		w.Header().Set(job.AlarmHeader, *value)
+		w.Header().Set(wire.AlarmHeader, *value)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // TestPoller: a script acts as sacct. It is away, comes back, and is asked soon after a report.
@@ -115,7 +116,7 @@ func TestPollerOnMadeUpJobs(t *testing.T) {
 	const late = 9999
 	db := openStore(t)
 	came := func(r *job.NodeReport) {
-		if _, err := db.AddReport(ctx, store.Sender{}, r, job.Compress(textOf(r))); err != nil {
+		if _, err := db.AddReport(ctx, store.Sender{}, r, wire.Compress(textOf(r))); err != nil {
 			t.Error(err)
 		}
 	}

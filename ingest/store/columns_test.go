@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -148,7 +149,7 @@ func TestReportIsKept(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
-	got, err := job.DecompressReport(nil, rows[0]["body"].([]byte))
+	got, err := wire.DecompressReport(nil, rows[0]["body"].([]byte))
 	if err != nil || string(got) != string(want) {
 		t.Errorf("%v: kept\n%s of\n%s", err, got, want)
 	}

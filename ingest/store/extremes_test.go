@@ -14,6 +14,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 )
 
 // TestExtremes: root of a node sends the largest numbers and texts in every field of a report, one at
@@ -35,7 +36,7 @@ func TestExtremes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := job.DecodeReport(text)
+				got, err := wire.DecodeReport(text)
 				if err != nil { // jobeffd refuses it
 					continue
 				}

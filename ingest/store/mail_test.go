@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
@@ -372,13 +373,13 @@ func TestSeries(t *testing.T) {
 func TestOutboxesOfAWeek(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.HeardOutbox("good", job.OutboxState{Waiting: 2, Oldest: time.Second}, day)
-	s.HeardOutbox("stuck", job.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
-	s.HeardOutbox("refused", job.OutboxState{Refused: 1}, day)
+	s.HeardOutbox("good", wire.OutboxState{Waiting: 2, Oldest: time.Second}, day)
+	s.HeardOutbox("stuck", wire.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
+	s.HeardOutbox("refused", wire.OutboxState{Refused: 1}, day)
 	if err := s.keepHeard(ctx, day); err != nil {
 		t.Fatal(err)
 	}
-	s.HeardOutbox("refused", job.OutboxState{Refused: 3}, day.Add(time.Hour))
+	s.HeardOutbox("refused", wire.OutboxState{Refused: 3}, day.Add(time.Hour))
 	s.heard.note("refused", heardNode{at: day.Add(2 * time.Hour)}) // says nothing of its outbox
 	if err := s.keepHeard(ctx, day.Add(heardEvery)); err != nil {
 		t.Fatal(err)

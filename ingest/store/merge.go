@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // quiet is how long an attempt of which nodes are missing, or are about to report once more, must have
@@ -159,7 +160,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 			all.Foreign()
 			return nil
 		}
-		size := job.TextSize(body, int64(len(body)))
+		size := wire.TextSize(body, int64(len(body)))
 		if text += size; text > mostMergedText {
 			all.TooLarge()
 			return nil
@@ -291,4 +292,4 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 }
 
 // clip bounds text that a user chose and an index holds.
-func clip(s string) string { return job.CleanText(s, 1024) }
+func clip(s string) string { return wire.CleanText(s, 1024) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -134,7 +135,7 @@ func fromPacked(value any, change func(map[string]json.RawMessage)) (any, error)
 	if err != nil || len(packed) == 0 {
 		return value, err
 	}
-	if packed, err = job.DecompressReport(nil, packed); err != nil {
+	if packed, err = wire.DecompressReport(nil, packed); err != nil {
 		return nil, err
 	}
 	r := map[string]json.RawMessage{}
