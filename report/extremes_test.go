@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
@@ -89,7 +90,7 @@ func sound(e *job.Execution, ranks int) {
 // checkExtremes merges made-up reports, and renders the job. No figure of it may be negative, or no number.
 func checkExtremes(t *testing.T, rules *policy.Rules, rng *rand.Rand) (executions int) {
 	t.Helper()
-	var m job.JobMerger
+	var m assemble.Merger
 	for node := range 2 {
 		if r := extremeReport(rng, node, 1+rng.IntN(3)); r != nil {
 			m.Add(r)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
@@ -68,7 +69,7 @@ func TestOneDocument(t *testing.T) {
 	d := startDaemon(t)
 	for what, names := range map[string][]string{"MPI": {"bad-n1", "bad-n2"}, "threads": {"bad-n1", "bad-n2"}, "five programs": {"five"}, "no data": {"nompi"}, "killed": {"killed-n1"}} {
 		t.Run(what, func(t *testing.T) {
-			var merger job.JobMerger
+			var merger assemble.Merger
 			var reports [][]byte
 			for _, name := range names {
 				text, err := os.ReadFile(filepath.Join("testdata/reports", name+".json"))

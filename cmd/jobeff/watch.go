@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/wire"
@@ -86,7 +87,7 @@ func (w *watch) waits() bool {
 
 // show is what is known now. What is new is not new any more.
 func (w *watch) show(now time.Time) report.Watched {
-	var soFar, last job.JobMerger
+	var soFar, last assemble.Merger
 	v := report.Watched{}
 	var none []string
 	for _, task := range w.tasks() {

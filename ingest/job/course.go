@@ -94,7 +94,7 @@ func (e *Execution) dropCourses() {
 
 // settleCourse leaves what a job needs, to which nothing will be added: the rows of all nodes, in the
 // buckets of the timeline, at most MostRows of them. There are none where a node has none.
-func (e *Execution) settleCourse() {
+func (e *Execution) SettleCourse() {
 	settled := *e.Timeline
 	settled.Most = settled.Most[:1]
 	e.Timeline = &settled

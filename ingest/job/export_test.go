@@ -1,6 +1,4 @@
 package job
 
-// What tests outside of the package use.
-var Oversubscribed = oversubscribed
-
-const OtherPrograms = otherPrograms
+// RandomTimeline is for tests outside of the package.
+var RandomTimeline = randomTimeline

@@ -146,31 +146,6 @@ func (l *Load) Possible(ranks int) bool {
 	return counts && l.Other <= l.CPU && l.Slept <= l.Span && l.OffLeast <= l.OffMost && l.OffMost <= l.Span && cpus(l.CPUList) && cpus(l.CrowdCPUs)
 }
 
-// loadWarnings are the doubts that the kernel's counts raise.
-func loadWarnings(e *Execution) (out []doubt.Warning) {
-	l := LoadOf([]Execution{*e})
-	if l == nil {
-		return nil
-	}
-	add := func(code string, a doubt.Arguments) { out = append(out, doubt.Warning{Code: code, Args: a}) }
-	switch {
-	case l.Threaded > l.OpenMP && l.BusyOfMPI:
-		add(doubt.WarnProgress, doubt.Arguments{Name: l.BusyName})
-	case l.Threaded > l.OpenMP && !e.asksForThreads() && e.MPI != "":
-		add(doubt.WarnThreadsCounted, l.ThreadedArgs())
-	}
-	switch {
-	case l.CrowdBusy > 0:
-		add(doubt.WarnContention, l.CrowdArgs())
-	case l.Contended():
-		add(doubt.WarnContention, l.QueueArgs())
-	}
-	if l.IsAsleep() {
-		add(doubt.WarnSlept, l.SleptArgs())
-	}
-	return out
-}
-
 // ThreadedArgs says how many of the ranks had busy threads that OpenMP does not explain.
 func (l *Load) ThreadedArgs() doubt.Arguments {
 	return doubt.Arguments{N: l.Threaded - l.OpenMP, Of: l.Ranks}

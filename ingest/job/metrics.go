@@ -240,7 +240,7 @@ func (e *Execution) threaded() bool {
 			}
 		}
 	}
-	return counted < ranks && e.asksForThreads()
+	return counted < ranks && e.AsksForThreads()
 }
 
 // WithMPI tells whether a program used MPI. What uses none is measured where it uses OpenMP.
@@ -269,7 +269,7 @@ func (e *Execution) threadsUnknown() bool {
 		}
 		ranks += n.Ranks
 	}
-	return counted < ranks && e.asksForThreads()
+	return counted < ranks && e.AsksForThreads()
 }
 
 // ThreadsUnknown tells whether ranks had threads that compute, and what these did was not

@@ -165,8 +165,8 @@ func (s *PlaceSums) Places(most int) *Places {
 	return out
 }
 
-// joinPlaces are those of all parts of an execution that have some.
-func joinPlaces(parts []*Execution) *Places {
+// JoinPlaces are those of all parts of an execution that have some.
+func JoinPlaces(parts []*Execution) *Places {
 	var sums PlaceSums
 	for _, p := range parts {
 		if p.Places != nil {
@@ -177,7 +177,7 @@ func joinPlaces(parts []*Execution) *Places {
 }
 
 // cut keeps those that took the most time.
-func (p *Places) cut() *Places {
+func (p *Places) Cut() *Places {
 	var sums PlaceSums
 	sums.Add(p)
 	return sums.Places(MostPlaces)

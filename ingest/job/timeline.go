@@ -33,10 +33,6 @@ type Timeline struct {
 	MostWhole time.Duration `json:"most_whole_ns"`
 }
 
-// mostTimelines is how many executions of a job have one: with the courses of its nodes it takes up to 4 KiB
-// in the database.
-const mostTimelines = 1
-
 // MostBuckets is how many buckets a Timeline has at most.
 const MostBuckets = 64
 
@@ -221,8 +217,8 @@ func (t *Timeline) Buckets() (all []Bucket) {
 	return all
 }
 
-// joinTimelines is that of all parts of an execution; nil if one has none.
-func joinTimelines(parts []*Execution) *Timeline {
+// JoinTimelines is that of all parts of an execution; nil if one has none.
+func JoinTimelines(parts []*Execution) *Timeline {
 	var all []*Timeline
 	for _, p := range parts {
 		if p.Timeline == nil {

@@ -49,7 +49,7 @@ func TestTimelinesAddInAnyOrder(t *testing.T) {
 			for i := range all {
 				parts[i] = &Execution{Timeline: all[i]}
 			}
-			return joinTimelines(parts)
+			return JoinTimelines(parts)
 		}
 		want := add(ranks)
 		if !want.Possible(len(ranks)) || len(want.Elapsed) > MostBuckets {
@@ -132,7 +132,7 @@ func TestHostileTimelines(t *testing.T) {
 			continue
 		}
 		seen++
-		sum := joinTimelines([]*Execution{{Timeline: a}, {Timeline: b}})
+		sum := JoinTimelines([]*Execution{{Timeline: a}, {Timeline: b}})
 		for _, bucket := range slices.Concat(a.Buckets(), sum.Buckets()) {
 			if !isShare(bucket.Parallel) || !isShare(bucket.LoadBalance) || !isShare(bucket.Communication) {
 				t.Fatalf("%+v of %+v and %+v", bucket, a, b)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/wire"
@@ -72,7 +73,7 @@ func TestMergeKeepsTheWorkloadOfRankZero(t *testing.T) {
 	second := foldSlots(t, testMachine(100), nil, rankSlot(1, 2, 6, 6)).executions[0]
 	want := workloadOf(&first)
 	for _, parts := range [][]job.Execution{{first, second}, {second, first}} {
-		got := job.Merge(parts)
+		got := assemble.Merge(parts)
 		if d := cmp.Diff(want, workloadOf(&got[0])); d != "" || len(got) != 1 {
 			t.Error(d)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/wire"
@@ -481,7 +482,7 @@ func FuzzFold(f *testing.F) {
 		}
 		facts := &attemptFacts{end: 50 * sec, steps: map[string]uint64{"0": 30 * sec}}
 		for _, facts := range []*attemptFacts{nil, facts} {
-			for _, e := range job.Merge(foldRecord(rec, testMachine(100), facts).executions) {
+			for _, e := range assemble.Merge(foldRecord(rec, testMachine(100), facts).executions) {
 				checkExecution(t, &e)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/wire"
 	"jobeff/preload/record"
@@ -38,7 +39,7 @@ func figuresOf(t *testing.T, r *job.NodeReport) *job.Job {
 	if r, err = wire.DecodeReport(text); err != nil {
 		t.Fatal(err)
 	}
-	var m job.JobMerger
+	var m assemble.Merger
 	m.Add(r)
 	return m.Job()
 }

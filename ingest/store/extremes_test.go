@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
@@ -139,7 +140,7 @@ func foldedReport() *job.NodeReport {
 		x.Key = fmt.Sprint(i)
 		r.Executions = append(r.Executions, x)
 	}
-	all := job.FoldWhole(r.Executions)
+	all := assemble.FoldWhole(r.Executions)
 	r.Executions = all[len(all)-1:]
 	return r
 }

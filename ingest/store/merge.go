@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/wire"
@@ -146,7 +147,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 	if err != nil {
 		return err
 	}
-	all := job.JobMerger{HungAfter: s.hungAfter}
+	all := assemble.Merger{HungAfter: s.hungAfter}
 	var text, unbound int64
 	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
 		var key reportKey

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -467,7 +468,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindStep, Name: step}}
 		switch {
 		case job.OnlyUnknownThreads(j.Executions):
-			j.NoData = job.NoThreads(j.Executions)
+			j.NoData = assemble.NoThreads(j.Executions)
 		case folded:
 			j.NoData.Code = doubt.WhyFolded
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
@@ -37,7 +38,7 @@ func DecodeReport(body []byte) (*job.NodeReport, error) {
 	if err := Validate(r); err != nil {
 		return nil, err
 	}
-	r.Executions = job.FoldWhole(r.Executions) // a made-up report may not
+	r.Executions = assemble.FoldWhole(r.Executions) // a made-up report may not
 	return r, nil
 }
 

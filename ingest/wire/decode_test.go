@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/wire"
@@ -378,7 +379,7 @@ func FuzzDecodeReport(f *testing.F) {
 		if r.End.Before(r.Start) || !wire.IsHex32(r.Nonce) || r.JobID == 0 {
 			t.Errorf("accepted %+v", r)
 		}
-		var m job.JobMerger // what was accepted can be merged with what another node says, and shown
+		var m assemble.Merger // what was accepted can be merged with what another node says, and shown
 		m.Add(r)
 		other, err := wire.DecodeReport(body)
 		if err != nil {
