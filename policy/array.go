@@ -206,31 +206,25 @@ func IdleCoreHours(j *job.Job) *float64 {
 	return &idle
 }
 
-// UsedCoreHours are AllocCPUS x Elapsed; nil: not known.
-func UsedCoreHours(j *job.Job) *float64 {
-	if j.CPUs <= 0 || j.Elapsed <= 0 {
-		return nil
-	}
-	used := float64(j.CPUs) * j.Elapsed.Hours()
-	return &used
-}
-
-// HoursOf sums up the core-hours of jobs. What was lost is a part of those of which it is known.
+// HoursOf sums up the core-hours of jobs of a list. What was lost is a part of those of which it is known.
 func HoursOf(jobs []job.Job) (sum listing.Hours) {
+	add := func(to *float64, more *job.CoreTime) {
+		if more != nil {
+			*to += float64(*more) // whole numbers: their sum has no rest
+		}
+	}
 	for i := range jobs {
 		j := &jobs[i]
 		sum.Jobs++
 		if j.Metrics != nil {
 			sum.Measured++
 		}
-		used, lost := UsedCoreHours(j), j.LostCoreHours()
-		if used == nil {
-			continue
-		}
-		sum.Used += *used
-		if lost != nil {
-			sum.Judged, sum.Lost = sum.Judged+*used-j.FurtherThreads()/3600, sum.Lost+*lost
-		}
+		add(&sum.Used, job.UsedCoreTime(j.CPUs, j.Elapsed))
+		add(&sum.Judged, j.Judged)
+		add(&sum.Lost, j.Lost)
+	}
+	for _, of := range []*float64{&sum.Used, &sum.Judged, &sum.Lost} {
+		*of /= job.CoreHour
 	}
 	return sum
 }

@@ -52,20 +52,6 @@ func (c *Case) unknown(why string, names ...string) {
 	}
 }
 
-// CoreHours is where a job's core-hours went (METRICS 6). Nil is not known. Lost
-// is the sum of its five parts.
-type CoreHours struct {
-	Used    *float64 // AllocCPUS x Elapsed
-	SMT     *float64 // of these on further hardware threads of cores with a rank: job.FurtherThreads
-	Lost    *float64 // used, less these and the ranks' useful time
-	MPI     *float64 // of the lost ones, those in MPI
-	IO      *float64 // those in MPI_File_*
-	OpenMP  *float64 // those of threads in barriers, scheduling, and serial parts
-	Idle    *float64 // those on cores without a rank while an MPI program ran
-	Outside *float64 // those outside MPI_Init to MPI_Finalize
-	NoMPI   bool     // Outside are those outside of the first parallel region to the end
-}
-
 // Fields that only the runs of a job's workload tell.
 var (
 	curveFields    = []string{"n_fast", "n_eff"}

@@ -55,10 +55,10 @@ func TestHoursOfThreads(t *testing.T) {
 	h := Describe(aJob(openmp(world(1, 1, 0, alike(2, work(2700, 900))...), 2, 0.5, 0.3, 0.1)), nil).Hours
 	for _, c := range []struct {
 		part string
-		got  *float64
+		got  *job.CoreTime
 		want float64
 	}{{"used", h.Used, 4}, {"lost", h.Lost, 1.75}, {"MPI", h.MPI, 1}, {"OpenMP", h.OpenMP, 0.75}, {"idle", h.Idle, 0}, {"outside", h.Outside, 0}} {
-		if c.got == nil || *c.got < c.want-1e-9 || *c.got > c.want+1e-9 {
+		if c.got == nil || c.got.Hours() != c.want {
 			t.Errorf("%s: %v, want %v", c.part, value(c.got), c.want)
 		}
 	}

@@ -80,20 +80,27 @@ func (c *Case) size(j *job.Job) {
 	}
 }
 
+// notMeasured says why nothing is known of what a job's nodes recorded; "": it is.
+func notMeasured(j *job.Job) string {
+	switch {
+	case j.Metrics == nil:
+		return "no data, " + cmp.Or(doubt.Text(j.NoData), "and no reason was recorded")
+	case !j.AsOf.IsZero():
+		return "its figures are those up to " + figure.Minute(j.AsOf) + ", and it ran on"
+	case j.Reports < j.Nodes && !j.Complete:
+		return doubt.Reported(j.Reports, j.Nodes) + ", and the others are waited for"
+	}
+	return ""
+}
+
 // measured is what its nodes recorded.
 func (c *Case) measured(j *job.Job) {
 	m := j.Metrics
-	if m == nil {
-		c.unknown("no data, "+cmp.Or(doubt.Text(j.NoData), "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
-		return
-	}
-	if !j.AsOf.IsZero() {
-		c.Coverage = m.Coverage
-		c.unknown("its figures are those up to "+figure.Minute(j.AsOf)+", and it ran on", slices.Concat(measuredFields, workloadFields)...)
-		return
-	}
-	if j.Reports < j.Nodes && !j.Complete {
-		c.unknown(doubt.Reported(j.Reports, j.Nodes)+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
+	if why := notMeasured(j); why != "" {
+		c.unknown(why, slices.Concat(measuredFields, workloadFields)...)
+		if m != nil && !j.AsOf.IsZero() {
+			c.Coverage = m.Coverage
+		}
 		return
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage

@@ -120,7 +120,8 @@ func (p exampleReader) job(table map[string]any) (*Case, error) {
 		delete(c.Unknown, "core_hours")
 	}
 	if c.Unknown["core_hours"] == "" {
-		c.Hours.Used = &c.CoreHours
+		used := coreTime(3600 * c.CoreHours)
+		c.Hours.Used = &used
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -8,60 +9,121 @@ import (
 	"jobeff/report/figure"
 )
 
-// hours fills in where the core-hours went, as far as it is known.
-func (c *Case) hours(j *job.Job) {
-	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_openmp_core_hours", "smt_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}
-	for _, name := range []string{"alloc_cores", "runtime"} {
-		if why := c.Unknown[name]; why != "" {
-			c.unknown(why, append(parts, "core_hours")...)
-			return
-		}
+// CoreHours is where a job's core-hours went (METRICS 6), in whole microseconds; nil: not known. Lost is the sum of its
+// five parts. Lists, months, digests and counters sum up what the store keeps of it.
+type CoreHours struct {
+	Used    *job.CoreTime // AllocCPUS x Elapsed, of a job that runs so far
+	SMT     *job.CoreTime // of these on further hardware threads of cores with a rank: job.FurtherThreads
+	Lost    *job.CoreTime // used, less these and the ranks' useful time
+	MPI     *job.CoreTime // of the lost ones, those in MPI
+	IO      *job.CoreTime // those in MPI_File_*
+	OpenMP  *job.CoreTime // those of threads in barriers, scheduling, and serial parts
+	Idle    *job.CoreTime // those on cores without a rank while an MPI program ran
+	Outside *job.CoreTime // those outside MPI_Init to MPI_Finalize
+	NoMPI   bool          // Outside are those outside of the first parallel region to the end
+}
+
+// Judged are those of which it is known whether they were lost; nil: it is not.
+func (h *CoreHours) Judged() *job.CoreTime {
+	if h.Lost == nil {
+		return nil
 	}
-	c.Hours.NoMPI = len(j.Executions) > 0 && !job.WithMPI(j.Executions)
-	cores := float64(c.AllocCores)
-	c.CoreHours = cores * c.Runtime / 3600
-	c.Hours.Used = &c.CoreHours
-	if why := c.Unknown["mpi_runtime"]; why != "" {
-		c.unknown(why, parts...)
-		return
+	judged := *h.Used - *h.SMT
+	return &judged
+}
+
+// CoreHoursOf works out where a job's core-hours went, as far as it is known. A job from a list has no executions: only
+// what it used is known of it then.
+func CoreHoursOf(j *job.Job) CoreHours {
+	h := CoreHours{Used: job.UsedCoreTime(j.CPUs, j.Elapsed), NoMPI: len(j.Executions) > 0 && !job.WithMPI(j.Executions)}
+	if h.Used == nil || j.End.IsZero() || notMeasured(j) != "" || len(j.Executions) == 0 {
+		return h
 	}
-	inside := min(c.MPIRuntime, c.Runtime)
 	switch {
 	case job.ThreadsUnknown(j.Executions):
-		c.LostOutside = cores * (c.Runtime - inside) / 3600
-		c.Hours.Outside = &c.LostOutside
-		c.unknown(c.Unknown["parallel_efficiency"], parts[:6]...)
-		return
-	case c.Coverage < 1:
-		c.unknown("not every rank was recorded", parts...)
-		return
+		inside := min(job.RunTime(j.Executions), j.Elapsed)
+		outside := *h.Used - job.CoreTime(j.CPUs)*job.CoreTime(inside.Microseconds())
+		h.Outside = &outside
+	case j.Metrics.Coverage >= 1:
+		h.split(j)
 	}
-	smt, idle := j.Beside()
-	c.split(j.Metrics, smt, idle)
-	if c.LostIdle > busyShare*c.CoreHours && othersBusy(j) {
-		c.Hours.Lost, c.Hours.Idle = nil, nil
-		c.unknown("Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one", "lost_core_hours", "lost_idle_core_hours")
+	return h
+}
+
+// CoreHoursListed are those of a job from a list, as the store keeps them: without parts of the lost ones.
+func CoreHoursListed(j *job.Job) CoreHours {
+	h := CoreHours{Used: job.UsedCoreTime(j.CPUs, j.Elapsed), Lost: j.Lost}
+	if h.Used != nil && j.Judged != nil {
+		smt := *h.Used - *j.Judged
+		h.SMT = &smt
+	}
+	return h
+}
+
+// coreTime is so many seconds of a core, or the most that a number holds without a doubt.
+func coreTime(seconds float64) job.CoreTime { return job.CoreTime(math.Round(min(1e6*seconds, 1e18))) }
+
+// split divides the core-hours of a job whose every rank and thread was recorded. Slurm counts whole seconds, so a part may
+// come out negative: it is then 0.
+func (h *CoreHours) split(j *job.Job) {
+	m := j.Metrics
+	mpi, io, openmp := m.MPITime, m.IOTime, 0.0
+	if m.Hybrid != nil {
+		mpi, io, openmp = m.Hybrid.MPITime, m.Hybrid.IOTime, m.Hybrid.OpenMPTime()
+	}
+	further, idle := j.Beside()
+	smt := min(coreTime(further), *h.Used)
+	lost := max(*h.Used-smt-coreTime(m.RealUseful()), 0)
+	h.SMT, h.Lost = &smt, &lost
+	left := lost
+	for _, part := range []struct {
+		of   **job.CoreTime
+		took float64 // s
+	}{{&h.MPI, mpi}, {&h.IO, io}, {&h.OpenMP, openmp}, {&h.Idle, idle}} {
+		took := min(max(coreTime(part.took), 0), left)
+		*part.of, left = &took, left-took
+	}
+	if h.Outside = &left; float64(*h.Idle) > busyShare*float64(*h.Used) && othersBusy(j) {
+		h.Lost, h.Idle = nil, nil
 	}
 }
 
-// split divides the lost core-hours into their parts; smt and idle are those of Beside, s. Slurm
-// counts whole seconds, so a part may come out negative: it is then 0.
-func (c *Case) split(m *job.Metrics, smt, idle float64) {
-	mpi, io, openmp := m.MPITime, m.IOTime, 0.0
-	if h := m.Hybrid; h != nil {
-		mpi, io, openmp = h.MPITime, h.IOTime, h.OpenMPTime()
+// hours fills in where the core-hours went, and why some are not known.
+func (c *Case) hours(j *job.Job) {
+	c.Hours = CoreHoursOf(j)
+	h := &c.Hours
+	ended := cmp.Or(c.Unknown["alloc_cores"], c.Unknown["runtime"])
+	why := cmp.Or(ended, c.Unknown["mpi_runtime"])
+	switch {
+	case why != "":
+	case h.Used == nil:
+		ended = "Slurm's figures of it cannot be"
+		why = ended
+	case job.ThreadsUnknown(j.Executions):
+		why = c.Unknown["parallel_efficiency"]
+	case c.Coverage < 1:
+		why = "not every rank was recorded"
+	default:
+		why = "Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one"
 	}
-	c.SMT = smt / 3600
-	c.LostCoreHours = max(0, c.CoreHours-(smt+m.RealUseful())/3600)
-	c.LostOutside = c.LostCoreHours
+	if ended != "" {
+		c.unknown(ended, "core_hours")
+	} else {
+		c.CoreHours = h.Used.Hours()
+	}
 	for _, part := range []struct {
-		hours *float64
-		took  float64
-	}{{&c.LostMPI, mpi}, {&c.LostIO, io}, {&c.LostOpenMP, openmp}, {&c.LostIdle, idle}} {
-		*part.hours = min(max(0, part.took/3600), c.LostOutside)
-		c.LostOutside -= *part.hours
+		name string
+		of   *job.CoreTime
+		to   *float64
+	}{{"lost_core_hours", h.Lost, &c.LostCoreHours}, {"lost_mpi_core_hours", h.MPI, &c.LostMPI}, {"lost_io_core_hours", h.IO, &c.LostIO},
+		{"lost_openmp_core_hours", h.OpenMP, &c.LostOpenMP}, {"smt_core_hours", h.SMT, &c.SMT}, {"lost_idle_core_hours", h.Idle, &c.LostIdle},
+		{"lost_outside_core_hours", h.Outside, &c.LostOutside}} {
+		if part.of == nil {
+			c.unknown(why, part.name)
+		} else {
+			*part.to = part.of.Hours()
+		}
 	}
-	c.Hours = CoreHours{NoMPI: c.Hours.NoMPI, Used: &c.CoreHours, Lost: &c.LostCoreHours, MPI: &c.LostMPI, IO: &c.LostIO, OpenMP: &c.LostOpenMP, SMT: &c.SMT, Idle: &c.LostIdle, Outside: &c.LostOutside}
 }
 
 // busyShare: if CPUs without a rank were busy for more than this part of their time, something

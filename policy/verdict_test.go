@@ -290,6 +290,16 @@ func TestCoreHours(t *testing.T) {
 		{"two beside each other", aJob(world(1, 2, 0, alike(2, work(3600, 0))...), world(2, 2, 0, alike(2, work(1800, 1800))...)), 4, 1, 1, 0, 0},
 		{"a rank that ended early", aJob(world(1, 2, 0, work(3600, 0), work(3600, 0), work(3600, 0), work(1800, 0))), 4, 0.5, 0, 0, 0.5},
 		{"Slurm's seconds are fewer", aJob(world(1, 2, 0, alike(4, work(3600.9, 0.1))...)), 4, 0, 0, 0, 0},
+		{"further hardware threads", with(aJob(world(1, 2, 0, alike(2, work(1800, 900))...)), func(j *job.Job) {
+			for i := range j.Executions[0].Nodes {
+				j.Executions[0].Nodes[i].Hardware = &job.Hardware{Cores: 8, ThreadsPerCore: 2}
+			}
+		}), 4, 1.5, 0.5, 0, 1},
+		{"further hardware threads", with(aJob(world(1, 2, 0, alike(2, work(1800, 900))...)), func(j *job.Job) {
+			for i := range j.Executions[0].Nodes {
+				j.Executions[0].Nodes[i].Hardware = &job.Hardware{Cores: 8, ThreadsPerCore: 2}
+			}
+		}), 4, 1.5, 0.5, 0, 1},
 		{"threads", aJob(threaded(world(1, 1, 0, alike(2, work(1800, 0))...))), 4, -1, -1, -1, 2},
 		{"no data", aJob(), 4, -1, -1, -1, -1},
 		{"ranks missing", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
@@ -297,24 +307,24 @@ func TestCoreHours(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := Describe(c.job, nil).Hours
-			for i, got := range []*float64{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
+			for i, got := range []*job.CoreTime{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
 				want := []float64{c.used, c.lost, c.mpi, c.idle, c.outside}[i]
-				if (got == nil) != (want < 0) || got != nil && math.Abs(*got-want) > 1e-9 {
+				if (got == nil) != (want < 0) || got != nil && math.Abs(got.Hours()-want) > 0.5/job.CoreHour {
 					t.Errorf("part %d: got %v, want %v", i, value(got), want)
 				}
 			}
-			if h.Lost != nil && math.Abs(*h.Lost-*h.MPI-*h.IO-*h.Idle-*h.Outside) > 1e-12 {
+			if h.Lost != nil && *h.Lost != *h.MPI+*h.IO+*h.OpenMP+*h.Idle+*h.Outside {
 				t.Error("the parts are not the whole")
 			}
 		})
 	}
 }
 
-func value(f *float64) any {
-	if f == nil {
+func value(t *job.CoreTime) any {
+	if t == nil {
 		return nil
 	}
-	return *f
+	return t.Hours()
 }
 
 func TestConfidence(t *testing.T) {

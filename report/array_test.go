@@ -21,7 +21,6 @@ func arrayTasks() (all []job.Job) {
 	for n := range uint32(12) {
 		j := *fixtures()["good"]
 		j.JobID, j.ArrayJobID, j.ArrayTaskID, j.DisplayID, j.Name, j.Program = 900+n, 900, &n, fmt.Sprint("900_", n), "sweep", "/opt/solve"
-		j.Executions, j.Steps = nil, nil
 		m := *j.Metrics
 		m.Parallel -= 0.02 * float64(n)
 		j.Metrics = &m
@@ -39,6 +38,8 @@ func arrayTasks() (all []job.Job) {
 		case 11:
 			j.State, j.End, j.AsOf, j.Program = "RUNNING", time.Time{}, began.Add(time.Minute), ""
 		}
+		keep(&j)
+		j.Executions, j.Steps = nil, nil
 		all = append(all, j)
 	}
 	return all

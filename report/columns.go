@@ -87,7 +87,7 @@ var columns = []Column{
 	{Name: "Threaded", Doc: "yes: its ranks had threads that were not measured, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
 	{Name: "Useful", Doc: "useful time, s, sum over ranks and their threads", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.RealUseful() }), write: figure.Number, ofTasks: ofSum},
 	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.MPITime }), write: figure.Number, ofTasks: ofSum},
-	{Name: "CoreHours", head: "Core-h", Doc: "core-hours used, AllocCPUS x Elapsed", number: policy.UsedCoreHours, write: figure.Hours, ofTasks: ofSum},
+	{Name: "CoreHours", head: "Core-h", Doc: "core-hours used, AllocCPUS x Elapsed", number: (*job.Job).UsedCoreHours, write: figure.Hours, ofTasks: ofSum},
 	{Name: "Lost", Doc: "core-hours used in which its cores did no computing for it", number: (*job.Job).LostCoreHours, write: figure.Hours, ofTasks: ofSum},
 	{Name: "TotalCPU", Doc: "time that its cores were busy, as Slurm counts it; waiting in MPI counts too", number: ofUsage(func(j *job.Job) float64 { return j.Usage.TotalCPU.Seconds() }), write: clock, ofTasks: ofSum},
 	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", number: (*job.Job).CPUEfficiency, write: figure.Efficiency},

@@ -25,7 +25,7 @@ func Explain(w io.Writer, of *job.Job, verdicts []policy.Verdict, opts text.Opti
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
 		_, common = policy.Together(all)
-		facts = append(hoursFacts(all), facts...)
+		facts = append(block.Facts{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, confidenceFact(all)}, facts...)
 	}
 	if in := idleThreads(j); in != "" {
 		facts = append(facts, block.Fact{Label: "Threads", Text: in})
@@ -84,8 +84,8 @@ func outcomes(all []policy.Verdict) string {
 }
 
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
-// they have not. What the headline said is not said again. The verdicts are inert.
-func flaggedFacts(verdicts []policy.Verdict, said string) block.Facts {
+// they have not. What the headline said is not said again. The verdicts are inert. runs: of a job that runs.
+func flaggedFacts(verdicts []policy.Verdict, said string, runs bool) block.Facts {
 	told := flagged(verdicts, said)
 	if len(told) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func flaggedFacts(verdicts []policy.Verdict, said string) block.Facts {
 			}
 		}
 	}
-	if told[0].Hours.Used != nil {
+	if runs && told[0].Hours.Used != nil { // else jobFacts have them
 		f.Add("Core-hours", hoursText(told[0].Hours))
 	}
 	if len(doubts) > 0 {
@@ -133,9 +133,9 @@ func unsaid(all, said string) string {
 	return strings.Join(left, " ")
 }
 
-// hoursFacts say where a job's core-hours went and how sure its verdicts are; there is one at least.
-func hoursFacts(all []policy.Verdict) []block.Fact {
-	return []block.Fact{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, {Label: "Confidence", Text: confidenceText(policy.Together(all))}}
+// confidenceFact says how sure a job's verdicts are.
+func confidenceFact(all []policy.Verdict) block.Fact {
+	return block.Fact{Label: "Confidence", Text: confidenceText(policy.Together(all))}
 }
 
 // hoursText says where a job's core-hours went.
@@ -143,9 +143,10 @@ func hoursText(h policy.CoreHours) string {
 	if h.Used == nil {
 		return "not known"
 	}
-	said := figure.Hours(*h.Used) + " used, "
-	if h.SMT != nil && *h.SMT >= 0.005*(*h.Used) && *h.SMT > 0 {
-		said += figure.Hours(*h.SMT) + " of them on further hardware threads of its cores (not lost), "
+	notable := func(part, of *job.CoreTime) bool { return *of > 0 && float64(*part) >= 0.005*float64(*of) }
+	said := hoursOf(h.Used) + " used, "
+	if h.SMT != nil && *h.SMT > 0 && notable(h.SMT, h.Used) {
+		said += hoursOf(h.SMT) + " of them on further hardware threads of its cores (not lost), "
 	}
 	var parts []string
 	outside := "outside MPI_Init to MPI_Finalize"
@@ -153,11 +154,11 @@ func hoursText(h policy.CoreHours) string {
 		outside = "before the first parallel region, or after the program"
 	}
 	for _, part := range []struct {
-		hours *float64
+		of    *job.CoreTime
 		where string
 	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
-		if part.hours != nil && (h.Lost == nil && *part.hours > 0 || h.Lost != nil && *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
-			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
+		if part.of != nil && (h.Lost == nil && *part.of > 0 || h.Lost != nil && notable(part.of, h.Lost)) {
+			parts = append(parts, hoursOf(part.of)+" "+part.where)
 		}
 	}
 	switch {
@@ -166,10 +167,12 @@ func hoursText(h policy.CoreHours) string {
 	case h.Lost == nil:
 		return said + "lost: " + strings.Join(parts, ", ") + ", and others not known"
 	case len(parts) == 0:
-		return said + figure.Hours(*h.Lost) + " lost"
+		return said + hoursOf(h.Lost) + " lost"
 	}
-	return said + figure.Hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
+	return said + hoursOf(h.Lost) + " lost: " + strings.Join(parts, ", ")
 }
+
+func hoursOf(t *job.CoreTime) string { return figure.Hours(t.Hours()) }
 
 func confidenceText(c policy.Confidence, doubts []string) string {
 	return block.Joined(": ", string(c), strings.Join(doubts, "; "))

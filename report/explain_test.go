@@ -100,7 +100,10 @@ func TestVerdictsInTheJob(t *testing.T) {
 }
 
 func TestHoursText(t *testing.T) {
-	v := func(f float64) *float64 { return &f }
+	v := func(hours float64) *job.CoreTime {
+		t := job.CoreTime(hours * job.CoreHour)
+		return &t
+	}
 	for _, c := range []struct {
 		hours policy.CoreHours
 		want  string

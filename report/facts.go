@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -19,6 +20,7 @@ func jobFacts(j *job.Job) []block.Fact {
 	f.Add("Waits", waitsText(j.Pending))
 	f.Add("Time", timeText(j))
 	f.Add("Size", sizeText(j))
+	f.Add("Core-hours", coreHoursText(j))
 	f.Add("Busy", cpuText(j))
 	f.Add("Memory", memoryText(j))
 	f.Add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
@@ -122,6 +124,16 @@ func sizeText(j *job.Job) string {
 		parts = append(parts, "several threads or cores for each rank")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// coreHoursText says what a job that has ended used and lost; "": nothing of it is known. What one that runs lost so far is
+// told with what its rules say.
+func coreHoursText(j *job.Job) string {
+	h := policy.CoreHoursOf(j)
+	if h.Used == nil || j.End.IsZero() {
+		return ""
+	}
+	return hoursText(h)
 }
 
 // mpiText is the MPI library, its version, and the level of threads that the program asked for.

@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 )
 
@@ -99,10 +100,20 @@ func fixtures() map[string]*job.Job {
 	good := aJob(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
 	bad := aJob(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
 	phases(&bad.Executions[0])
-	return map[string]*job.Job{
+	all := map[string]*job.Job{
 		"good": good, "bad": bad, "killed": killed(), "no-mpi": noMPI(), "off": off(),
 		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "hybrid": hybrid(), "openmp": openMP(), "sections": sections(), "usage": usage(),
 	}
+	for _, j := range all {
+		keep(j)
+	}
+	return all
+}
+
+// keep notes what a job lost, as jobeffd keeps it for lists.
+func keep(j *job.Job) {
+	h := policy.CoreHoursOf(j)
+	j.Judged, j.Lost = h.Judged(), h.Lost
 }
 
 // phases gives an execution of two ranks on each of two nodes a course: they compute less in the second

@@ -23,7 +23,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	best := policy.Recommend(study, of)
 	first := headline(j, best)
 	p.Headline(first)
-	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text))
+	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text, j.IsRunning()))
 	if study != nil {
 		p.Facts(placeFacts(study, of, best, first.Text).Inert(p.Unicode))
 		p.Parts(optionsPart(policy.Options(study, of)))

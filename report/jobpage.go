@@ -45,7 +45,7 @@ func jobPage(found *listing.JobAndWorkload, study *workload.Study, verdicts []po
 	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t page.Told) bool { return t.Text == "" && t.Link == "" })
 	p.Facts = jobFacts(j)[1:] // the job itself is the heading
 	if len(verdicts) > 0 {
-		p.Facts = append(p.Facts, block.Facts(hoursFacts(verdicts)).Inert(true)...)
+		p.Facts = append(p.Facts, block.Facts{confidenceFact(verdicts)}.Inert(true)...)
 	}
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {

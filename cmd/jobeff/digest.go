@@ -10,8 +10,8 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/policy/notice"
-	"jobeff/report/document"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 const digestHelp = `jobeff digest sums up a week: core-hours used and lost by account, user and application,
@@ -73,15 +73,15 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	digest := notice.NewDigest(both)
+	digest := view.NewDigest(notice.NewDigest(both), view.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if f.json {
-		return document.WriteDigest(p.stdout, digest)
+		return digest.Write(p.stdout)
 	}
 	templates, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
 		return err
 	}
-	letter, err := templates.Digest(digest, mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	letter, err := templates.Digest(digest)
 	if err != nil {
 		return err
 	}

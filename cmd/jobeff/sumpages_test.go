@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// view is what a reader sees of a job or a workload, as a text or as a page.
-type view struct {
+// seenView is what a reader sees of a job or a workload, as a text or as a page.
+type seenView struct {
 	line   string                              // all of it on one line
 	tree   map[string]span                     // efficiencies by the beginning of their names
 	bars   map[string][]bar                    // of a page's tables, by column
@@ -27,8 +27,8 @@ type bar struct {
 }
 
 // textView reads a text.
-func textView(s *sums, text string) view {
-	v := view{strings.Join(strings.Fields(text), " "), map[string]span{}, nil, func(heading string) [][]string { return tableUnder(text, heading) }}
+func textView(s *sums, text string) seenView {
+	v := seenView{strings.Join(strings.Fields(text), " "), map[string]span{}, nil, func(heading string) [][]string { return tableUnder(text, heading) }}
 	for _, m := range leaf.FindAllStringSubmatch(text, -1) {
 		v.tree[m[1]] = rounded(s.figure(m[2]))
 	}
@@ -36,13 +36,13 @@ func textView(s *sums, text string) view {
 }
 
 // pageView reads a page.
-func pageView(s *sums, text string) view {
+func pageView(s *sums, text string) seenView {
 	s.t.Helper()
 	doc, err := html.Parse(strings.NewReader(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	v := view{tree: map[string]span{}, bars: map[string][]bar{}}
+	v := seenView{tree: map[string]span{}, bars: map[string][]bar{}}
 	tables := map[string][][]string{}
 	for n := range doc.Descendants() {
 		switch {
@@ -75,7 +75,7 @@ func within(n *html.Node, element string) bool {
 }
 
 // pageTable reads one table, with the bars that are drawn in it, and the tree of efficiencies.
-func (s *sums) pageTable(v *view, table *html.Node) (caption string, rows [][]string) {
+func (s *sums) pageTable(v *seenView, table *html.Node) (caption string, rows [][]string) {
 	isTree := attribute(table, "class") == "tree"
 	for n := range table.Descendants() {
 		switch n.Data {
@@ -123,7 +123,7 @@ func drawnIn(cell *html.Node) (part float64, ok bool) {
 
 // fitsBars holds the bars of each column of values against these: an efficiency or a share is its
 // own length, of other values the longest bar stands for the largest.
-func (s *sums) fitsBars(where string, v view) {
+func (s *sums) fitsBars(where string, v seenView) {
 	s.t.Helper()
 	for column, bars := range v.bars {
 		if strings.HasPrefix(column, "When it ran") {
@@ -175,7 +175,7 @@ func (s *sums) job(id string) {
 	s.fitsBars("page of job "+id, page)
 }
 
-func (s *sums) jobView(where string, v view) {
+func (s *sums) jobView(where string, v seenView) {
 	s.t.Helper()
 	for _, product := range [][3]string{{"Parallel", "Load balance", "Communication"}, {"Load balance", "Inside", "Between"}} {
 		whole, a, b := v.tree[product[0]], v.tree[product[1]], v.tree[product[2]]
@@ -229,7 +229,7 @@ func (s *sums) jobView(where string, v view) {
 }
 
 // allocation holds what a job was given, and for how long, against the sums made of it.
-func (s *sums) allocation(where string, v view, used span) {
+func (s *sums) allocation(where string, v seenView, used span) {
 	s.t.Helper()
 	size, ran := allocated.FindStringSubmatch(v.line), ranFor.FindStringSubmatch(v.line)
 	if size == nil || ran == nil {
@@ -296,7 +296,7 @@ func (s *sums) workload(key string) {
 	s.workloadView("page of workload "+key, pageView(s, s.jobeff("workload", key, "--html", "-")))
 }
 
-func (s *sums) workloadView(where string, v view) {
+func (s *sums) workloadView(where string, v seenView) {
 	s.t.Helper()
 	times, runs, counts := map[string]span{}, span{}, 0
 	for _, r := range v.tables("Measured, by cores") {

@@ -22,6 +22,7 @@ import (
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 // TestAlarm: measured jobs crash more often than the others. jobeffd says so to nodes, Prometheus and
@@ -111,7 +112,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		for _, text := range []string{letter.Text, letter.HTML} {
 			if strings.Contains(flat(text), "cannot tell, because") != (want != "") {
@@ -154,7 +155,7 @@ func TestAlarm(t *testing.T) {
 		must(t, err)
 		templates, err := mail.Load("")
 		must(t, err)
-		letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+		letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 		must(t, err)
 		return letter.Subject + strings.SplitN(letter.Text, "\n\n", 3)[1]
 	}

@@ -23,6 +23,7 @@ import (
 	"jobeff/report/document"
 	"jobeff/report/mail"
 	"jobeff/report/page"
+	"jobeff/report/view"
 )
 
 // How deep pages lie below the first one: a job's, a comparison of one, and one of two named jobs.
@@ -111,6 +112,6 @@ func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *
 	if err != nil {
 		return nil, err
 	}
-	letter, err := letters.Digest(notice.NewDigest(both), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	letter, err := letters.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link}))
 	return []byte(letter.HTML), err
 }

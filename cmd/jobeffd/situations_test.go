@@ -34,6 +34,7 @@ import (
 	"jobeff/ingest/store/storetest"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 // situation is what happened to some users in a week, and what may be said of it.
@@ -414,7 +415,7 @@ func (c *madeCluster) digest(from, to time.Time) string {
 	must(c.t, err)
 	templates, err := mail.Load("")
 	must(c.t, err)
-	letter, err := templates.Digest(notice.NewDigest(both), mail.Site{Zone: time.UTC})
+	letter, err := templates.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: time.UTC}))
 	must(c.t, err)
 	return flat(letter.Text)
 }

@@ -308,14 +308,17 @@ type Job struct {
 	Usage       *Usage  `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
 	Cgroup      *Cgroup `json:"cgroup,omitempty"`     // what the kernel counted; nil: no node tells
 
-	Decision   string        `json:"decision"`
-	Steps      []Step        `json:"steps,omitempty"`  // merged over nodes
-	NTasks     int           `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
-	Executions []Execution   `json:"executions,omitempty"`
-	Metrics    *Metrics      `json:"metrics,omitempty"`  // nil: no data, NoData says why
-	Threaded   bool          `json:"threaded,omitempty"` // see ThreadsUnknown
-	SMT        float64       `json:"smt_s,omitempty"`    // FurtherThreads, as the database computes it
-	NoData     doubt.Warning `json:"no_data,omitzero"`
+	Decision   string      `json:"decision"`
+	Steps      []Step      `json:"steps,omitempty"`  // merged over nodes
+	NTasks     int         `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
+	Executions []Execution `json:"executions,omitempty"`
+	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
+	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
+	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
+	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
+	Judged *CoreTime     `json:"judged_us,omitempty"`
+	Lost   *CoreTime     `json:"lost_us,omitempty"`
+	NoData doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64        `json:"covered,omitempty"`
 	Warnings []doubt.Warning `json:"warnings,omitempty"`

@@ -79,23 +79,46 @@ func (j *Job) QueueTime() time.Duration {
 	return max(j.Start.Sub(from), 0)
 }
 
-// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time and FurtherThreads (METRICS 6); nil if unknown.
-// It is unknown if ranks had threads, whose time is not all measured, if ranks were missed,
-// or if what some of them did at last is not known.
-func (j *Job) LostCoreHours() *float64 {
-	if !j.IsWhole() || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 {
+// CoreTime is time of cores, us: of those that a job was given, or a part of it (METRICS 6).
+type CoreTime int64
+
+// CoreHour is a CoreTime.
+const CoreHour = float64(time.Hour / time.Microsecond)
+
+// Hours are core-hours.
+func (t CoreTime) Hours() float64 { return float64(t) / CoreHour }
+
+// HoursOf are core-hours; nil: not known.
+func HoursOf(t *CoreTime) *float64 {
+	if t == nil {
 		return nil
 	}
-	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.FurtherThreads()-j.Metrics.RealUseful()) / 3600
-	return &lost
+	hours := t.Hours()
+	return &hours
 }
+
+// mostCoreTime is more than any machine gives a job, 278 million core-hours: beyond it, Slurm's figures cannot be. The
+// sums of months are whole numbers, too.
+const mostCoreTime = 1e18
+
+// UsedCoreTime is AllocCPUS x Elapsed, of a job that runs so far; nil: not known.
+func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
+	if cpus <= 0 || elapsed <= 0 || float64(cpus)*float64(elapsed.Microseconds()) > mostCoreTime {
+		return nil
+	}
+	used := CoreTime(cpus) * CoreTime(elapsed.Microseconds())
+	return &used
+}
+
+// UsedCoreHours are AllocCPUS x Elapsed, of a job that runs so far; nil: not known.
+func (j *Job) UsedCoreHours() *float64 { return HoursOf(UsedCoreTime(j.CPUs, j.Elapsed)) }
+
+// LostCoreHours are those that jobeffd's database has kept as lost: policy.CoreHoursOf works them out. nil: not known.
+func (j *Job) LostCoreHours() *float64 { return HoursOf(j.Lost) }
 
 // FurtherThreads is the time that the further hardware threads of cores with a rank or thread had while programs ran, s,
 // as far as AllocCPUS reaches: Slurm may count cores. What they would have gained is not known, so they are not lost.
 func (j *Job) FurtherThreads() float64 {
-	if len(j.Executions) == 0 { // in a list
-		return j.SMT
-	}
 	further, _ := j.Beside()
 	return further
 }

@@ -58,37 +58,33 @@ func TestUsage(t *testing.T) {
 			Usage: &Usage{TotalCPU: 3 * time.Hour, Memory: 1 << 30, Allocated: 4 << 30, OutOfMemory: "0,batch"}}
 	}
 	for name, c := range map[string]struct {
-		change            func(j *Job)
-		cpu, memory, lost float64 // -1: not known
-		warnings          string
+		change      func(j *Job)
+		cpu, memory float64 // -1: not known
+		warnings    string
 	}{
-		"":                    {func(*Job) {}, 0.75, 0.25, 1, ""},
-		"nothing of Slurm":    {func(j *Job) { j.Usage = nil }, -1, -1, 1, ""},
-		"no CPUs":             {func(j *Job) { j.CPUs = 0 }, -1, 0.25, -1, ""},
-		"no time":             {func(j *Job) { j.Elapsed = 0 }, -1, 0.25, -1, ""},
-		"runs":                {func(j *Job) { j.End = time.Time{} }, 0.75, 0.25, -1, ""},
-		"no figures":          {func(j *Job) { j.Metrics = nil }, 0.75, 0.25, -1, ""},
-		"a rank is missing":   {func(j *Job) { j.Metrics.Coverage = 0.99 }, 0.75, 0.25, -1, ""},
-		"threads":             {func(j *Job) { j.Threaded = true }, 0.75, 0.25, -1, ""},
-		"more than there was": {func(j *Job) { j.Metrics.Useful = 5 * 3600 }, 0.75, 0.25, 0, ""},
-		"no memory asked for": {func(j *Job) { j.Usage.Allocated = 0 }, 0.75, -1, 1, ""},
-		"no memory counted":   {func(j *Job) { j.Usage.Memory = 0 }, 0.75, -1, 1, ""},
-		"all CPUs busy":       {func(j *Job) { j.Usage.TotalCPU = 4 * time.Hour }, 1, 0.25, 1, ""},
-		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, 1, doubt.WarnCPUOver},
-		"all memory":          {func(j *Job) { j.Usage.Memory = 4 << 30 }, 0.75, 1, 1, ""},
-		"more memory":         {func(j *Job) { j.Usage.Memory = 8 << 30 }, 0.75, 2, 1, doubt.WarnMemoryOver},
-		"some nodes":          {func(j *Job) { j.Usage.PartOfNodes = true }, 0.75, 0.25, 1, doubt.WarnUsagePart},
+		"":                    {func(*Job) {}, 0.75, 0.25, ""},
+		"nothing of Slurm":    {func(j *Job) { j.Usage = nil }, -1, -1, ""},
+		"no CPUs":             {func(j *Job) { j.CPUs = 0 }, -1, 0.25, ""},
+		"no time":             {func(j *Job) { j.Elapsed = 0 }, -1, 0.25, ""},
+		"more than there was": {func(j *Job) { j.Metrics.Useful = 5 * 3600 }, 0.75, 0.25, ""},
+		"no memory asked for": {func(j *Job) { j.Usage.Allocated = 0 }, 0.75, -1, ""},
+		"no memory counted":   {func(j *Job) { j.Usage.Memory = 0 }, 0.75, -1, ""},
+		"all CPUs busy":       {func(j *Job) { j.Usage.TotalCPU = 4 * time.Hour }, 1, 0.25, ""},
+		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, doubt.WarnCPUOver},
+		"all memory":          {func(j *Job) { j.Usage.Memory = 4 << 30 }, 0.75, 1, ""},
+		"more memory":         {func(j *Job) { j.Usage.Memory = 8 << 30 }, 0.75, 2, doubt.WarnMemoryOver},
+		"some nodes":          {func(j *Job) { j.Usage.PartOfNodes = true }, 0.75, 0.25, doubt.WarnUsagePart},
 		"a minute": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = time.Minute, 8*time.Minute, 0 },
-			2, 0.25, 4. / 60, doubt.WarnCPUOver},
+			2, 0.25, doubt.WarnCPUOver},
 		"short": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = 59*time.Second, 8*59*time.Second, 0 },
-			2, 0.25, 4. * 59 / 3600, doubt.WarnCPUOver + " " + doubt.KindShort},
+			2, 0.25, doubt.WarnCPUOver + " " + doubt.KindShort},
 	} {
 		j := base()
 		c.change(j)
 		for what, v := range map[string]struct {
 			got  *float64
 			want float64
-		}{"CPU": {j.CPUEfficiency(), c.cpu}, "memory": {j.MemoryEfficiency(), c.memory}, "lost": {j.LostCoreHours(), c.lost}} {
+		}{"CPU": {j.CPUEfficiency(), c.cpu}, "memory": {j.MemoryEfficiency(), c.memory}} {
 			if (v.got == nil) != (v.want < 0) || v.got != nil && !near(*v.got, v.want, 1e-12) {
 				t.Errorf("%s: %s is not %g", name, what, v.want)
 			}

@@ -161,7 +161,6 @@ func (r *attemptRow) merge(j *job.Job) error {
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
 	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
-	r.runTime, r.smtMost = job.RunTime(j.Executions).Seconds(), job.SMTSeconds(j.Executions)
 	r.setMetrics(j.Metrics)
 	return nil
 }
@@ -175,7 +174,11 @@ func (r *attemptRow) setMetrics(m *job.Metrics) {
 	}
 }
 
-func (r *attemptRow) setElapsed(d time.Duration) { r.elapsed, r.timed = int64(d/time.Second), true }
+// setElapsed puts into the row how long Slurm says the attempt ran, and what it used by that.
+func (r *attemptRow) setElapsed(d time.Duration) {
+	r.elapsed, r.timed = int64(d/time.Second), true
+	r.usedTime = job.UsedCoreTime(r.job.CPUs, d.Truncate(time.Second))
+}
 
 // setUsage puts into the row what the attempt's steps used; nil means unknown.
 func (r *attemptRow) setUsage(u *job.Usage) {

@@ -91,12 +91,13 @@ type attemptRow struct {
 	nodesStart, nodesEnd time.Time
 	elapsed, limit       int64 // s
 	rankSeconds          float64
-	timed, ranked        bool    // these two are known
-	runTime, smtMost     float64 // s, see the schema; known like rankSeconds
-	steps, warnings      string  // JSON
-	scriptArgs           string  // see the schema
-	noData               string  // likewise; "": there is data
-	cgroup               string  // likewise; "": nothing is known
+	timed, ranked        bool // these two are known
+	usedTime             *job.CoreTime
+	lostText             string // see lostOfAttempt
+	steps, warnings      string // JSON
+	scriptArgs           string // see the schema
+	noData               string // likewise; "": there is data
+	cgroup               string // likewise; "": nothing is known
 	metrics              job.Metrics
 	measured             bool // metrics are known
 	hybrid               job.Hybrid
@@ -197,9 +198,9 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
 	{"cgroup_json", func(r *attemptRow) any { return &r.cgroup }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
-	{"run_s", func(r *attemptRow) any { return unknown{&r.runTime, &r.ranked} }, by{merging: replaced}, true},
-	{"smt_most_s", func(r *attemptRow) any { return unknown{&r.smtMost, &r.ranked} }, by{merging: replaced}, true},
-	{"smt_s", func(r *attemptRow) any { return &r.job.SMT }, by{}, false},
+	{"used_us", func(r *attemptRow) any { return &r.usedTime }, by{accounting: replaced}, true},
+	{"judged_us", func(r *attemptRow) any { return &r.job.Judged }, by{merging: replaced}, true}, // unknown until the rules are asked, like the next one; lostOfAttempt reads both
+	{"lost_us", func(r *attemptRow) any { return &r.job.Lost }, by{merging: replaced}, true},
 	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},
 	{"total_cpu_us", func(r *attemptRow) any { return unknown{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
 	{"memory_b", func(r *attemptRow) any { return unknown{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},

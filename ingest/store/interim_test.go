@@ -12,6 +12,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 )
 
@@ -97,7 +98,7 @@ func TestInterim(t *testing.T) {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
 	add(t, s, finals[1])
-	if j = mergedJob(t, s); !j.AsOf.IsZero() || len(j.Warnings) > 0 || j.Metrics.Useful != 28 || !j.IsComplete(time.Now(), 0) || j.LostCoreHours() == nil || judged() != 1 || count(t, s, "workload_runs") != 1 {
+	if j = mergedJob(t, s); !j.AsOf.IsZero() || len(j.Warnings) > 0 || j.Metrics.Useful != 28 || !j.IsComplete(time.Now(), 0) || policy.CoreHoursOf(j).Lost == nil || judged() != 1 || mergedJob(t, s).Lost == nil || count(t, s, "workload_runs") != 1 {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
 }

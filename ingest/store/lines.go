@@ -25,9 +25,6 @@ type lineHead struct {
 	sum        listing.Hours
 }
 
-// lostSeconds are those that the sum of lines counts as lost; NULL: not known.
-const lostSeconds = `CASE WHEN ` + isJudged + ` THEN ` + knownSeconds + ` - COALESCE(r.thread_useful_s, r.useful_s) END`
-
 // A list's lines are its jobs of no array (value, selection) and its arrays (value, value of a task, selection). Each is read
 // in a pass of its own: to bring single jobs together costs more than to pass over them again.
 const (
@@ -38,9 +35,8 @@ const (
 	GROUP BY r.of_array, r.uid, r.cluster`
 	ofNoArray = " AND r.array_job_id = 0"
 
-	inSum      = `r.parallel_efficiency AS pe, ` + usedSeconds + ` AS used, ` + knownSeconds + ` AS known, ` + lostSeconds + ` AS lost`
-	sumOfLines = `count(*), count(pe), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN lost IS NOT NULL THEN known END), 0) / 3600,
-	COALESCE(sum(CASE WHEN lost > 0 THEN lost END), 0) / 3600`
+	inSum      = `r.parallel_efficiency AS pe, r.used_us, r.judged_us, r.lost_us`
+	sumOfLines = `count(*), count(pe), ` + hoursSum
 )
 
 // selectedBy counts the lines of a selection, and sums up its jobs: array, selection.

@@ -41,6 +41,9 @@ func arrayStore(t *testing.T) *Store {
 				pe := float64(1+rng.IntN(64)) / 64
 				e := job.Efficiencies{Parallel: pe, LoadBalance: 1, Communication: pe}
 				j.Metrics = &job.Metrics{Efficiencies: e, MPI: e, LoadBalanceIn: 1, Ranks: j.CPUs, Nodes: 1, Coverage: 1, Elapsed: j.Elapsed.Seconds(), Useful: pe * j.Elapsed.Seconds() * float64(j.CPUs)}
+				j.Judged = job.UsedCoreTime(j.CPUs, j.Elapsed)
+				lost := job.CoreTime(math.Round(float64(*j.Judged) * (1 - pe)))
+				j.Lost = &lost
 			}
 			if all = append(all, j); n%5 == 3 {
 				again := *j
@@ -229,7 +232,7 @@ func TestLines(t *testing.T) {
 		t.Errorf("only %d arrays", arrays)
 	}
 	if by := slices.Sorted(maps.Keys(orders)); !slices.Equal(by, listing.Sorts) {
-		t.Errorf("lists can be sorted by %q, and job.Sorts are %q", by, listing.Sorts)
+		t.Errorf("lists can be sorted by %q, and listing.Sorts are %q", by, listing.Sorts)
 	}
 }
 
@@ -239,8 +242,8 @@ func TestVeryLargeArray(t *testing.T) {
 	s := open(t)
 	if err := s.do(ctx, func(w *writer) error {
 		w.exec("INSERT INTO clusters VALUES ('test')")
-		return w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, array_task_id, uid, state, alloc_cpus, slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, changed_us)
-			WITH RECURSIVE tasks(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM tasks WHERE n < ?) SELECT 'test', 50 + n, 1, CASE WHEN n > 3 THEN 50 ELSE 0 END, n, 1000, 'COMPLETED', 2, 1, n, n + 1, 3600, 1 FROM tasks`, maxLimit+10)
+		return w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, array_task_id, uid, state, alloc_cpus, slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, used_us, changed_us)
+			WITH RECURSIVE tasks(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM tasks WHERE n < ?) SELECT 'test', 50 + n, 1, CASE WHEN n > 3 THEN 50 ELSE 0 END, n, 1000, 'COMPLETED', 2, 1, n, n + 1, 3600, 7200000000, 1 FROM tasks`, maxLimit+10)
 	}); err != nil {
 		t.Fatal(err)
 	}

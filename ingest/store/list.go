@@ -224,11 +224,9 @@ func (c *conditions) ran(programs []string) {
 
 const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
 
-// orders are what a list can be sorted by: listing.Sorts. Attempts of which it is not known come last; lost is that of
-// job.Job.LostCoreHours.
+// orders are what a list can be sorted by: listing.Sorts. Attempts of which it is not known come last.
 var orders = map[string]string{
-	"lost":      "CASE WHEN " + isJudged + " AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL THEN r.alloc_cpus * r.slurm_elapsed_s - r.smt_s - COALESCE(r.thread_useful_s, r.useful_s) END",
-	"corehours": "NULLIF(" + usedSeconds + ", 0)", "elapsed": elapsedSeconds, "start": "r.start_us",
+	"lost": "CAST(r.lost_us AS DOUBLE PRECISION)", "corehours": "CAST(r.used_us AS DOUBLE PRECISION)", "elapsed": elapsedSeconds, "start": "r.start_us",
 	"alloccpus": "NULLIF(r.alloc_cpus, 0)", "nnodes": "NULLIF(r.nodes, 0)", "ranks": "r.ranks",
 	"pe": "r.parallel_efficiency", "lb": "r.load_balance", "comme": "r.communication_efficiency",
 }

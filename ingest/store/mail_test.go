@@ -234,6 +234,7 @@ func TestFacts(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
+	settled(t, s)
 	f, err := s.facts(ctx, day, day.Add(24*time.Hour), nil)
 	if err != nil {
 		t.Fatal(err)

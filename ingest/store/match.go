@@ -66,6 +66,7 @@ type candidate struct {
 	slurm     stretch       // as sacct says
 	nodes     stretch       // as the nodes' reports say
 	submit    sql.NullInt64 // from sacct; invalid: sacct has not told of this attempt yet
+	figures   slurmFigures  // likewise
 	state     string        // from sacct
 	nodelist  string
 	sluid     string
@@ -80,7 +81,11 @@ type candidate struct {
 	isNew     bool            // not in the database yet
 	news      bool            // Slurm tells something new of it now
 	confirmed bool            // … and tells of it for the first time
+	recounted bool            // … of what it used
 }
+
+// slurmFigures are what Slurm's word of an attempt says of what it used.
+type slurmFigures struct{ cpus, elapsed, cpu sql.NullInt64 } // elapsed s, cpu us
 
 // isTold says that Slurm told of the attempt.
 func (c *candidate) isTold() bool { return c.submit.Valid }
@@ -136,7 +141,7 @@ func (c *candidate) widen(in *incoming) {
 	}
 }
 
-const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, as_of_us, trimmed
+const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, as_of_us, trimmed, alloc_cpus, slurm_elapsed_s, total_cpu_us
 		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the attempts of a job.
@@ -150,7 +155,7 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	for rows.Next() {
 		c := &candidate{by: map[string]bool{}}
 		var asOf sql.NullInt64
-		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &asOf, &c.trimmed); err != nil {
+		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &asOf, &c.trimmed, &c.figures.cpus, &c.figures.elapsed, &c.figures.cpu); err != nil {
 			return nil, err
 		}
 		c.asOf = fromMicro(asOf)

@@ -19,33 +19,23 @@ import (
 // lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
 const (
 	keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
-	sumsInto   = "INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, %[2]s, %[1]sjobs, %[1]smeasured, %[1]sused_ms, %[1]sjudged_ms, %[1]slost_ms" +
+	sumsInto   = "INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, %[2]s, %[1]sjobs, %[1]smeasured," +
+		" %[1]sCOALESCE(used_us, 0), %[1]sCOALESCE(judged_us, 0), %[1]sCOALESCE(lost_us, 0)" +
 		" FROM counted WHERE cluster = %[3]s AND job_id = %[4]s AND attempt = %[5]s ON CONFLICT (" + keyOfMonth + ") DO UPDATE SET" + // one line: it may stand in a comment
-		" jobs = month_sums.jobs + excluded.jobs, measured = month_sums.measured + excluded.measured, used_ms = month_sums.used_ms + excluded.used_ms," +
-		" judged_ms = month_sums.judged_ms + excluded.judged_ms, lost_ms = month_sums.lost_ms + excluded.lost_ms"
-)
-
-// What a row counts, for the view. isJudged selects jobs whose loss is known: every rank was recorded up to its
-// end, and no thread was missed. It is not known of the further hardware threads of their cores.
-const (
-	smtRoom      = `(CAST(alloc_cpus AS DOUBLE PRECISION) * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds)` // Job.Beside
-	knownSeconds = `(` + usedSeconds + ` - smt_s)`
-	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
+		" jobs = month_sums.jobs + excluded.jobs, measured = month_sums.measured + excluded.measured, used_us = month_sums.used_us + excluded.used_us," +
+		" judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us"
 )
 
 // hoursColumns sum up what rows of the view, or of month_sums, count.
-const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), COALESCE(sum(used_ms), 0) / 3600000.0,
-	COALESCE(sum(judged_ms), 0) / 3600000.0, COALESCE(sum(lost_ms), 0) / 3600000.0`
+const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), ` + hoursSum
+
+// hoursSum are core-hours. Sums of all that is kept may be larger than the largest whole number.
+const hoursSum = `COALESCE(sum(1.0 * used_us), 0) / 3600000000.0, COALESCE(sum(1.0 * judged_us), 0) / 3600000000.0, COALESCE(sum(1.0 * lost_us), 0) / 3600000000.0`
 
 // monthWords are words of the schema, and what they stand for.
 var monthWords = []string{
 	"SUM_OLD", fmt.Sprintf(sumsInto, "-", "part", "OLD.cluster", "OLD.job_id", "OLD.attempt"),
 	"SUM_NEW", fmt.Sprintf(sumsInto, "", "part", "NEW.cluster", "NEW.job_id", "NEW.attempt"),
-	"SMT_ROOM", smtRoom,
-	"USED_SECONDS", usedSeconds,
-	"KNOWN_SECONDS", knownSeconds,
-	"IS_JUDGED", isJudged,
 }
 
 // keepSum keeps what an attempt counts, before it is dropped.

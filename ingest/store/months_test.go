@@ -19,13 +19,14 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/policy"
 )
 
 // wrongSums finds sums of months that differ from what the rows count.
 const wrongSums = `SELECT count(*) FROM (SELECT ` + keyOfMonth + ` FROM (
-	SELECT ` + keyOfMonth + `, jobs, measured, used_ms, judged_ms, lost_ms FROM month_sums WHERE part >= 0
-	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -used_ms, -judged_ms, -lost_ms FROM counted) d
-	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_ms) <> 0 OR sum(judged_ms) <> 0 OR sum(lost_ms) <> 0) w`
+	SELECT ` + keyOfMonth + `, jobs, measured, used_us, judged_us, lost_us FROM month_sums WHERE part >= 0
+	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -COALESCE(used_us, 0), -COALESCE(judged_us, 0), -COALESCE(lost_us, 0) FROM counted) d
+	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_us) <> 0 OR sum(judged_us) <> 0 OR sum(lost_us) <> 0) w`
 
 func wantSums(t testing.TB, s *Store, after string) {
 	t.Helper()
@@ -71,7 +72,7 @@ func TestMonths(t *testing.T) {
 	measured.Start, measured.End = december.Add(-2*time.Hour), december.Add(-time.Hour)
 	measured.Executions[0].Start, measured.Executions[0].End = measured.Start, measured.Start.Add(12*time.Second)
 	add(t, s, measured)
-	merged(t, s)
+	settled(t, merged(t, s))
 	november := december.AddDate(0, -1, 0)
 	lost := 20 - 14.0/3600
 	chem := Viewer{UID: 1003, Accounts: []string{"chem"}}
@@ -123,7 +124,8 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 			t.Fatal(err)
 		}
-		j := aJob(t, s, root, "7", 0)
+		settled(t, merged(t, s))
+		j := policy.CoreHoursOf(aJob(t, s, root, "7", 0))
 		list, err := s.Jobs(ctx, root, listing.JobQuery{Sort: "lost"}, nil)
 		if err != nil || len(list.Jobs) != 1 {
 			t.Fatal(err, list)
@@ -140,35 +142,21 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		hours := func(h listing.Hours) bool {
 			return near(h.Used, c.used) && near(h.Judged, c.used-c.further) && near(h.Lost, c.lost)
 		}
-		if !near(*j.LostCoreHours(), c.lost) || !near(*listed.LostCoreHours(), c.lost) || !near(j.FurtherThreads()/3600, c.further) || !near(listed.FurtherThreads()/3600, c.further) ||
+		of := listing.Hours{Used: j.Used.Hours(), Judged: j.Judged().Hours(), Lost: j.Lost.Hours()}
+		if !near(*listed.LostCoreHours(), c.lost) || !near(j.SMT.Hours(), c.further) || !hours(of) || !hours(policy.HoursOf(list.Jobs)) ||
 			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(listing.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
-			t.Errorf("%+v: the job %v, a list %v, its sum %+v, a week %+v, a month %+v", c, 3600**j.LostCoreHours(), 3600**listed.LostCoreHours(), sum, facts.Total, month)
+			t.Errorf("%+v: the job %+v, a list %v, its sum %+v, a week %+v, a month %+v", c, of, 3600**listed.LostCoreHours(), sum, facts.Total, month)
 		}
 		wantSums(t, s, fmt.Sprint(c))
 	}
 }
 
-// TestMonthsFollowEveryColumn: whichever column of a row changes, the sums are those of the rows, where the further
-// hardware threads of cores with a rank are bound by these, or by alloc_cpus.
+// TestMonthsFollowEveryColumn: whichever column of a row changes, the sums are those of the rows.
 func TestMonthsFollowEveryColumn(t *testing.T) {
 	changed := map[string]bool{}
-	for _, perCore := range []int{2, 4} {
-		everyColumn(t, perCore, changed)
-	}
-	for _, name := range []string{"account", "alloc_cpus", "slurm_elapsed_s", "as_of_us", "threaded", "useful_s", "rank_seconds", "run_s", "smt_most_s"} {
-		if !changed[name] {
-			t.Errorf("%s changed no sum", name)
-		}
-	}
-}
-
-func everyColumn(t *testing.T, perCore int, changed map[string]bool) {
 	s := open(t)
-	addConfirmed(t, s, onThreads(nodeReport(7, 1, "a", 0), perCore), nodeReport(8, 1, "a", 0))
+	addConfirmed(t, s, nodeReport(7, 1, "a", 0), nodeReport(8, 1, "a", 0))
 	const ofSeven = " WHERE job_id = 7"
-	if err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error { return w.exec("UPDATE attempts SET alloc_cpus = 5" + ofSeven) }); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range attemptColumns {
 		if computed["attempts."+c.name] || slices.Contains([]string{"cluster", "job_id", "attempt", "uid"}, c.name) { // these never do
 			continue
@@ -193,6 +181,11 @@ func everyColumn(t *testing.T, perCore int, changed map[string]bool) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		wantSums(t, s, c.name+" as it was")
+	}
+	for _, name := range []string{"account", "partition_name", "used_us", "judged_us", "lost_us"} {
+		if !changed[name] {
+			t.Errorf("%s changed no sum", name)
+		}
 	}
 }
 

@@ -25,8 +25,22 @@ var readOfAttempt = func() (all []column[attemptRow]) {
 			all = append(all, column[attemptRow]{"r." + c.name, c.field})
 		}
 	}
-	return append(all, column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
+	return append(all, column[attemptRow]{lostOfAttempt, func(r *attemptRow) any { return &r.lostText }},
+		column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 }()
+
+// lostOfAttempt are two columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
+const lostOfAttempt = "r.judged_us || ' ' || r.lost_us"
+
+// readLost reads what lostOfAttempt selects; nil where it is NULL.
+func (r *attemptRow) readLost() error {
+	if r.lostText == "" {
+		return nil
+	}
+	r.job.Judged, r.job.Lost = new(job.CoreTime), new(job.CoreTime)
+	_, err := fmt.Sscan(r.lostText, r.job.Judged, r.job.Lost)
+	return err
+}
 
 // decode reads a column of JSON, which may be "".
 func decode(text string, into any) error {
@@ -67,7 +81,7 @@ func (r *attemptRow) finish() error {
 		j.Usage = &r.usage
 		j.Usage.TotalCPU = time.Duration(r.totalCPU) * time.Microsecond
 	}
-	if err := errors.Join(decode(r.noData, &j.NoData), decode(r.cgroup, &j.Cgroup), decode(r.warnings, &j.Warnings)); err != nil {
+	if err := errors.Join(r.readLost(), decode(r.noData, &j.NoData), decode(r.cgroup, &j.Cgroup), decode(r.warnings, &j.Warnings)); err != nil {
 		return err
 	}
 	if j.Reports == 0 {

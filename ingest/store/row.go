@@ -87,6 +87,8 @@ func sqlValue(field any) any {
 		return int64(*f)
 	case **uint32:
 		return optional(*f)
+	case **job.CoreTime:
+		return optional(*f)
 	}
 	panic(fmt.Sprintf("store: a column cannot hold a %T", field))
 }
@@ -193,7 +195,7 @@ func fromMicro(us sql.NullInt64) time.Time {
 }
 
 // optional is the number that a pointer points to, or NULL.
-func optional(n *uint32) any {
+func optional[T uint32 | job.CoreTime](n *T) any {
 	if n == nil {
 		return nil
 	}
@@ -229,7 +231,7 @@ type row map[string]any
 var tablesOfAttempt = []string{"reports", "executions", "workload_runs"}
 
 // computed are the columns that the database computes.
-var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true, "attempts.smt_s": true}
+var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}
 
 // ofAttempt selects a table's rows of one attempt. Windows belong to one through their report.
 func ofAttempt(table string) string {

@@ -140,7 +140,7 @@ func TestSumsOfJobs(t *testing.T) {
 					one.Measured = 1
 				}
 				if lost := j.LostCoreHours(); lost != nil {
-					one.Judged, one.Lost = one.Used-j.FurtherThreads()/3600, *lost
+					one.Judged, one.Lost = j.Judged.Hours(), *lost
 				}
 				want.Add(one)
 			}

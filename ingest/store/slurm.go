@@ -133,6 +133,13 @@ func (c *candidate) take(j *slurm.Job) {
 	at, submit, nodelist := stretchOf(j.Start, j.End), j.Submit.UnixMicro(), clean(j.NodeList)
 	c.news = c.news || !c.isTold() || c.slurm != at || c.nodelist != nodelist
 	c.confirmed = c.confirmed || !c.isTold()
+	row := rowOfSlurm(attemptKey{}, j)
+	now := slurmFigures{sql.NullInt64{Int64: int64(j.CPUs), Valid: true}, sql.NullInt64{Int64: row.elapsed, Valid: row.timed}, c.figures.cpu}
+	if withUsage(j) {
+		now.cpu = sql.NullInt64{Int64: row.totalCPU, Valid: row.used}
+	}
+	c.recounted = c.recounted || c.figures != now || c.slurm.end != at.end
+	c.figures = now
 	c.slurm, c.nodelist, c.state = at, nodelist, j.State
 	c.submit = sql.NullInt64{Int64: submit, Valid: true}
 }
@@ -140,7 +147,7 @@ func (c *candidate) take(j *slurm.Job) {
 // writeLine writes what a line says. The runs of an attempt count from now on, so it is merged again.
 func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) error {
 	by := from(accounting)
-	if j.WithSteps && !j.End.IsZero() {
+	if withUsage(j) {
 		by = by.with(usage)
 	}
 	row := rowOfSlurm(k, j)
@@ -149,11 +156,21 @@ func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) 
 		by = by.with(opening)
 		row.job.UID, row.changed, c.isNew = j.UID, time.UnixMicro(now), false
 	}
-	if err := w.writeAttempt(row, by); err != nil || opens || !c.confirmed {
+	err := w.writeAttempt(row, by)
+	if err == nil && !opens && c.recounted {
+		err = w.exec(toCountAgain, append([]any{-now}, k.args()...)...)
+	}
+	if err != nil || opens || !c.confirmed {
 		return err
 	}
 	return w.mergeAgain(k)
 }
+
+// withUsage says whether a line tells what the job's steps used.
+func withUsage(j *slurm.Job) bool { return j.WithSteps && !j.End.IsZero() }
+
+// toCountAgain lets Judge ask the rules of an attempt again, and work out what it lost: Slurm's figures of it are others.
+const toCountAgain = "UPDATE attempts SET judged_by = ?, judged_us = NULL, lost_us = NULL WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by > 0"
 
 const toAsk = `SELECT job_id FROM attempts
 		WHERE slurm_end_us IS NULL AND reports > 0 AND as_of_us IS NULL AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/wire"
@@ -182,6 +183,24 @@ func merged(t testing.TB, s *Store) *Store {
 		if n, err = s.mergeAt(ctx, time.Now().Add(quiet+time.Second)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return s
+}
+
+// settled asks rules that flag nothing about all that has ended, so that it is known what was lost. sacct has told of all steps.
+func settled(t testing.TB, s *Store) *Store {
+	t.Helper()
+	by := Judging{Rules: 1 << 60, Ask: func(*listing.JobAndWorkload) []string { return nil }}
+	err := s.do(ctx, func(w *writer) error {
+		return w.exec("UPDATE attempts SET usage_read = 1 WHERE slurm_end_us IS NOT NULL")
+	})
+	for n := 1; n > 0 && err == nil; {
+		if err = s.JudgeBy(ctx, by.Rules); err == nil {
+			n, err = s.Judge(ctx, by, time.Now())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
 }

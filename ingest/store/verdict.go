@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy"
 )
 
 // Judging is what Judge needs to know.
@@ -39,7 +40,7 @@ const judgeable = `unmerged = 0 AND ((nodes > 0 AND reports >= nodes AND as_of_u
 	OR end_us IS NULL AND as_of_us IS NOT NULL AND nodes > 0 AND reports >= nodes) AND ` + isShown
 
 // toJudge finds attempts of a range of judged_by: what changed last, then the newest.
-const toJudge = "SELECT cluster, job_id, attempt, judged_by FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
+const toJudge = "SELECT cluster, job_id, attempt, judged_by, used_us, judged_us, lost_us FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
 
 // Unjudged is how many attempts the rules have not judged, whatever they wait for.
 func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
@@ -49,7 +50,7 @@ func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
 }
 
 // Judge asks the rules about some attempts that they have not judged, and keeps the names of those
-// that flag it, for lists. Like Merge it finds what waits by a query, and of several daemons one does
+// that flag it, and what package policy says that it used and lost, for lists and sums. Like Merge it finds what waits by a query, and of several daemons one does
 // it. It returns how many it judged; err names those that cannot be read, which count as judged.
 func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged int, err error) {
 	release, mine, err := s.engine.alone(ctx, markBegan)
@@ -67,7 +68,7 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 	var damaged error
 	for i := range waiting {
 		u := &waiting[i]
-		if u.flags, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if u.flags, u.now, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 			return 0, err
 		}
 		damaged = errors.Join(damaged, err)
@@ -75,8 +76,12 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 	err = each(len(waiting), len(waiting), func(i int) error {
 		u := &waiting[i]
 		return s.doJob(ctx, jobKey{u.cluster, u.jobID}, func(w *writer) error {
-			return w.exec("UPDATE attempts SET judged_by = ?, flags = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
-				append(append([]any{by.Rules, strings.Join(u.flags, ",")}, u.args()...), u.judgedBy)...)
+			set, args := "", []any{by.Rules, strings.Join(u.flags, ",")}
+			if !u.now.equal(u.before) { // else the sums of the month stay untouched
+				set, args = ", used_us = ?, judged_us = ?, lost_us = ?", append(args, optional(u.now.used), optional(u.now.judged), optional(u.now.lost))
+			}
+			return w.exec("UPDATE attempts SET judged_by = ?, flags = ?"+set+" WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
+				append(append(args, u.args()...), u.judgedBy)...)
 		})
 	})
 	if err != nil {
@@ -88,8 +93,16 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 // unjudged is an attempt that the rules have not judged.
 type unjudged struct {
 	attemptKey
-	judgedBy int64 // before the rules are asked: if it changes meanwhile, they are asked again
-	flags    []string
+	judgedBy    int64 // before the rules are asked: if it changes meanwhile, they are asked again
+	flags       []string
+	before, now coreTimes
+}
+
+// coreTimes are what an attempt's row keeps of its core time; nil: not known.
+type coreTimes struct{ used, judged, lost *job.CoreTime }
+
+func (t coreTimes) equal(o coreTimes) bool {
+	return optional(t.used) == optional(o.used) && optional(t.judged) == optional(o.judged) && optional(t.lost) == optional(o.lost)
 }
 
 // waitForRules finds some of them.
@@ -101,7 +114,7 @@ func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (al
 	for _, between := range [][2]int64{{math.MinInt64, 0}, {-1, by.Rules}, {by.Rules, math.MaxInt64}} {
 		err := s.eachRow(ctx, toJudge, []any{between[0], between[1], complete, s.shownSince(now), judgedAtOnce - len(all)}, func(rows *sql.Rows) error {
 			var u unjudged
-			err := rows.Scan(&u.cluster, &u.jobID, &u.attempt, &u.judgedBy)
+			err := rows.Scan(&u.cluster, &u.jobID, &u.attempt, &u.judgedBy, &u.before.used, &u.before.judged, &u.before.lost)
 			all = append(all, u)
 			return err
 		})
@@ -112,13 +125,13 @@ func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (al
 	return all, nil
 }
 
-// askRules reads an attempt as Job does, with its workload, and asks the rules. An attempt that is
-// gone is flagged by none.
-func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags []string, err error) {
+// askRules reads an attempt as Job does, with its workload, asks the rules, and works out what it used and lost. An
+// attempt that is gone is flagged by none.
+func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags []string, core coreTimes, err error) {
 	everybody := Viewer{All: true}
 	rows, err := s.readAttempts(ctx, everybody, "attempts r", "r.cluster = ? AND r.job_id = ? AND r.attempt = ?", newestFirst+" LIMIT ?", k.args(), 1)
 	if err != nil || len(rows) == 0 {
-		return nil, unavailable(err)
+		return nil, core, unavailable(err)
 	}
 	j := &rows[0].job
 	found := &listing.JobAndWorkload{Job: j}
@@ -129,9 +142,10 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
+		return nil, core, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
 	}
-	return by.Ask(found), nil
+	hours := policy.CoreHoursOf(j)
+	return by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}, nil
 }
 
 // runningSince bounds how long ago a job that runs was reported last, to find it by an index.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -176,6 +177,48 @@ func TestJudgeOrder(t *testing.T) {
 		}
 		if d := cmp.Diff(want, asked); d != "" {
 			t.Error(d)
+		}
+	}
+}
+
+// TestJudgeKeepsHours: what a job used and lost is kept when the rules are asked, as package policy says it. New figures of
+// it, its nodes' or Slurm's, take it back until they are asked again; other rules do not.
+func TestJudgeKeepsHours(t *testing.T) {
+	s := open(t)
+	by := rulesOf(5)
+	line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
+	line.WithSteps, line.Usage, line.CPUs = true, &job.Usage{TotalCPU: 20 * time.Second}, 2
+	reports := ofNodes(7, 2, "a", 0)
+	line.Nodes, line.NodeList = 2, "n[1-2]"
+	for _, step := range []struct {
+		what string
+		do   func()
+		kept string // judged and lost; "": not known
+		now  string // after the rules were asked
+	}{
+		{"one report", func() { add(t, s, reports[0]); addLines(t, s, line); merged(t, s) }, "", ""},
+		{"both", func() { add(t, s, reports[1]); merged(t, s) }, "", "40 12"},
+		{"the same word", func() { addLines(t, s, line) }, "40 12", "40 12"},
+		{"more CPUs", func() { line.CPUs = 4; addLines(t, s, line) }, "", "80 52"},
+		{"an hour more", func() { line.Elapsed += time.Hour; addLines(t, s, line) }, "", "14480 14452"},
+		{"more CPU time", func() { line.Usage = &job.Usage{TotalCPU: 3 * time.Hour}; addLines(t, s, line) }, "", "14480 14452"},
+		{"other rules", func() { by = rulesOf(6) }, "14480 14452", "14480 14452"},
+		{"a report again", func() { reports[1].Sequence++; add(t, s, reports[1]); merged(t, s) }, "", "14480 14452"},
+	} {
+		step.do()
+		if err := s.JudgeBy(ctx, by.Rules); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{step.kept, step.now} {
+			j, got := aJob(t, s, root, "7", 0), ""
+			if j.Lost != nil {
+				got = fmt.Sprint(math.Round(3600*j.Judged.Hours()), math.Round(3600*j.Lost.Hours()))
+			}
+			if got != want {
+				t.Errorf("%s: %q, want %q", step.what, got, want)
+			}
+			wantSums(t, s, step.what)
+			judged(t, s, by, time.Minute)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestWarningTexts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.code, got, c.want)
 		}
 	}
-	source, err := os.ReadFile("../../ingest/job/warnings.go")
+	source, err := os.ReadFile("warnings.go")
 	if err != nil {
 		t.Fatal(err)
 	}

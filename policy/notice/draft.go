@@ -199,7 +199,7 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: told, Try: try, Jobs: 1, last: j.Job.End,
 		asked: slices.ContainsFunc(told, func(v policy.Verdict) bool { return slices.Contains(d.Asked, v.Rule) }), of: []*Judged{j}}
 	if lost := told[0].Hours.Lost; lost != nil {
-		item.Lost = *lost
+		item.Lost = lost.Hours()
 	}
 	if try != nil && try.Launch {
 		item.Lost = try.Saved.Value // copies compute all the time, in vain
@@ -232,7 +232,7 @@ func (d *draft) joinBare() {
 		}
 		d.items[at].Jobs++
 		if v.Hours.Lost != nil {
-			d.items[at].Lost += *v.Hours.Lost
+			d.items[at].Lost += v.Hours.Lost.Hours()
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (d *draft) lose(j *Judged, v *policy.Verdict) {
 	if v.Hours.Lost == nil || d.tooSoon(j.subject()) != "" {
 		return
 	}
-	lost := *v.Hours.Lost
+	lost := v.Hours.Lost.Hours()
 	at := slices.IndexFunc(d.losses, func(l Loss) bool { return l.Key == j.subject() && l.Cores == j.cores })
 	if at < 0 {
 		at = len(d.losses)

@@ -16,10 +16,11 @@ import (
 
 // flaggedJob is one of a user's jobs that lost core-hours and was flagged.
 func flaggedJob(uid, id uint32, key string, lost float64) Judged {
+	core := job.CoreTime(lost * job.CoreHour)
 	return Judged{
 		Job:      &job.Job{Cluster: "test", JobID: id, Attempt: 1, UID: uid, User: fmt.Sprint("user", uid), State: "COMPLETED", CPUs: 10, Elapsed: time.Hour, End: began.Add(time.Duration(id) * time.Minute)},
 		Workload: key, Name: "lmp-" + key, Program: "lmp",
-		Verdicts: []policy.Verdict{{Rule: "a", Outcome: policy.Passed}, {Rule: "b", Outcome: policy.Flagged, Confidence: policy.Sure, Hours: policy.CoreHours{Lost: &lost}}},
+		Verdicts: []policy.Verdict{{Rule: "a", Outcome: policy.Passed}, {Rule: "b", Outcome: policy.Flagged, Confidence: policy.Sure, Hours: policy.CoreHours{Lost: &core}}},
 		try:      []*Try{nil, {Nodes: 1, Saved: curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}}},
 	}
 }

@@ -63,7 +63,7 @@ func (b *Backtest) Add(j *job.Job, study *workload.Study) {
 			t.Flagged++
 			t.users[j.UID] = true
 			if v.Hours.Lost != nil {
-				t.LostHours += *v.Hours.Lost
+				t.LostHours += v.Hours.Lost.Hours()
 			}
 		case policy.Passed:
 			t.Passed++

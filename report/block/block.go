@@ -91,6 +91,19 @@ func (s Scale) Level(share float64, n int) int {
 	return min(max(int((share-s.Low)/(s.High-s.Low)*float64(n)), 0), n-1)
 }
 
+// Fitted are at most so many shares: each is the mean of so many that stand together.
+func (h Heat) Fitted(most int) (shares []float64, each int) {
+	each = (len(h.Shares) + most - 1) / most
+	for some := range slices.Chunk(h.Shares, max(each, 1)) {
+		sum := 0.0
+		for _, s := range some {
+			sum += s
+		}
+		shares = append(shares, sum/float64(len(some)))
+	}
+	return shares, each
+}
+
 // Spread says in words how the shares lie: "71 % and 90 %" of two, else "40 % to 64 %, median
 // 54 %".
 func (h Heat) Spread() string {
@@ -128,6 +141,9 @@ type Branch struct {
 	Beside  string // the figure of another time, which stands before it in a text
 	Meaning string // what it asks
 }
+
+// Low says that it is below what POP recommends.
+func (b Branch) Low() bool { return b.Value < figure.Line }
 
 // Table is rows under heads. A head that starts with "<" stands over texts, aligned left; the
 // others stand over numbers, aligned right. Where a terminal has too little room, the longest

@@ -78,7 +78,7 @@ func WriteComparison(w io.Writer, c *compare.Comparison) error {
 	for _, one := range c.Changed {
 		d.Changed = append(d.Changed, Changed(one))
 	}
-	return writeJSON(w, d)
+	return Write(w, d)
 }
 
 func compareSide(s *compare.Side) CompareSide {

@@ -87,7 +87,7 @@ type Warning struct {
 
 // WriteCurve writes a curve as a Curve.
 func WriteCurve(w io.Writer, r *curve.Result, rivals []curve.Rival) error {
-	return writeJSON(w, curveDocument(r, rivals))
+	return Write(w, curveDocument(r, rivals))
 }
 
 func curveDocument(r *curve.Result, rivals []curve.Rival) Curve {
@@ -99,13 +99,13 @@ func curveDocument(r *curve.Result, rivals []curve.Rival) Curve {
 		d.Model = said(r.Model())
 	}
 	if r.Refused == "" && r.NoModel == "" {
-		d.Serial, d.SerialLow, d.SerialHigh = ends(&r.Serial)
-		d.B, d.BLow, d.BHigh = ends(&r.B)
-		d.C, d.CLow, d.CHigh = ends(&r.C)
-		d.T1, d.T1Low, d.T1High = ends(&r.T1)
+		d.Serial, d.SerialLow, d.SerialHigh = Ends(&r.Serial)
+		d.B, d.BLow, d.BHigh = Ends(&r.B)
+		d.C, d.CLow, d.CHigh = Ends(&r.C)
+		d.T1, d.T1Low, d.T1High = Ends(&r.T1)
 	}
-	d.Fast, d.FastLow, d.FastHigh = ends(r.Fast.Estimate)
-	d.Eff, d.EffLow, d.EffHigh = ends(r.Eff.Estimate)
+	d.Fast, d.FastLow, d.FastHigh = Ends(r.Fast.Estimate)
+	d.Eff, d.EffLow, d.EffHigh = Ends(r.Eff.Estimate)
 	d.FastNote, d.EffNote = said(r.Fast.Note), said(r.Eff.Note)
 	for _, q := range r.Predicted {
 		d.Predict = append(d.Predict, curvePrediction(q))
@@ -129,10 +129,10 @@ func curveNext(n *curve.NextRun) *Next {
 
 func curvePrediction(q curve.Prediction) Prediction {
 	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
-	p.T, p.TLow, p.THigh = ends(q.T)
-	p.Tau, p.TauLow, p.TauHigh = ends(q.Tau)
-	p.PE, p.PELow, p.PEHigh = ends(q.PE)
-	p.Speedup, p.SpeedupLow, p.SpeedupHigh = ends(q.Speedup)
-	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = ends(q.CoreHours)
+	p.T, p.TLow, p.THigh = Ends(q.T)
+	p.Tau, p.TauLow, p.TauHigh = Ends(q.Tau)
+	p.PE, p.PELow, p.PEHigh = Ends(q.PE)
+	p.Speedup, p.SpeedupLow, p.SpeedupHigh = Ends(q.Speedup)
+	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = Ends(q.CoreHours)
 	return p
 }

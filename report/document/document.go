@@ -16,8 +16,8 @@ import (
 	"jobeff/policy/notice"
 )
 
-// ends takes an estimate apart; nil is not known.
-func ends(e *curve.Estimate) (value, low, high *float64) {
+// Ends takes an estimate apart; nil is not known.
+func Ends(e *curve.Estimate) (value, low, high *float64) {
 	if e == nil {
 		return nil, nil, nil
 	}
@@ -39,9 +39,9 @@ func said(s string) *string {
 	return &s
 }
 
-// writeJSON prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
+// Write prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
 // would obey them.
-func writeJSON(w io.Writer, v any) error {
+func Write(w io.Writer, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -63,11 +63,11 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // WriteMutes writes the muted workloads, as the server answers them.
-func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return writeJSON(w, list) }
+func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return Write(w, list) }
 
 // WriteMute writes a workload without its runs, and how it is or was muted.
 func WriteMute(w io.Writer, workload *job.Workload) error {
-	return writeJSON(w, struct {
+	return Write(w, struct {
 		Key  string    `json:"key"`
 		Name string    `json:"name"`
 		Mute *job.Mute `json:"mute"`
@@ -92,7 +92,7 @@ func WriteBacktest(w io.Writer, b *notice.Backtest) error {
 	for _, t := range b.Tallies() {
 		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
 	}
-	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
+	err := Write(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
 	if err != nil {
 		return fmt.Errorf("report: backtest: %w", err)
 	}

@@ -53,10 +53,11 @@ type Job struct {
 	NodesReported  int        `json:"nodes_reported"`
 	AllocCPUs      int        `json:"alloc_cpus,omitempty"`
 	Usage
-	Decision string   `json:"decision,omitempty"`
-	NoData   string   `json:"no_data,omitempty"`
-	NoDataIs string   `json:"no_data_code,omitempty"` // for programs; the text may change
-	Covered  *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
+	CoreHours          // null where they are not known; a list has the lost ones, without their parts, once jobeffd has worked them out
+	Decision  string   `json:"decision,omitempty"`
+	NoData    string   `json:"no_data,omitempty"`
+	NoDataIs  string   `json:"no_data_code,omitempty"` // for programs; the text may change
+	Covered   *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
 	Hidable    *Hidable             `json:"overlap"` // null without a curve of its partition and MPI, and in a list
@@ -255,11 +256,12 @@ type OpenMP struct {
 // WriteJob writes a job as a Job, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
 func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
-	return writeJSON(w, whole(j, study, verdicts))
+	return Write(w, whole(j, study, verdicts))
 }
 
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
+	d.CoreHours = coreHours(policy.CoreHoursOf(j))
 	d.Workload = documentPlace(study, j)
 	d.Line = lineOf(policy.LineFor(study, j))
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
@@ -299,6 +301,7 @@ func (d Judge) Job(found *listing.JobAndWorkload) any {
 // its executions: null stands for what was not read.
 func (d Judge) Listed(j *job.Job, detail bool) any {
 	one := document(j)
+	one.CoreHours = coreHours(policy.CoreHoursListed(j))
 	if one.Steps = nil; !detail {
 		one.Endings, one.Executions, one.Calls, one.Classes, one.Sections = nil, nil, nil, nil, nil
 	}
@@ -317,7 +320,7 @@ func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 }
 
 // WriteServed writes documents that jobeffd made: of one job, or of a list.
-func WriteServed(w io.Writer, served any) error { return writeJSON(w, served) }
+func WriteServed(w io.Writer, served any) error { return Write(w, served) }
 
 func document(j *job.Job) Job {
 	d := Job{

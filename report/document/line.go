@@ -39,7 +39,7 @@ func lineOf(l *workload.Line, name string) *Line {
 
 // WriteNamedJobs writes a workload of jobs that left no record of a program, with its line.
 func WriteNamedJobs(w io.Writer, of *job.Workload) error {
-	return writeJSON(w, struct {
+	return Write(w, struct {
 		Key     string    `json:"key"`
 		Name    string    `json:"name"`
 		Cluster string    `json:"cluster"`

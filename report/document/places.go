@@ -58,7 +58,7 @@ func WritePlaces(w io.Writer, j *job.Job, function string) error {
 	if function != "" {
 		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
 	}
-	return writeJSON(w, out)
+	return Write(w, out)
 }
 
 func places(e *job.Execution) (out []CallPlace, share *float64) {

@@ -113,7 +113,7 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 		r.Measurements = s.Count
 		f.Regions[s.Label] = r
 	}
-	return writeJSON(w, f)
+	return Write(w, f)
 }
 
 // talpRegionOf is a region of so many ranks. Without threads of several, OpenMP's efficiencies are 1, as TALP has them.

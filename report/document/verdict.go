@@ -3,12 +3,13 @@ package document
 import (
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
 )
 
 // Verdict is what one rule says of a job. Core-hours are null where they are
-// not known.
+// not known; of a job that runs they are those so far.
 type Verdict struct {
 	Rule      string         `json:"rule"`
 	Outcome   string         `json:"outcome"` // flagged, passed, cannot_tell, not_asked
@@ -19,18 +20,29 @@ type Verdict struct {
 	Text      string         `json:"text,omitempty"`
 	Link      string         `json:"link,omitempty"`
 
-	UsedCoreHours *float64 `json:"used_core_hours"`
-	SMT           *float64 `json:"smt_core_hours"` // of the used ones, on further hardware threads of cores with a rank
-	LostCoreHours *float64 `json:"lost_core_hours"`
-	LostMPI       *float64 `json:"lost_mpi_core_hours"`
-	LostIO        *float64 `json:"lost_io_core_hours"`
-	LostIdle      *float64 `json:"lost_idle_core_hours"`
-	LostOutside   *float64 `json:"lost_outside_core_hours"`
+	CoreHours
 
 	Recommended []Recommendation `json:"recommended"` // empty where none is known
 	Confidence  string           `json:"confidence"`  // high, low
 	Doubts      []string         `json:"doubts"`
 	MutedUntil  *time.Time       `json:"muted_until"` // null: not muted
+}
+
+// CoreHours are where a job's core-hours went. Each is a whole number of microseconds of core time, which is what lists,
+// months and digests sum up.
+type CoreHours struct {
+	Used    *float64 `json:"used_core_hours"` // allocated cores x elapsed, of a job that runs so far
+	SMT     *float64 `json:"smt_core_hours"`  // of the used ones, on further hardware threads of cores with a rank
+	Lost    *float64 `json:"lost_core_hours"` // of the others, those in which the cores did no computing for the job
+	MPI     *float64 `json:"lost_mpi_core_hours"`
+	IO      *float64 `json:"lost_io_core_hours"`
+	OpenMP  *float64 `json:"lost_openmp_core_hours"`
+	Idle    *float64 `json:"lost_idle_core_hours"`
+	Outside *float64 `json:"lost_outside_core_hours"`
+}
+
+func coreHours(h policy.CoreHours) CoreHours {
+	return CoreHours{job.HoursOf(h.Used), job.HoursOf(h.SMT), job.HoursOf(h.Lost), job.HoursOf(h.MPI), job.HoursOf(h.IO), job.HoursOf(h.OpenMP), job.HoursOf(h.Idle), job.HoursOf(h.Outside)}
 }
 
 // Recommendation is a core count that would have served the job better. Level is the confidence
@@ -55,15 +67,15 @@ type Recommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-// documentRecommended is a list of one, or of none.
-func documentRecommended(r *workload.Recommendation) []Recommendation {
+// Recommended is a list of one, or of none.
+func Recommended(r *workload.Recommendation) []Recommendation {
 	if r == nil {
 		return []Recommendation{}
 	}
 	d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
-	d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
-	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
-	d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
+	d.Time, d.TimeLow, d.TimeHigh = Ends(r.Time)
+	d.Saved, d.SavedLow, d.SavedHigh = Ends(r.Saved)
+	d.Share, d.ShareLow, d.ShareHigh = Ends(r.Share)
 	return []Recommendation{d}
 }
 
@@ -91,7 +103,7 @@ func documentOptions(all []workload.Option) []Option {
 		one := Option{Cores: o.Cores, For: append([]string{}, o.For...), Time: o.Time.Value, TimeLow: o.Time.Low, TimeHigh: o.Time.High,
 			CoreHours: o.CoreHours.Value, CoreHoursLow: o.CoreHours.Low, CoreHoursHigh: o.CoreHours.High, PE: o.PE.Value, Runs: o.Runs, Level: o.Level, Flagged: o.Flagged}
 		if o.Runs == 0 {
-			_, one.PELow, one.PEHigh = ends(&o.PE)
+			_, one.PELow, one.PEHigh = Ends(&o.PE)
 		}
 		d = append(d, one)
 	}
@@ -107,8 +119,8 @@ func documentVerdicts(verdicts []policy.Verdict) []Verdict {
 		d := Verdict{
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
-			UsedCoreHours: v.Hours.Used, SMT: v.Hours.SMT, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
-			Recommended: documentRecommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
+			CoreHours:   coreHours(v.Hours),
+			Recommended: Recommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {
 			d.Figures[f.Name] = f.Value

@@ -32,7 +32,7 @@ func documentPlace(s *workload.Study, j *job.Job) *Place {
 		return nil
 	}
 	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, AllRuns: s.Workload.Sum().Runs, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
-		Scaling: string(s.Scaling), Recommended: documentRecommended(policy.Recommend(s, j)), Options: documentOptions(policy.Options(s, j))}
+		Scaling: string(s.Scaling), Recommended: Recommended(policy.Recommend(s, j)), Options: documentOptions(policy.Options(s, j))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
 	}
@@ -133,7 +133,7 @@ type Left struct {
 
 // WriteWorkload writes a workload as a Workload.
 func WriteWorkload(w io.Writer, study *workload.Study) error {
-	return writeJSON(w, workloadDocument(study))
+	return Write(w, workloadDocument(study))
 }
 
 // WriteWorkloads writes workloads as an object whose `workloads` are Workloads.
@@ -149,7 +149,7 @@ func WriteWorkloads(w io.Writer, studies []*workload.Study, named []listing.Work
 	for _, s := range studies {
 		list.Workloads = append(list.Workloads, workloadDocument(s))
 	}
-	return writeJSON(w, list)
+	return Write(w, list)
 }
 
 // Named is a workload of jobs that left no record of a program, in a list: they share a user and a name.
@@ -181,7 +181,7 @@ func WritePlan(w io.Writer, study *workload.Study) error {
 			d.Nodes = &nodes
 		}
 	}
-	return writeJSON(w, d)
+	return Write(w, d)
 }
 
 func workloadDocument(s *workload.Study) Workload {
@@ -190,7 +190,7 @@ func workloadDocument(s *workload.Study) Workload {
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
-		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Options: documentOptions(policy.Options(s, nil)), Sections: []Bounds{},
+		Curve: curveDocument(s.Curve, nil), Advice: Recommended(policy.Recommend(s, nil)), Options: documentOptions(policy.Options(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}
@@ -209,7 +209,7 @@ func workloadDocument(s *workload.Study) Workload {
 	}
 	for _, i := range s.Inflexions {
 		one := Inflexion{Label: i.Label, Note: said(i.At.Note)}
-		one.N, one.Low, one.High = ends(i.At.Estimate)
+		one.N, one.Low, one.High = Ends(i.At.Estimate)
 		d.Inflexions = append(d.Inflexions, one)
 	}
 	for _, split := range s.Splits {
@@ -224,6 +224,6 @@ func workloadDocument(s *workload.Study) Workload {
 func documentCount(c workload.Count) Count {
 	d := Count{N: c.N, Nodes: c.Nodes, Runs: c.Runs, T: c.T, Shortest: c.Shortest, Longest: c.Longest, Tau: c.Tau, PE: c.PE,
 		CompS: c.Scaling.CompS, InsS: c.Scaling.InsS, IPCS: c.Scaling.IPCS, FreqS: c.Scaling.FreqS, GE: c.GE, CoreHours: c.CoreHours}
-	d.Weak, d.WeakLow, d.WeakHigh = ends(c.Weak)
+	d.Weak, d.WeakLow, d.WeakHigh = Ends(c.Weak)
 	return d
 }

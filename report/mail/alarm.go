@@ -4,9 +4,10 @@ import (
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/report"
+	"jobeff/report/view"
 )
 
 // Alarm is the letter of an alarm, without recipients. A site's templates have no part in it.
-func Alarm(a *harm.Alarm, site Site) notice.Letter {
+func Alarm(a *harm.Alarm, site view.Site) notice.Letter {
 	return plain("jobeff: ALARM: measured jobs end worse than others", report.AlarmText(a, site.Zone), report.AlarmHelp)
 }

@@ -1,8 +1,8 @@
 // Package mail makes the letters that jobeffd sends: the week's digest for those who run
-// the cluster, and notices to users. It is pure: what policy decided goes in, subject,
-// text and HTML come out. Its templates are a site's to replace; what they are
-// given is Digest and Notice, and nothing else. Before it in the flow stands policy,
-// after it cmd/jobeffd, which sends.
+// the cluster, and notices to users. It is pure: words go in, text and HTML come out, and it
+// computes nothing. Its templates are a site's to replace; what they are given is
+// view.DigestWords and view.NoticeWords, and nothing else. Before it in the flow
+// stands report/document, after it cmd/jobeffd, which sends.
 package mail
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,12 +18,12 @@ import (
 	"strings"
 	"sync"
 	texttemplate "text/template"
-	"time"
 
 	"jobeff/policy/notice"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/text"
+	"jobeff/report/view"
 )
 
 //go:embed templates
@@ -38,6 +39,17 @@ type Templates struct {
 
 	one   sync.Mutex // letter at a time
 	steps steps      // of this letter
+}
+
+// Digest makes the week's letter, without recipients.
+func (t *Templates) Digest(d *view.Digest) (notice.Letter, error) {
+	return t.letter("digest", d.Words.Subject, &d.Words)
+}
+
+// Notice makes a user's letter, without recipients.
+func (t *Templates) Notice(n *view.NoticeFor, site view.Site) (notice.Letter, error) {
+	words := n.Words(site)
+	return t.letter("notice", words.Subject, words)
 }
 
 // functions are what a template may call.
@@ -99,10 +111,17 @@ func readSite(path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular(): // reading a FIFO or a device may never end
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > mostTemplate:
+	}
+	f, err := os.Open(path) // #nosec G304 -- the site's own
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, mostTemplate+1))
+	if len(content) > mostTemplate {
 		return nil, fmt.Errorf("%s is larger than %d KiB", path, mostTemplate>>10)
 	}
-	return os.ReadFile(path)
+	return content, err
 }
 
 // countSteps bounds what a template's parts may take.
@@ -232,18 +251,4 @@ func pad(width int, s string) (string, error) {
 		return "", fmt.Errorf("a column of %d characters is too wide, %d may be", width, widest)
 	}
 	return strings.Repeat(" ", max(0, width-len([]rune(s)))), nil
-}
-
-// spanText names the days of a week: "9 to 15 November 2026". To is its end.
-func spanText(from, to time.Time, zone *time.Location) string {
-	first, last := from.In(zone), to.Add(-time.Second).In(zone)
-	switch {
-	case first.YearDay() == last.YearDay() && first.Year() == last.Year():
-		return first.Format("2 January 2006")
-	case first.Year() != last.Year():
-		return first.Format("2 January 2006") + " to " + last.Format("2 January 2006")
-	case first.Month() != last.Month():
-		return first.Format("2 January") + " to " + last.Format("2 January 2006")
-	}
-	return first.Format("2") + " to " + last.Format("2 January 2006")
 }

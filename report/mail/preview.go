@@ -11,10 +11,12 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/report"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/view"
 )
 
 // Preview shows the mail that each user would get now, and says what is held back and why.
-func Preview(w io.Writer, t *Templates, mails []NoticeFor, held []notice.Held, site Site) error {
+func Preview(w io.Writer, t *Templates, mails []view.NoticeFor, held []notice.Held, site view.Site) error {
 	var b strings.Builder
 	of := map[string][]notice.Held{}
 	for _, h := range held {
@@ -28,7 +30,7 @@ func Preview(w io.Writer, t *Templates, mails []NoticeFor, held []notice.Held, s
 			b.WriteString("  in shadow (notice.shadow): it would go to digest.to, not to the user\n")
 		}
 		previewMail(&b, &mails[i], site.Zone)
-		letter, err := t.Notice(mails[i], site)
+		letter, err := t.Notice(&mails[i], site)
 		if err != nil {
 			return err
 		}
@@ -63,7 +65,7 @@ func sortedKeys[V any](m map[string]V) (all []string) {
 }
 
 // previewMail says what a mail is about.
-func previewMail(b *strings.Builder, m *NoticeFor, zone *time.Location) {
+func previewMail(b *strings.Builder, m *view.NoticeFor, zone *time.Location) {
 	if n := m.Notice; n != nil {
 		fmt.Fprintf(b, "  would surely save %s of the %s core-hours used since %s; %s\n", figure.Hours(n.Sure), figure.Hours(n.Used), n.Since.In(zone).Format("2 January"), n.Reason)
 		for i := range n.Items {
@@ -98,3 +100,5 @@ func previewHeld(b *strings.Builder, held []notice.Held) {
 		fmt.Fprintf(b, "  held: %s, %s by %s: %s\n", harmless(l.name), figure.Counted(jobs[l], "job"), l.rule, harmless(l.why))
 	}
 }
+
+func harmless(s string) string { return inert.Copy(s, true) }

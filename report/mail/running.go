@@ -8,10 +8,11 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/report/figure"
+	"jobeff/report/view"
 )
 
 // Running tells a user what a rule says of a job of theirs that runs.
-func Running(j *job.Job, v policy.Verdict, shadow bool, site Site) notice.Letter {
+func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) notice.Letter {
 	name := ""
 	if j.Name != "" {
 		name = " (" + j.Name + ")"
@@ -21,7 +22,7 @@ func Running(j *job.Job, v policy.Verdict, shadow bool, site Site) notice.Letter
 		paragraphs = append(paragraphs, v.Link)
 	}
 	paragraphs = append(paragraphs, fmt.Sprintf("jobeff %s shows its figures so far. jobeff stops no job. This is told once for each job. Questions: %s.", j.DisplayID, site.Help))
-	if link := wrongPage(site, j.DisplayID, v.Rule); link != "" {
+	if link := site.WrongPage(j.DisplayID, v.Rule); link != "" {
 		paragraphs = append(paragraphs, "This was wrong? Tell those who run the cluster: "+link)
 	}
 	if shadow {

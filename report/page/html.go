@@ -12,14 +12,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
-	"jobeff/report/measure"
 	pictures "jobeff/report/plot"
 )
 
@@ -145,16 +143,10 @@ type Bar struct {
 }
 
 // X is where the bar begins, of 1000.
-func (b Bar) X() float64 { return math.Round(1000 * measure.Clamp(b.From)) }
+func (b Bar) X() int { return pictures.BarBegin(b.From) }
 
-// Width is how long the bar is, of 1000. A share above 0 can always be seen.
-func (b Bar) Width() float64 {
-	w := math.Round(1000 * (measure.Clamp(b.To) - measure.Clamp(b.From)))
-	if b.To > b.From {
-		w = max(w, 3)
-	}
-	return min(w, 1000-b.X())
-}
+// Width is how long the bar is, of 1000.
+func (b Bar) Width() int { return pictures.BarLength(b.From, b.To) }
 
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}

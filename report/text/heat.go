@@ -58,15 +58,10 @@ func (p *Page) heatSigns() []rune {
 
 // heatRow writes a sign for each share, or for several that stand together.
 func (p *Page) heatRow(h block.Heat, scale block.Scale, signs []rune) {
-	shares, most := h.Shares, p.Width-10
-	each := (len(shares) + most - 1) / most
+	shares, each := h.Fitted(p.Width - 10)
 	var row []rune
-	for i := 0; i < len(shares); i += each {
-		sum, n := 0.0, min(each, len(shares)-i)
-		for _, s := range shares[i : i+n] {
-			sum += s
-		}
-		row = append(row, signs[scale.Level(sum/float64(n), len(signs))])
+	for _, share := range shares {
+		row = append(row, signs[scale.Level(share, len(signs))])
 	}
 	text := h.Spread()
 	if each > 1 {

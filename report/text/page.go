@@ -14,9 +14,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/policy/doubt"
+	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/plot"
 )
 
 // Page is a text that is being written: what the reader can see, and the lines so far.
@@ -143,7 +145,7 @@ func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
 	p.Line("")
 	for _, b := range branches {
 		c, note := p.Good, ""
-		if b.Value < figure.Line {
+		if b.Low() {
 			c, note = p.Bad, "  below 0.80"
 		}
 		bar := p.bar(b.Value, min(p.Width-treeLabel-20-len(b.Beside), 60))
@@ -196,10 +198,7 @@ func (p *Page) bar(fraction float64, n int) string {
 	if p.ornate {
 		full, empty = "█", "░"
 	}
-	k := int(min(max(fraction, 0), 1)*float64(n) + 0.5)
-	if k == n && figure.Efficiency(fraction) < "1" {
-		k-- // a full bar is a perfect 1
-	}
+	k := plot.BarCells(fraction, n)
 	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)
 }
 
@@ -291,4 +290,11 @@ func (p *Page) WithBars(t block.Table, c int) block.Table {
 		t.Rows = append(t.Rows, append(slices.Clone(row), p.bar(t.Bars[c][i], barColumns)))
 	}
 	return t
+}
+
+// CurvePlot draws run time over cores.
+func (p *Page) CurvePlot(s *workload.Study) {
+	for _, line := range plot.Lines(s, p.Width, p.ornate) {
+		p.Line(line)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/store"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 func (f *databaseFlags) noticesCommand() *cobra.Command {
@@ -38,7 +39,7 @@ mail server, and reads [notice] and the rules of jobeff.toml.`,
 				if err != nil {
 					return err
 				}
-				return mail.Preview(cmd.OutOrStdout(), templates, mails, held, mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+				return mail.Preview(cmd.OutOrStdout(), templates, mails, held, view.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 			})
 		},
 	}

@@ -19,7 +19,7 @@ import (
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 const (
@@ -87,18 +87,18 @@ type week struct {
 	studies *workload.Studies
 	jobs    []notice.Judged
 	log     []facts.Told
-	mails   map[user]*mail.NoticeFor
+	mails   map[user]*view.NoticeFor
 	told    map[user][]facts.Told
 	asked   time.Duration // spent on addresses so far
 }
 
 func (n *Notifier) week(at, now time.Time) *week {
-	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*view.NoticeFor{}}
 }
 
 // Preview is what users would be told now, and what is held back, whether mails are switched
 // on or not. It keeps nothing.
-func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []mail.NoticeFor, held []notice.Held, err error) {
+func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []view.NoticeFor, held []notice.Held, err error) {
 	rules, err := policy.Compile(cfg.Rules)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,7 @@ func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Tim
 	for _, m := range w.mails {
 		mails = append(mails, *m)
 	}
-	slices.SortFunc(mails, func(a, b mail.NoticeFor) int {
+	slices.SortFunc(mails, func(a, b view.NoticeFor) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.User, b.User))
 	})
 	return mails, held, nil
@@ -205,9 +205,9 @@ func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
 }
 
-func (w *week) mailTo(who user, name string) *mail.NoticeFor {
+func (w *week) mailTo(who user, name string) *view.NoticeFor {
 	if w.mails[who] == nil {
-		w.mails[who] = &mail.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
+		w.mails[who] = &view.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
 	}
 	return w.mails[who]
 }
@@ -244,7 +244,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 		}
 		to, m.Name = []string{address.Address}, address.Name
 	}
-	letter, err := w.templates.Notice(*m, w.site(0))
+	letter, err := w.templates.Notice(m, w.site(0))
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 // Every is how often Run checks whether something is due.
@@ -175,7 +176,7 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	if err != nil {
 		return err
 	}
-	letter, err := n.templates.Digest(notice.NewDigest(both), n.site(now.Sub(is.at)))
+	letter, err := n.templates.Digest(view.NewDigest(notice.NewDigest(both), n.site(now.Sub(is.at))))
 	if err != nil {
 		return err
 	}
@@ -202,8 +203,8 @@ func (n *Notifier) Alarm(ctx context.Context, a *harm.Alarm) error {
 	return nil
 }
 
-func (n *Notifier) site(late time.Duration) mail.Site {
-	return mail.Site{Zone: n.zone, Help: n.cfg.Mail.Help, Link: n.cfg.Mail.Link, Late: late}
+func (n *Notifier) site(late time.Duration) view.Site {
+	return view.Site{Zone: n.zone, Help: n.cfg.Mail.Help, Link: n.cfg.Mail.Link, Late: late}
 }
 
 // decide keeps a mail to be sent. It is no error if that was done before.

@@ -20,6 +20,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
 	"jobeff/report/mail"
+	"jobeff/report/view"
 )
 
 var ctx = context.Background()
@@ -520,7 +521,7 @@ func TestPreview(t *testing.T) {
 		var b strings.Builder
 		templates, err := mail.Load("")
 		must(t, err)
-		must(t, mail.Preview(&b, templates, mails, held, mail.Site{Zone: time.UTC, Help: "help@example.org"}))
+		must(t, mail.Preview(&b, templates, mails, held, view.Site{Zone: time.UTC, Help: "help@example.org"}))
 		return b.String()
 	}
 	for _, want := range []string{"alice on c: no mail now\n  held: melt-", "5 jobs by low-efficiency: no line to try is known\n",

@@ -39,6 +39,9 @@ CREATE TABLE attempts (
 	slurm_start_us  BIGINT,
 	slurm_end_us    BIGINT,
 	slurm_elapsed_s BIGINT,
+	used_us         BIGINT, -- core time, like the next two: alloc_cpus x elapsed, of a job that runs so far
+	judged_us       BIGINT, -- of these, those of which it is known whether they were lost; NULL: that is not known, or not worked out yet
+	lost_us         BIGINT, -- of these (METRICS 6); known where judged_us is
 	usage_read      BIGINT NOT NULL DEFAULT 0, -- 1: sacct was asked for the next six
 	total_cpu_us    BIGINT, -- sum over steps
 	memory_b        BIGINT, -- most bytes that steps held at once
@@ -78,10 +81,6 @@ CREATE TABLE attempts (
 	io_time_s                DOUBLE PRECISION, -- in MPI_File_*, sum over ranks
 	wait_time_s              DOUBLE PRECISION, -- part of mpi_time_s, in calls that only wait
 	rank_seconds             DOUBLE PRECISION, -- sum of n E over executions
-	run_s                    DOUBLE PRECISION, -- how long at least one of them ran
-	smt_most_s               DOUBLE PRECISION, -- time of the further hardware threads of their cores, if each rank or thread had a core
-	smt_s                    DOUBLE PRECISION NOT NULL GENERATED ALWAYS AS (CASE WHEN smt_most_s > 0 AND SMT_ROOM > 0
-		THEN CASE WHEN smt_most_s < SMT_ROOM THEN smt_most_s ELSE SMT_ROOM END ELSE 0 END) STORED, -- … as far as alloc_cpus reaches (METRICS 6)
 	ranks                    BIGINT,
 	metric_nodes             BIGINT,
 	coverage                 DOUBLE PRECISION,
@@ -111,14 +110,9 @@ CREATE INDEX attempts_to_trim ON attempts (start_us) WHERE trimmed = 0;
 -- What jobs count in the sums of their month: all that have ended, as Slurm says. The words in capitals
 -- that SQL does not have are those of monthWords in months.go.
 CREATE VIEW counted AS SELECT r.*, 1 AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured,
-	CASE WHEN r.judged = 1 THEN r.known_ms ELSE 0 END AS judged_ms,
-	CASE WHEN r.judged = 1 AND r.known_ms > r.useful_ms THEN CAST(ROUND(r.known_ms - r.useful_ms) AS BIGINT) ELSE 0 END AS lost_ms
-	FROM (SELECT r.*, CASE WHEN IS_JUDGED THEN 1 ELSE 0 END AS judged, 1000 * COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful_ms,
-		CAST(ROUND(1000 * CASE WHEN USED_SECONDS > 1e12 THEN 1e12 WHEN USED_SECONDS > 0 THEN USED_SECONDS ELSE 0 END) AS BIGINT) AS used_ms,
-		CAST(ROUND(1000 * CASE WHEN KNOWN_SECONDS > 1e12 THEN 1e12 WHEN KNOWN_SECONDS > 0 THEN KNOWN_SECONDS ELSE 0 END) AS BIGINT) AS known_ms,
--- +sqlite 		0 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(strftime('%Y%m', r.end_us / 1000000, 'unixepoch') AS BIGINT) ELSE 0 END AS month
--- +postgres 		r.job_id % 8 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(to_char(timestamp '1970-01-01' + r.end_us / 1000000 * interval '1 second', 'YYYYMM') AS BIGINT) ELSE 0 END AS month
-		FROM attempts r WHERE r.slurm_submit_us IS NOT NULL AND r.end_us IS NOT NULL) r;
+-- +sqlite 	0 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(strftime('%Y%m', r.end_us / 1000000, 'unixepoch') AS BIGINT) ELSE 0 END AS month
+-- +postgres 	r.job_id % 8 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(to_char(timestamp '1970-01-01' + r.end_us / 1000000 * interval '1 second', 'YYYYMM') AS BIGINT) ELSE 0 END AS month
+	FROM attempts r WHERE r.slurm_submit_us IS NOT NULL AND r.end_us IS NOT NULL;
 
 -- The sums, see months.go.
 CREATE TABLE month_sums (
@@ -131,18 +125,18 @@ CREATE TABLE month_sums (
 	part           BIGINT NOT NULL, -- of PostgreSQL's lanes; -1 - part: of dropped jobs
 	jobs           BIGINT NOT NULL,
 	measured       BIGINT NOT NULL, -- … that have figures
-	used_ms        BIGINT NOT NULL, -- allocated CPUs x elapsed
-	judged_ms      BIGINT NOT NULL, -- part of it: of jobs whose loss is known, without the further hardware threads of their cores
-	lost_ms        BIGINT NOT NULL, -- part of that
+	used_us        BIGINT NOT NULL, -- as in attempts, where it is known
+	judged_us      BIGINT NOT NULL,
+	lost_us        BIGINT NOT NULL,
 	PRIMARY KEY (cluster, month, partition_name, account, uid, user_name, part)
 );
 -- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_change BEFORE UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
--- +sqlite 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s, rank_seconds, run_s, smt_most_s ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
+-- +sqlite CREATE TRIGGER attempts_change BEFORE UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
+-- +sqlite 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
 -- +sqlite end
 -- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_changed AFTER UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
--- +sqlite 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s, rank_seconds, run_s, smt_most_s ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
+-- +sqlite CREATE TRIGGER attempts_changed AFTER UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
+-- +sqlite 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
 -- +sqlite end
 -- +sqlite begin
 -- +sqlite CREATE TRIGGER attempts_open AFTER INSERT ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
@@ -157,11 +151,11 @@ CREATE TABLE month_sums (
 -- +postgres 	RETURN NEW;
 -- +postgres END $$;
 -- +postgres end
--- +postgres CREATE TRIGGER attempts_change BEFORE DELETE OR UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
--- +postgres 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s, rank_seconds, run_s, smt_most_s
+-- +postgres CREATE TRIGGER attempts_change BEFORE DELETE OR UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
+-- +postgres 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us
 -- +postgres 	ON attempts FOR EACH ROW WHEN (OLD.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
--- +postgres CREATE TRIGGER attempts_changed AFTER INSERT OR UPDATE OF slurm_submit_us, slurm_start_us, slurm_end_us, slurm_elapsed_s, node_start_us, node_end_us, as_of_us,
--- +postgres 	partition_name, account, user_name, alloc_cpus, threaded, parallel_efficiency, coverage, useful_s, thread_useful_s, rank_seconds, run_s, smt_most_s
+-- +postgres CREATE TRIGGER attempts_changed AFTER INSERT OR UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
+-- +postgres 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us
 -- +postgres 	ON attempts FOR EACH ROW WHEN (NEW.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
 
 -- Nodes' reports as they came. The key makes a report count once.

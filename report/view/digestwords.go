@@ -1,4 +1,4 @@
-package mail
+package view
 
 import (
 	"cmp"
@@ -17,23 +17,11 @@ import (
 	"jobeff/report/inert"
 )
 
-// Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *notice.Digest, site Site) (notice.Letter, error) {
-	data := digestData(d, site)
-	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
-	if data.Accounts != "" {
-		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
-	}
-	if len(d.Alarms) > 0 {
-		subject = "ALARM: " + subject
-	}
-	return t.letter("digest", subject, data)
-}
-
-func digestData(digest *notice.Digest, site Site) *Digest {
+func digestWords(digest *notice.Digest, site Site) DigestWords {
 	d := inert.Copy(*digest, true)
-	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
+	data := DigestWords{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: alarms(&d, site.Zone) + headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
+	data.Subject = digestSubject(&d, &data)
 	if site.Late > time.Hour {
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
@@ -58,12 +46,24 @@ func digestData(digest *notice.Digest, site Site) *Digest {
 	for i := range d.Steps {
 		data.Changes = append(data.Changes, stepText(&d.Steps[i], site.Zone))
 	}
-	followed(data, &d, site.Zone)
+	followed(&data, &d, site.Zone)
 	for i := range d.Wrong {
 		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name: all of it
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
 	}
 	return data
+}
+
+func digestSubject(d *notice.Digest, data *DigestWords) string {
+	subject := fmt.Sprintf("%s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
+	if data.Accounts != "" {
+		subject = data.Accounts + ": " + subject
+	}
+	subject = "jobeff: " + subject
+	if len(d.Alarms) > 0 {
+		subject = "ALARM: " + subject
+	}
+	return subject
 }
 
 // wrongText says which notice was said to be wrong, by whom and in which words.
@@ -159,8 +159,8 @@ func listOf(title, column, counted string, shares []notice.Share, more int) List
 	return l
 }
 
-func savingText(number int, s *notice.Saving, site Site) Saving {
-	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: jobPage(site, s.Job), Muted: s.Muted,
+func savingText(number int, s *notice.Saving, site Site) SavingWords {
+	return SavingWords{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: site.jobPage(s.Job), Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
 		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
 }
@@ -225,7 +225,7 @@ func changedWhat(c *workload.Change) string {
 	return strings.Join(parts, " and its ")
 }
 
-func followed(data *Digest, d *notice.Digest, zone *time.Location) {
+func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 	this, _ := during(d)
 	for i := range d.Followed {
 		f := &d.Followed[i]
@@ -365,4 +365,18 @@ func someOf(names []string) string {
 		return strings.Join(names[:namedNodes], ", ") + " and " + figure.Count(more) + " more"
 	}
 	return strings.Join(names, ", ")
+}
+
+// spanText names the days of a week: "9 to 15 November 2026". To is its end.
+func spanText(from, to time.Time, zone *time.Location) string {
+	first, last := from.In(zone), to.Add(-time.Second).In(zone)
+	switch {
+	case first.YearDay() == last.YearDay() && first.Year() == last.Year():
+		return first.Format("2 January 2006")
+	case first.Year() != last.Year():
+		return first.Format("2 January 2006") + " to " + last.Format("2 January 2006")
+	case first.Month() != last.Month():
+		return first.Format("2 January") + " to " + last.Format("2 January 2006")
+	}
+	return first.Format("2") + " to " + last.Format("2 January 2006")
 }

@@ -1,4 +1,4 @@
-package mail
+package view
 
 import "time"
 
@@ -10,27 +10,28 @@ type Site struct {
 	Late time.Duration  // how long after its time the letter is made; 0: in time
 }
 
-// Digest is what digest.txt and digest.html are given. Texts are harmless and ready to be
+// DigestWords are what digest.txt and digest.html are given. Texts are harmless and ready to be
 // shown; hours are core-hours.
-type Digest struct {
-	Span         string   `doc:"'9 to 15 November 2026'"`
-	Accounts     string   `doc:"the digest is of these only; '': of all"`
-	Late         string   `doc:"why it comes late; '': it does not"`
-	Part         string   `doc:"why it is not of seven days; '': it is"`
-	Headline     string   `doc:"one sentence; alarms come before it"`
-	Facts        []string `doc:"what the headline stands on, a sentence each"`
-	Lists        []List   `doc:"by account, by user, by application"`
-	Savings      []Saving `doc:"the biggest first, at most ten"`
-	Losses       []string `doc:"the largest losses without advice, a few sentences each"`
-	Changes      []string `doc:"workloads that got slower or faster, a sentence each"`
-	Followed     []string `doc:"what was saved after advice, a sentence each"`
-	FollowedMore string   `doc:"how many are not shown; '': none"`
-	Saved        string   `doc:"sum of all that was saved after advice; '': nothing yet"`
-	Wrong        []string `doc:"what those who got notices said was wrong in them, a sentence each"`
-	Health       []Remark `doc:"how jobeff itself does"`
-	Earlier      string   `doc:"the week before by its ISO number, '2026-W45'"`
-	Link         string   `doc:"of jobeffd's pages; '': none"`
-	Help         string   `doc:"whom to ask"`
+type DigestWords struct {
+	Subject      string        `doc:"-"`
+	Span         string        `doc:"'9 to 15 November 2026'"`
+	Accounts     string        `doc:"the digest is of these only; '': of all"`
+	Late         string        `doc:"why it comes late; '': it does not"`
+	Part         string        `doc:"why it is not of seven days; '': it is"`
+	Headline     string        `doc:"one sentence; alarms come before it"`
+	Facts        []string      `doc:"what the headline stands on, a sentence each"`
+	Lists        []List        `doc:"by account, by user, by application"`
+	Savings      []SavingWords `doc:"the biggest first, at most ten"`
+	Losses       []string      `doc:"the largest losses without advice, a few sentences each"`
+	Changes      []string      `doc:"workloads that got slower or faster, a sentence each"`
+	Followed     []string      `doc:"what was saved after advice, a sentence each"`
+	FollowedMore string        `doc:"how many are not shown; '': none"`
+	Saved        string        `doc:"sum of all that was saved after advice; '': nothing yet"`
+	Wrong        []string      `doc:"what those who got notices said was wrong in them, a sentence each"`
+	Health       []Remark      `doc:"how jobeff itself does"`
+	Earlier      string        `doc:"the week before by its ISO number, '2026-W45'"`
+	Link         string        `doc:"of jobeffd's pages; '': none"`
+	Help         string        `doc:"whom to ask"`
 }
 
 // List is a table of those who lost most.
@@ -53,8 +54,8 @@ type Row struct {
 	RestBar          int    `doc:"… of the rest of Judged, behind it"`
 }
 
-// Saving is one of the biggest savings.
-type Saving struct {
+// SavingWords are one of the biggest savings.
+type SavingWords struct {
 	Number                   int
 	Name, User, Account, Job string
 	Page                     string `doc:"of Job; '': there are no pages"`
@@ -70,9 +71,10 @@ type Remark struct {
 	Bad  bool `doc:"somebody should look"`
 }
 
-// Notice is what notice.txt and notice.html are given. Texts are harmless and ready to be
+// NoticeWords are what notice.txt and notice.html are given. Texts are harmless and ready to be
 // shown.
-type Notice struct {
+type NoticeWords struct {
+	Subject string `doc:"-"`
 	User    string
 	Name    string `doc:"to greet by: what mail.address_command prints, else User"`
 	Cluster string

@@ -1,4 +1,4 @@
-package text
+package plot
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"jobeff/report/figure"
 )
 
-// plot is run time over cores, both in logarithms, drawn with characters.
-type plot struct {
-	page                *Page
+// signs is run time over cores, both in logarithms, drawn with characters.
+type signs struct {
+	ornate              bool
 	columns, rows       int
 	left, right         float64 // ln n at the ends
 	low, high           float64 // ln t at the ends
@@ -29,24 +29,24 @@ const (
 	roomFactor = 3
 )
 
-// CurvePlot draws the runs, the curve with its interval, and where n_eff and n_fast lie. It draws
-// nothing for fewer than two core counts.
-func (p *Page) CurvePlot(s *workload.Study) {
+// Lines draw the runs, the curve with its interval, and where n_eff and n_fast lie, on a terminal of so many
+// columns; ornate says that it knows more than ASCII. There are none for fewer than two core counts.
+func Lines(s *workload.Study, width int, ornate bool) []string {
 	if len(s.Counts) < 2 {
-		return
+		return nil
 	}
-	g := newPlot(p, s)
+	g := newSigns(s, width, ornate)
 	g.fitted(s)
 	marks := g.marks(s)
 	for i := range s.Runs {
 		g.set(float64(s.Runs[i].Cores()), s.Runs[i].Elapsed, g.point)
 	}
-	g.write(s, marks)
+	return g.lines(s, marks)
 }
 
-func newPlot(p *Page, s *workload.Study) *plot {
-	g := &plot{page: p, columns: p.Width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
-	if p.ornate {
+func newSigns(s *workload.Study, width int, ornate bool) *signs {
+	g := &signs{ornate: ornate, columns: width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
+	if ornate {
 		g.point, g.curve, g.doubt = '●', '─', '·'
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
@@ -78,24 +78,24 @@ func newPlot(p *Page, s *workload.Study) *plot {
 }
 
 // coresAt converts a column to cores, columnOf cores to a column.
-func (g *plot) coresAt(column int) float64 {
+func (g *signs) coresAt(column int) float64 {
 	return math.Exp(g.left + (g.right-g.left)*float64(column)/float64(g.columns-1))
 }
 
-func (g *plot) columnOf(n float64) int {
+func (g *signs) columnOf(n float64) int {
 	return int(math.Round((math.Log(n) - g.left) / (g.right - g.left) * float64(g.columns-1)))
 }
 
 // secondsAt converts a row to a time, rowOf a time to a row. The first row is at the top.
-func (g *plot) secondsAt(row int) float64 {
+func (g *signs) secondsAt(row int) float64 {
 	return math.Exp(g.high - (g.high-g.low)*float64(row)/float64(g.rows-1))
 }
 
-func (g *plot) rowOf(t float64) int {
+func (g *signs) rowOf(t float64) int {
 	return int(math.Round((g.high - math.Log(t)) / (g.high - g.low) * float64(g.rows-1)))
 }
 
-func (g *plot) set(n, t float64, mark rune) {
+func (g *signs) set(n, t float64, mark rune) {
 	x, y := g.columnOf(n), g.rowOf(t)
 	if x >= 0 && x < g.columns && y >= 0 && y < g.rows {
 		g.cells[y][x] = mark
@@ -103,7 +103,7 @@ func (g *plot) set(n, t float64, mark rune) {
 }
 
 // fitted draws the curve and its interval.
-func (g *plot) fitted(s *workload.Study) {
+func (g *signs) fitted(s *workload.Study) {
 	for x := range g.columns {
 		n := g.coresAt(x)
 		t := s.Curve.Time(n)
@@ -117,10 +117,10 @@ func (g *plot) fitted(s *workload.Study) {
 }
 
 // marks are n_eff (E) and n_fast (F) under the axis, with a line up.
-func (g *plot) marks(s *workload.Study) map[int]rune {
+func (g *signs) marks(s *workload.Study) map[int]rune {
 	marks := map[int]rune{}
 	upright := '|'
-	if g.page.ornate {
+	if g.ornate {
 		upright = '┆'
 	}
 	for _, m := range []struct {
@@ -147,27 +147,26 @@ func (g *plot) marks(s *workload.Study) map[int]rune {
 	return marks
 }
 
-// write puts axes and legend around the cells.
-func (g *plot) write(s *workload.Study, marks map[int]rune) {
-	p := g.page
+// lines puts axes and legend around the cells.
+func (g *signs) lines(s *workload.Study, marks map[int]rune) []string {
 	bar, corner, axis := "|", "+", "-"
-	if p.ornate {
+	if g.ornate {
 		bar, corner, axis = "│", "└", "─"
 	}
-	p.Line("")
+	all := []string{""}
 	for y := range g.cells {
 		label := ""
 		if y == 0 || y == g.rows-1 || y == g.rows/2 {
 			label = figure.Number(g.secondsAt(y)) + " s"
 		}
-		p.Line(fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
+		all = append(all, fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
 	}
 	bottom := []rune(strings.Repeat(axis, g.columns))
 	for x, m := range marks {
 		bottom[x] = m
 	}
-	p.Line(strings.Repeat(" ", plotMargin+1) + corner + string(bottom))
-	p.Line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
+	all = append(all, strings.Repeat(" ", plotMargin+1)+corner+string(bottom))
+	all = append(all, strings.Repeat(" ", plotMargin+2)+g.ticks(s))
 	legend := []string{string(g.point) + " measured"}
 	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
 		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %s interval", g.doubt, figure.Percent(s.Curve.Level)))
@@ -182,11 +181,12 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 			}
 		}
 	}
-	p.Line(strings.Repeat(" ", plotMargin+2) + strings.Join(legend, "   "))
+	all = append(all, strings.Repeat(" ", plotMargin+2)+strings.Join(legend, "   "))
+	return all
 }
 
 // ticks labels the measured core counts and the last column, where there is room.
-func (g *plot) ticks(s *workload.Study) string {
+func (g *signs) ticks(s *workload.Study) string {
 	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
 	put := func(n int) {
 		text := []rune(figure.Count(n))

@@ -1,4 +1,7 @@
-package document
+// Package view has one struct for each thing that people look at: its figures, which are its JSON, and the
+// words that go with them. One function makes it of what the domain knows; report/mail and the rest write it and
+// compute nothing. Before it in the flow stand report and report/document, which are on their way into it.
+package view
 
 import (
 	"io"
@@ -8,9 +11,10 @@ import (
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
+	"jobeff/report/document"
 )
 
-// Digest is the JSON form of a week's digest. Hours are core-hours.
+// Digest is the view of a week's digest: figures, which are its JSON, and words. Hours are core-hours.
 type Digest struct {
 	From      time.Time     `json:"from"`
 	To        time.Time     `json:"to"`
@@ -27,6 +31,8 @@ type Digest struct {
 	Followed  []Followed    `json:"followed"`
 	Alarms    []harm.Alarm  `json:"alarms"` // that were up: measured jobs ended worse than others
 	Wrong     []Wrong       `json:"wrong"`  // notices of which somebody who got them said so
+
+	Words DigestWords `json:"-"`
 }
 
 // Wrong is a notice that somebody who got it said was wrong.
@@ -50,19 +56,19 @@ type Share struct {
 
 // Saving is what a workload's jobs on one core count would have saved on another.
 type Saving struct {
-	Name        string           `json:"name"`
-	Key         string           `json:"key"`
-	User        string           `json:"user"`
-	Account     string           `json:"account"`
-	Jobs        int              `json:"jobs"`
-	Lost        float64          `json:"lost"`
-	Job         string           `json:"id"` // of the job that lost most
-	Cores       int              `json:"cores"`
-	Saved       float64          `json:"saved_core_hours"`
-	SavedLow    float64          `json:"saved_core_hours_low"`
-	SavedHigh   float64          `json:"saved_core_hours_high"`
-	Recommended []Recommendation `json:"recommended"`
-	Muted       bool             `json:"muted"`
+	Name        string                    `json:"name"`
+	Key         string                    `json:"key"`
+	User        string                    `json:"user"`
+	Account     string                    `json:"account"`
+	Jobs        int                       `json:"jobs"`
+	Lost        float64                   `json:"lost"`
+	Job         string                    `json:"id"` // of the job that lost most
+	Cores       int                       `json:"cores"`
+	Saved       float64                   `json:"saved_core_hours"`
+	SavedLow    float64                   `json:"saved_core_hours_low"`
+	SavedHigh   float64                   `json:"saved_core_hours_high"`
+	Recommended []document.Recommendation `json:"recommended"`
+	Muted       bool                      `json:"muted"`
 }
 
 // Loss is what a workload's jobs on one core count lost without advice.
@@ -145,14 +151,15 @@ type Saved struct {
 	OldHigh *float64 `json:"against_old_cores_high"`
 }
 
-// WriteDigest writes a digest as a Digest.
-func WriteDigest(w io.Writer, d *notice.Digest) error {
-	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
-		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{}}
+// NewDigest makes the view of a digest.
+func NewDigest(d *notice.Digest, site Site) *Digest {
+	out := &Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: sharesOf(d.ByAccount), ByUser: sharesOf(d.ByUser),
+		ByProgram: sharesOf(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{},
+		Words: digestWords(d, site)}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
-			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: documentRecommended(&s.Advice), Muted: s.Muted})
+			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: document.Recommended(&s.Advice), Muted: s.Muted})
 	}
 	for _, l := range d.Losses {
 		out.Losses = append(out.Losses, Loss{l.Name, l.Key, l.User, l.Account, l.Jobs, l.Cores, l.Used, l.Lost, l.Job, l.Cause})
@@ -175,10 +182,13 @@ func WriteDigest(w io.Writer, d *notice.Digest) error {
 	for _, t := range d.Wrong {
 		out.Wrong = append(out.Wrong, Wrong{Job: t.Job, Name: t.Name, UID: t.UID, User: t.User, Rule: t.Rule, Told: t.At, At: t.WrongAt, By: t.WrongBy, Words: t.Wrong})
 	}
-	return writeJSON(w, out)
+	return out
 }
 
-func documentShares(all []notice.Share) []Share {
+// Write writes the figures as JSON.
+func (d *Digest) Write(w io.Writer) error { return document.Write(w, d) }
+
+func sharesOf(all []notice.Share) []Share {
 	out := []Share{}
 	for _, s := range all {
 		out = append(out, Share(s))
@@ -188,6 +198,6 @@ func documentShares(all []notice.Share) []Share {
 
 func saved(s workload.Saved) (d Saved) {
 	d.Mix, d.MixLow, d.MixHigh = s.Mix.Value, s.Mix.Low, s.Mix.High
-	d.Old, d.OldLow, d.OldHigh = ends(s.Old)
+	d.Old, d.OldLow, d.OldHigh = document.Ends(s.Old)
 	return d
 }

@@ -1,4 +1,4 @@
-package mail
+package view
 
 import (
 	"cmp"
@@ -27,9 +27,9 @@ type NoticeFor struct {
 	Shadow  bool
 }
 
-// Notice makes a user's letter, without recipients.
-func (t *Templates) Notice(n NoticeFor, site Site) (notice.Letter, error) {
-	data := noticeData(n, site)
+// Words are what the letter says.
+func (n *NoticeFor) Words(site Site) *NoticeWords {
+	data := n.words(site)
 	subject := "jobeff: " + data.Summary
 	if data.Summary == "" {
 		subject = "jobeff: " + data.Better[0]
@@ -37,11 +37,12 @@ func (t *Templates) Notice(n NoticeFor, site Site) (notice.Letter, error) {
 	if data.Shadow != "" {
 		subject = "[shadow, for " + data.Shadow + "] " + subject
 	}
-	return t.letter("notice", strings.TrimSuffix(subject, "."), data)
+	data.Subject = strings.TrimSuffix(subject, ".")
+	return data
 }
 
-func noticeData(n NoticeFor, site Site) *Notice {
-	data := &Notice{User: harmless(n.User), Name: oneLine(cmp.Or(n.Name, n.User)), Cluster: harmless(n.Cluster), Help: site.Help, Link: site.Link}
+func (n *NoticeFor) words(site Site) *NoticeWords {
+	data := &NoticeWords{User: harmless(n.User), Name: harmless(strings.TrimSpace(cmp.Or(n.Name, n.User))), Cluster: harmless(n.Cluster), Help: site.Help, Link: site.Link}
 	if n.Shadow {
 		data.Shadow = data.User
 	}
@@ -107,23 +108,23 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name
 	}
 	if site.Link != "" {
-		d.JobPage, d.Wrong = jobPage(site, d.Job), wrongPage(site, d.Job, i.Verdicts[0].Rule)
+		d.JobPage, d.Wrong = site.jobPage(d.Job), site.WrongPage(d.Job, i.Verdicts[0].Rule)
 	}
 	return d
 }
 
 // jobPage is the address of a job's page, "" where the site has none.
-func jobPage(site Site, id string) string {
+func (site Site) jobPage(id string) string {
 	if site.Link == "" {
 		return ""
 	}
 	return strings.TrimSuffix(site.Link, "/") + "/jobs/" + id
 }
 
-// wrongPage is where whoever was told of a job by a rule can say that it was wrong; "" where the site has no pages.
-func wrongPage(site Site, id, rule string) string {
+// WrongPage is where whoever was told of a job by a rule can say that it was wrong; "" where the site has no pages.
+func (site Site) WrongPage(id, rule string) string {
 	if site.Link == "" {
 		return ""
 	}
-	return jobPage(site, id) + "/wrong?rule=" + url.QueryEscape(rule)
+	return site.jobPage(id) + "/wrong?rule=" + url.QueryEscape(rule)
 }
