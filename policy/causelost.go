@@ -151,12 +151,12 @@ func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 // single ranks are not told.
 func shares(e *job.Execution, elapsed float64) (all []float64) {
 	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		if len(n.UsefulShare) != n.Ranks {
+		times, told := e.Nodes[i].UsefulTimes()
+		if !told {
 			return nil
 		}
-		for _, share := range n.UsefulShare {
-			all = append(all, float64(share)/255*n.ElapsedMax.Seconds()/elapsed)
+		for _, t := range times {
+			all = append(all, t/elapsed)
 		}
 	}
 	return all
