@@ -195,7 +195,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref slurmid.Ref, attempt int)
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
-	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+	j.Warnings = append(j.Warnings, assemble.UsageWarnings(j)...)
 	return j, nil
 }
 

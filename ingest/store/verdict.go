@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
@@ -136,7 +137,7 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 	j := &rows[0].job
 	found := &listing.JobAndWorkload{Job: j}
 	if err = s.complete(ctx, rows[0]); err == nil {
-		j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+		j.Warnings = append(j.Warnings, assemble.UsageWarnings(j)...)
 		if j.Complete = !j.IsRunning(); j.Complete {
 			found.Workload, err = s.WorkloadOf(ctx, everybody, j)
 		}
