@@ -17,7 +17,8 @@ import (
 // flow is the order of imports (FLOW 1): a folder imports only from its left. The domain stands left of
 // what keeps, sends and serves it: no package of it knows a database or HTTP. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang", "jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang",
+	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/harm", "jobeff/policy/facts", "jobeff/policy/curve", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
 	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/view", "jobeff/report/mail",
