@@ -31,14 +31,14 @@ type Verdict struct {
 // CoreHours are where a job's core-hours went. Each is a whole number of microseconds of core time, which is what lists,
 // months and digests sum up.
 type CoreHours struct {
-	Used    *float64 `json:"used_core_hours"` // allocated cores x elapsed, of a job that runs so far
-	SMT     *float64 `json:"smt_core_hours"`  // of the used ones, on further hardware threads of cores with a rank
-	Lost    *float64 `json:"lost_core_hours"` // of the others, those in which the cores did no computing for the job
-	MPI     *float64 `json:"lost_mpi_core_hours"`
-	IO      *float64 `json:"lost_io_core_hours"`
-	OpenMP  *float64 `json:"lost_openmp_core_hours"`
-	Idle    *float64 `json:"lost_idle_core_hours"`
-	Outside *float64 `json:"lost_outside_core_hours"`
+	Used    *float64 `json:"used_core_hours"`         // allocated cores x elapsed, of a job that runs so far
+	SMT     *float64 `json:"smt_core_hours"`          // of the used ones, on further hardware threads of cores with a rank
+	Lost    *float64 `json:"lost_core_hours"`         // of the others, those in which the cores did no computing for the job
+	MPI     *float64 `json:"lost_mpi_core_hours"`     // of the lost ones, in MPI
+	IO      *float64 `json:"lost_io_core_hours"`      // likewise, in MPI_File_*
+	OpenMP  *float64 `json:"lost_openmp_core_hours"`  // likewise, of threads in barriers, scheduling and serial parts
+	Idle    *float64 `json:"lost_idle_core_hours"`    // likewise, on cores without a rank while a program ran
+	Outside *float64 `json:"lost_outside_core_hours"` // likewise, outside MPI_Init to MPI_Finalize
 }
 
 func coreHours(h policy.CoreHours) CoreHours {

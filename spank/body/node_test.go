@@ -17,7 +17,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/wire"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // The user of the jobs in these tests: nobody in particular, but not root.
@@ -89,7 +89,7 @@ type testNode struct {
 
 func newNode(t testing.TB) *testNode {
 	t.Helper()
-	may.Mount(t)
+	trial.MayMount(t)
 	built, err := parts()
 	if err != nil {
 		t.Fatal(err)
