@@ -278,30 +278,22 @@ func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any
 }
 
 // readAttempts reads the attempts of a query that the viewer may see. limits are the arguments in order.
-func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
+func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) (all []*attemptRow, err error) {
 	where, args = s.shownTo(v, from, where, args)
 	query := " FROM " + from + " WHERE " + where + " ORDER BY " + order
 	if by, _, _ := strings.Cut(order, " LIMIT"); strings.HasSuffix(by, ", "+newestFirst) {
 		query = keysFirst(query, by)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []*attemptRow
 	read := newReader(readOfAttempt)
-	for rows.Next() {
+	err = s.eachRow(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...), func(rows *sql.Rows) error {
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()
 		}
-		if err != nil {
-			return nil, err
-		}
 		all = append(all, r)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
 
 // isShown leaves out attempts that wait for Slurm's word: those that came less than patience

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -194,12 +195,8 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 	}
 	list, args := oneOf(nodes)
 	rows, err := w.rows(reportsOfNodes+list, append([]any{k.cluster, k.jobID}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	there := map[reportKey]keptReport{}
-	for rows.Next() {
+	err = eachOf(rows, err, func(rows *sql.Rows) error {
 		var key reportKey
 		var kept keptReport
 		var attempt int64
@@ -208,17 +205,15 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 		if err == nil {
 			kept.still, err = hang.ReadStill(still)
 		}
-		if err != nil {
-			return nil, err
-		}
 		for _, c := range attempts {
 			if c.attempt == attempt {
 				kept.attempt, c.by[key.node] = c, true
 			}
 		}
 		there[key] = kept
-	}
-	return there, rows.Err()
+		return err
+	})
+	return there, err
 }
 
 // addToAttempt writes the new reports of an attempt, which Merge then finds.

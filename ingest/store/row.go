@@ -318,32 +318,51 @@ func ofAttempt(table string) string {
 	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 }
 
-// readRows reads all rows of a query.
-func readRows(rows *sql.Rows, err error) (all []row, e error) {
+// eachOf reads the rows that a query answered.
+func eachOf(rows *sql.Rows, err error, do func(*sql.Rows) error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
 	for rows.Next() {
-		values := make([]any, len(columns))
-		into := make([]any, len(columns))
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// onlyColumn reads all rows of a query for one column.
+func onlyColumn[T any](rows *sql.Rows, err error) (all []T, e error) {
+	e = eachOf(rows, err, func(rows *sql.Rows) error {
+		var one T
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	})
+	return all, e
+}
+
+// readRows reads all rows of a query.
+func readRows(rows *sql.Rows, err error) (all []row, e error) {
+	e = eachOf(rows, err, func(rows *sql.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		values, into := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
 		r := row{}
+		err = rows.Scan(into...)
 		for i, c := range columns {
 			r[c] = values[i]
 		}
 		all = append(all, r)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, e
 }
 
 // places are the places of n arguments.
