@@ -167,7 +167,7 @@ CREATE TABLE reports (
 	sequence    BIGINT NOT NULL, -- a higher one has replaced the lower ones
 	attempt     BIGINT NOT NULL, -- negative: set aside, as that attempt did not have the node
 	received_us BIGINT NOT NULL,
-	still_json  TEXT   NOT NULL DEFAULT '', -- job.Still, what it and those before it say; '': it is no interim report
+	still_json  TEXT   NOT NULL DEFAULT '', -- hang.Still, what it and those before it say; '': it is no interim report
 	body        BLOB   NOT NULL, -- job.NodeReport, compressed JSON; empty: trimmed
 	PRIMARY KEY (cluster, job_id, node, nonce)
 );
@@ -340,7 +340,7 @@ CREATE TABLE mails (
 	sent_us    BIGINT,
 	failed_us  BIGINT, -- given up
 	error      TEXT   NOT NULL DEFAULT '', -- of the last try
-	letter     BLOB   NOT NULL -- job.Letter, compressed JSON
+	letter     BLOB   NOT NULL -- notice.Letter, compressed JSON
 );
 CREATE INDEX mails_to_send ON mails (next_us) WHERE sent_us IS NULL AND failed_us IS NULL;
 
@@ -416,7 +416,7 @@ CREATE TABLE pending (
 	name           TEXT   NOT NULL,
 	cpus           BIGINT NOT NULL,
 	submit_us      BIGINT NOT NULL,
-	line_json      TEXT   NOT NULL, -- job.Pending
+	line_json      TEXT   NOT NULL, -- slurmid.Pending
 	PRIMARY KEY (cluster, job_id)
 );
 CREATE INDEX pending_by_user ON pending (uid, submit_us);
@@ -435,7 +435,7 @@ CREATE TABLE alarms (
 	kind       TEXT   NOT NULL,
 	at_us      BIGINT NOT NULL,
 	cleared_us BIGINT, -- when an operator looked; NULL: it is up
-	alarm_json TEXT   NOT NULL, -- job.Alarm
+	alarm_json TEXT   NOT NULL, -- harm.Alarm
 	PRIMARY KEY (kind, at_us)
 );
 CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
@@ -443,7 +443,7 @@ CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
 -- What could be seen by now of a harm, in its one row.
 CREATE TABLE comparison (
 	id              BIGINT NOT NULL PRIMARY KEY, -- 1
-	comparison_json TEXT   NOT NULL -- job.Comparison
+	comparison_json TEXT   NOT NULL -- harm.Comparison
 );
 
 -- Facts about the database: when it began, how far sacct was read, which schema this is, which rules
