@@ -112,7 +112,7 @@ func TestChainIsTold(t *testing.T) {
 	if w := e.Windows; w.Matched != 6 || w.NotDetermined != "" {
 		t.Fatalf("%+v", w)
 	}
-	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ") // lines end anywhere
+	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ") // lines end anywhere
 	link := "MPI_Recv at " + lineOf(t, "waits.c", "waits") + " in chain, for another rank's MPI_Send at " + lineOf(t, "waits.c", "late") + " in chain"
 	for _, words := range []string{"is in a chain through ranks 0 -> 1 -> 2 -> 3", "MPI_Recv (", link, "6 of 6 sampled windows"} {
 		if !strings.Contains(text, words) {
