@@ -171,12 +171,19 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		State: "COMPLETED", ExitCode: "0:0", Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, NodeList: "n1"})
 }
 
-// tell adds what sacct would say of jobs.
+// tell adds what sacct would say of jobs. They are judged then, by rules that flag none.
 func tell(ts *testscript.TestScript, lines ...slurm.Job) {
-	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	_, err := db.(*store.Store).AddSlurm(context.Background(), lines)
+	of, _ := stores.Load(ts.Getenv("SOCKET"))
+	db, ctx := of.(*store.Store), context.Background()
+	_, err := db.AddSlurm(ctx, lines)
 	ts.Check(err)
-	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
+	ts.Check(storetest.Merge(ctx, db))
+	by := store.Judging{Rules: 1, Ask: func(*listing.JobAndWorkload) []string { return nil }}
+	ts.Check(db.JudgeBy(ctx, by.Rules))
+	for judged := 1; judged > 0; {
+		judged, err = db.Judge(ctx, by, time.Now())
+		ts.Check(err)
+	}
 }
 
 // many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.

@@ -17,6 +17,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 )
 
@@ -355,6 +356,8 @@ func TestBulkIsTheSame(t *testing.T) {
 	want := aJob(t, one, root, "7", 0)
 	want.Submit, want.State, want.CPUs, want.Name, want.QOS = day.Add(-time.Second), "COMPLETED", 2, "melt", "normal"
 	want.Unconfirmed = false
+	hours := policy.CoreHoursOf(want)
+	want.Judged, want.Lost = hours.Judged(), hours.Lost
 	if err := bulk.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}
