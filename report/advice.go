@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -36,17 +37,34 @@ func recommendationText(r *workload.Recommendation, said string) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s for %s", figure.Counted(int(r.Cores.Value), "core"), r.For)
-	var saved string
-	if r.Saved != nil && r.Saved.Value > 0 {
-		saved = fmt.Sprintf("%s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
-	}
+	saved := savedHours(r)
 	switch told := strings.Contains(said, betterText(r)); {
 	case !told:
 		text = block.Joined(", ", text+": would have "+outcomeText(r), saved)
 	case saved != "":
 		text += ": " + saved + " saved"
 	}
-	return strings.TrimSpace(text + "; " + r.Reason + ". " + r.Asks)
+	if reason := r.Reason; !repeats(reason, said) {
+		text += "; " + reason
+	}
+	return strings.TrimSpace(text + ". " + r.Asks)
+}
+
+// savedHours are the core-hours that advice would have saved, with their interval; "" where none are known.
+func savedHours(r *workload.Recommendation) string {
+	if r.Saved == nil || r.Saved.Value <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
+}
+
+// longer is how much longer something took.
+var longer = regexp.MustCompile(`[0-9][0-9,.]* % longer`)
+
+// repeats says whether a ratio of times in a text stands in what was said before it.
+func repeats(text, said string) bool {
+	ratio := longer.FindString(text)
+	return ratio != "" && strings.Contains(said, ratio)
 }
 
 // placeFacts are what the runs of the job's workload say of its core count; best is the advice,

@@ -35,6 +35,41 @@ func Array(w io.Writer, attempts []job.Job, more bool, opts text.Options) error 
 	return p.To(w)
 }
 
+// ArrayScreen writes the first of it, in one screen: as many of its programs as have room.
+func ArrayScreen(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
+	p := text.NewPage(opts)
+	v := viewArray(attempts, more, p.Unicode)
+	programs := len(v.parts) - min(len(v.Worst), 1)
+	for keep := programs; ; keep-- {
+		p = text.NewPage(opts)
+		v.writeScreen(p, append(slices.Clone(v.parts[:max(keep, 0)]), v.parts[programs:]...), rooms[min(programs-keep, len(rooms)-1)], map[bool]int{true: len(v.Parts) - max(keep, 0)}[keep < programs])
+		if p.Height() <= mostLines || keep < -len(rooms) {
+			return p.To(w)
+		}
+	}
+}
+
+// writeScreen writes some of its parts; without says of how many programs there are none.
+func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room, without int) {
+	p.HeadlineIn(v.headline, r.headline)
+	if line := shell.Line(v.Line, v.name); line != "" {
+		p.ParagraphIn(p.Inert("For memory and time, this line "+lineText(v.Line)), r.ask)
+		p.Command(line)
+		p.Line("")
+	}
+	p.FactsIn(v.facts, r.fact)
+	p.Parts(parts...)
+	p.Line("")
+	p.FactsIn(v.again, r.fact)
+	if len(v.again) > 0 {
+		p.Line("")
+	}
+	p.ParagraphIn(fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), r.rest)
+	if without > 0 {
+		p.ParagraphIn(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(without, "further program")), r.rest)
+	}
+}
+
 // ArrayHTML writes the same as a page.
 func ArrayHTML(w io.Writer, attempts []job.Job, more bool, links page.Links) error {
 	v := viewArray(attempts, more, true)

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/report/block"
@@ -11,7 +13,8 @@ import (
 	"jobeff/report/measure"
 )
 
-// branches are the tree of efficiencies that fits the job, with the question that each answers.
+// branches are the tree of efficiencies that fits the job, with the question that each answers. Each is the
+// product of those below it.
 func branches(j *job.Job) []block.Branch {
 	h := j.Metrics.Hybrid
 	switch {
@@ -22,7 +25,7 @@ func branches(j *job.Job) []block.Branch {
 	}
 	all := []block.Branch{{Name: "Parallel efficiency", Depth: 0, Value: j.Metrics.Parallel, Meaning: "the part of the threads' time that was useful computing"}}
 	if !job.WithMPI(j.Executions) {
-		return append(all, openMPBranches(h, 1)...)
+		return append(all, factors(j.Metrics.Parallel, regionBranches(h))...)
 	}
 	for i, b := range mpiBranches(j) {
 		b.Depth++
@@ -31,19 +34,37 @@ func branches(j *job.Job) []block.Branch {
 		}
 		all = append(all, b)
 	}
-	openmp, _, _ := j.Metrics.OpenMPQuotients()
-	all = append(all, block.Branch{Name: "OpenMP parallel efficiency", Depth: 1, Value: openmp, Meaning: "the part of that time in which a rank's threads computed"})
-	return append(all, openMPBranches(h, 2)...)
+	openmp, balance, communication := j.Metrics.OpenMPQuotients()
+	return append(all,
+		block.Branch{Name: "OpenMP parallel efficiency", Depth: 1, Value: openmp, Meaning: "the part of that time in which a rank's threads computed"},
+		block.Branch{Name: "Load balance", Depth: 2, Value: balance, Meaning: "do the threads have the same amount of work?"},
+		block.Branch{Name: "Communication efficiency", Depth: 2, Value: communication, Meaning: "the part of that time in which the busiest thread computed"})
 }
 
-// openMPBranches are DLB's efficiencies of OpenMP.
-func openMPBranches(h *job.Hybrid, depth int) []block.Branch {
+// regionBranches are DLB's efficiencies of OpenMP.
+func regionBranches(h *job.Hybrid) []block.Branch {
 	o := h.OpenMP()
 	return []block.Branch{
-		{Name: "Load balance", Depth: depth, Value: o.LoadBalance, Meaning: "do the threads of a region have the same amount of work?"},
-		{Name: "Scheduling efficiency", Depth: depth, Value: o.Scheduling, Meaning: "what do regions, chunks, tasks and locks cost?"},
-		{Name: "Serialisation efficiency", Depth: depth, Value: o.Serialisation, Meaning: "how much is done outside of parallel regions, by one thread?"},
+		{Name: "Load balance", Depth: 1, Value: o.LoadBalance, Meaning: "do the threads of a region have the same amount of work?"},
+		{Name: "Scheduling efficiency", Depth: 1, Value: o.Scheduling, Meaning: "what do regions, chunks, tasks and locks cost?"},
+		{Name: "Serialisation efficiency", Depth: 1, Value: o.Serialisation, Meaning: "how much is done outside of parallel regions, by one thread?"},
 	}
+}
+
+// rounded is by how much a product may differ from what it is to be, since two digits of each are shown.
+const rounded = 0.01
+
+// factors are branches whose product is the value above them; none where it is another, as of windows that are not
+// like the whole run: a tree that does not multiply out leads astray.
+func factors(above float64, all []block.Branch) []block.Branch {
+	product := 1.0
+	for _, b := range all {
+		product *= b.Value
+	}
+	if math.Abs(product-above) > rounded {
+		return nil
+	}
+	return all
 }
 
 // mpiBranches are POP's tree for the ranks.
@@ -58,7 +79,7 @@ func mpiBranches(j *job.Job) []block.Branch {
 		{Name: "Inside the nodes", Depth: 2, Value: m.LoadBalanceIn, Meaning: "… the ranks of one node?"},
 		{Name: "Between nodes", Depth: 2, Value: m.LoadBalanceOut, Meaning: "… the nodes?"},
 		{Name: communication, Depth: 1, Value: m.MPI.Communication, Meaning: "the part of the time that the busiest rank computed"},
-	}, waitBranches(j)...)
+	}, factors(m.MPI.Communication, waitBranches(j))...)
 }
 
 // sharesOf are the figures under the tree.
@@ -70,6 +91,11 @@ func sharesOf(j *job.Job) []block.Fact {
 	}
 	if h != nil {
 		all = append(all, block.Fact{Label: "Threads' time lost in OpenMP", Text: figure.Percent(h.OpenMPTime() / h.Span)})
+		if job.WithMPI(j.Executions) {
+			for _, b := range regionBranches(h) {
+				all = append(all, block.Fact{Label: "In regions: " + strings.TrimSuffix(lowerFirst(b.Name), " efficiency"), Text: figure.Efficiency(b.Value)})
+			}
+		}
 	}
 	if io := measure.IOShare(j); io >= 0.005 {
 		all = append(all, block.Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})

@@ -81,16 +81,16 @@ func browserPages(t *testing.T) map[string][]byte {
 	return pages
 }
 
-// visible is what must be seen of each page.
+// visible is what must be seen of each page, the first before anything is unfolded.
 var visible = map[string][]string{
 	"good":     {"Job 4711", "above the 0.80 that POP recommends", "COMPLETED", "Ranks by node", "MPI_Allreduce"},
 	"bad":      {"Job 4711", "below the 0.80 that POP recommends", "below 0.80", "Efficiency over time", "of the ranks' time went into MPI; since", "Useful part of the time of ranks, over time", "Nodes with the most work", "Sizes of messages"},
 	"killed":   {"It ran up to the time limit", "3 of 4 ranks were recorded", "TIMEOUT", "signal 15 (SIGTERM)", "1 of 2 nodes have reported"},
 	"empty":    {"No parallel efficiency", "no process called MPI_Init", "COMPLETED"},
 	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},
-	"sections": {"Sections of the program", "convolve", "never left: time steps (2 ranks)"},
-	"hybrid":   {"Sections of the program", "What threads do in sections", "serialisation", "threads lost in OpenMP was in forces"},
-	"five":     {"5. program lmp"},
+	"sections": {"Job 4711", "Sections of the program", "convolve", "never left: time steps (2 ranks)"},
+	"hybrid":   {"OpenMP parallel efficiency", "Sections of the program", "What threads do in sections", "serialisation", "threads lost in OpenMP was in forces"},
+	"five":     {"Job 4711", "5. program lmp"},
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},
 	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 242", "90 % interval"},
@@ -129,6 +129,7 @@ func TestInBrowser(t *testing.T) {
 						t.Fatal(err)
 					}
 					browser.Shoot(ctx, t, fmt.Sprintf("%s-%d-%s", name, width, scheme))
+					checkFirst(ctx, t, visible[name])
 					checkSeen(ctx, t, visible[name])
 					checkScheme(ctx, t, scheme)
 					if width == 400 == (scheme == "light") { // each width and each scheme once
@@ -201,6 +202,22 @@ func checkSeen(ctx context.Context, t *testing.T, wants []string) {
 	}
 }
 
+// unfold opens what is folded in the page's content.
+const unfold = `document.querySelectorAll("main section > details").forEach(d => d.open = true); 0`
+
+// checkFirst wants the first of what is to be seen before anything is unfolded, and unfolds all. Nothing of what is folded
+// is lost: find-in-page opens it.
+func checkFirst(ctx context.Context, t *testing.T, wants []string) {
+	t.Helper()
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[seen](look))
+	if err != nil || len(wants) > 0 && !strings.Contains(s.Text, wants[0]) || len(s.Overflow) > 0 {
+		t.Errorf("folded, it shows not %q, or is over the edge (%v): %v", wants, s.Overflow, err)
+	}
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[int](unfold)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // checkScheme fails where the reader's colours are not heeded.
 func checkScheme(ctx context.Context, t *testing.T, scheme string) {
 	t.Helper()
@@ -235,7 +252,7 @@ func checkKeyboard(ctx context.Context, t *testing.T, url string) {
 	if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Tab)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](focused)); err != nil || got != "scroll  seen solid" {
+	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](focused)); err != nil || got != "  seen solid" {
 		t.Errorf("after the head the focus is on %q, %v", got, err)
 	}
 }
@@ -269,6 +286,10 @@ func checkPrint(ctx context.Context, t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	checkScheme(ctx, t, "light")
+	const folded = `[...document.querySelectorAll("main section > details > :not(summary)")].filter(e => e.getBoundingClientRect().height == 0 || !e.checkVisibility({contentVisibilityAuto: true})).length`
+	if hidden, err := chromedp.Run(ctx, chromedp.Evaluate[int](folded)); err != nil || hidden > 0 {
+		t.Errorf("%d folded elements are not printed, %v", hidden, err)
+	}
 	const edge = `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).length`
 	if over, err := chromedp.Run(ctx, chromedp.Evaluate[int](edge)); err != nil || over > 0 {
 		t.Errorf("%d elements over the edge of the paper, %v", over, err)

@@ -7,13 +7,14 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
+	"jobeff/report/block"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
 	"jobeff/report/text"
 )
 
-// Job writes what is known of one job, the headline first, with the study of its workload and the
-// verdicts of the rules. Both are nil if they were not asked for.
+// Job writes all that is known of one job, the headline first, with the study of its workload and the
+// verdicts of the rules. Both are nil if they were not asked for. Screen writes the first of it.
 func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
 	if of.OnlyWaits() {
 		return pendingJob(w, of, opts)
@@ -23,9 +24,10 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	best := policy.Recommend(study, of)
 	first := headline(j, best)
 	p.Headline(first)
-	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text, j.IsRunning()))
+	told := flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text, j.IsRunning())
+	p.Block(told)
 	if study != nil {
-		p.Facts(placeFacts(study, of, best, first.Text).Inert(p.Unicode))
+		p.Facts(placeFacts(study, of, best, block.Joined(" ", append(told.Texts(), first.Text)...)).Inert(p.Unicode))
 		p.Parts(optionsPart(policy.Options(study, of)))
 		p.Line("")
 	}

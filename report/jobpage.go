@@ -26,47 +26,63 @@ import (
 // JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
 // the rules. Both are nil if they were not asked for.
 func JobHTML(w io.Writer, found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
-	if found.OnlyWaits() {
-		return pendingPage(w, found.Job, links)
-	}
 	return page.Write(w, "job", jobPage(found, study, verdicts, links))
 }
 
+// jobPage shows first what a text's screen has; the rest is folded.
 func jobPage(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
+	if found.Step {
+		study, verdicts = nil, nil
+	}
+	of := found.Job
+	s := screenOf(of, study, verdicts, ofPage)
+	p := &page.Job{ID: cmp.Or(s.id, "by hand"), Verdict: s.headline, Ask: s.ask, Brief: s.facts, Tree: treeLines(s.tree), ToldFirst: slices.Concat(s.verdict, s.told), Pending: page.Parts(s.parts...)}
+	if s.facts[0].Label == "Job" { // it is the heading
+		p.Name, p.Brief = s.facts[0].Text, s.facts[1:]
+	}
+	p.Frame = page.NewFrame(block.Joined(" ", "Job", s.id, p.Name)+" – jobeff", links)
+	if of.OnlyWaits() {
+		return p
+	}
+	fillRest(p, found, study, verdicts, links)
+	return p
+}
+
+// fillRest fills in what is folded.
+func fillRest(p *page.Job, found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, links page.Links) {
 	of := found.Job
 	j, best := inert.Copy(of, true), policy.Recommend(study, of)
 	steps := stepsPart(j)
-	p := &page.Job{
-		Frame: page.NewFrame(block.Joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
-		Verdict:  headline(j, best),
-		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: doubt.All(measure.Warnings(j)), Rules: told(inertVerdicts(verdicts, true)),
-	}
-	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
+	p.Timeline, p.Steps, p.Warnings, p.Rules = timeline(j), slices.Concat(steps.Items, steps.Notes), doubt.All(measure.Warnings(j)), told(inertVerdicts(verdicts, true))
 	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t page.Told) bool { return t.Text == "" && t.Link == "" })
-	p.Facts = jobFacts(j)[1:] // the job itself is the heading
+	p.Facts = slices.DeleteFunc(block.Facts(jobFacts(j)), func(f block.Fact) bool { return f.Label == "Job" })
 	if len(verdicts) > 0 {
 		p.Facts = append(p.Facts, block.Facts{confidenceFact(verdicts)}.Inert(true)...)
 	}
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
-		p.Advice = placeFacts(study, of, best, p.Verdict.Text).Inert(true)
+		said := p.Verdict.Text
+		for _, t := range p.Told {
+			said += " " + t.Text
+		}
+		p.Advice = placeFacts(study, of, best, said).Inert(true)
 		p.Options = page.Parts(optionsPart(policy.Options(study, of)))
 		p.Curves = curveHTML(study)
 	}
+	if p.Ask != nil {
+		p.Todo = todo(of, study, verdicts, true)[1:]
+	}
 	if !found.Step {
-		p.Todo = todo(of, study, verdicts)
 		p.Beside = besideLinks(found, study, links)
 	}
 	if j.Metrics != nil {
 		fillFigures(p, j)
 	}
-	return p
 }
 
 // fillFigures fills in what a job with data has.
 func fillFigures(p *page.Job, j *job.Job) {
 	if !measure.Singletons(j) {
-		p.Tree = treeLines(branches(j))
 		p.Shares = sharesOf(j)
 	}
 	if c := course(j); len(c.Buckets) > 0 {

@@ -13,7 +13,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
 	"jobeff/report/text"
 )
 
@@ -254,12 +253,12 @@ func underPending(p *text.Page, list *slurmid.PendingList, opts ListOptions) {
 	}
 }
 
-// pendingPart is a table of further lines of a job, nothing where there is one.
-func pendingPart(list *slurmid.PendingList, wide bool, width int) block.Part {
+// pendingPart is a table of at most so many lines of a job, nothing where there is one.
+func pendingPart(list *slurmid.PendingList, most int, wide bool, width int) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
 	}
-	shown := list.Jobs[:min(mostPendingShown, len(list.Jobs))]
+	shown := list.Jobs[:min(most, len(list.Jobs))]
 	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide, width)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
@@ -269,14 +268,6 @@ func pendingJob(w io.Writer, j *job.Job, opts text.Options) error {
 	list := inert.Copy(j, p.Unicode).Pending
 	p.Headline(pendingHeadline(list))
 	p.Facts(pendingFacts(list))
-	p.Parts(pendingPart(list, p.Unicode, p.Width))
+	p.Parts(pendingPart(list, mostPendingShown, p.Unicode, p.Width))
 	return p.To(w)
-}
-
-// pendingPage writes the same as a page.
-func pendingPage(w io.Writer, j *job.Job, links page.Links) error {
-	list := inert.Copy(j, true).Pending
-	first := &list.Jobs[0]
-	return page.Write(w, "job", &page.Job{Frame: page.NewFrame(block.Joined(" ", "Job", first.ID, first.Name)+" – jobeff", links), ID: first.ID, Name: first.Name,
-		Verdict: pendingHeadline(list), Facts: pendingFacts(list)[1:], Pending: page.Parts(pendingPart(list, true, broad-1))})
 }

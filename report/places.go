@@ -88,7 +88,7 @@ func placesPart(j *job.Job) block.Part {
 
 // spotsOf are an execution's places, without what called them.
 func spotsOf(e *job.Execution) (all []spot) {
-	index := map[[2]string]int{}
+	index, shares := map[[2]string]int{}, e.Places.Shares(e.Classes)
 	for i := range e.Places.List {
 		p := &e.Places.List[i]
 		key := [2]string{p.Function, e.Places.FrameText(p, 0)}
@@ -101,25 +101,23 @@ func spotsOf(e *job.Execution) (all []spot) {
 		all[at].time = job.AddTime(all[at].time, p.Time)
 		all[at].sampled = job.AddTime(all[at].sampled, p.Sampled)
 		all[at].samples = job.AddCount(all[at].samples, p.Samples)
+		all[at].share = min(all[at].share+shares[i], 1)
 	}
 	for i := range all {
-		all[i].estimate(job.PlacedTime(e.Classes))
+		all[i].within(job.PlacedTime(e.Classes))
 	}
 	slices.SortStableFunc(all, func(a, b spot) int { return cmp.Compare(b.time, a.time) })
 	return all
 }
 
-// estimate fills in the share of all time, with the interval that the number of samples leaves (METRICS 3).
-func (s *spot) estimate(all time.Duration) {
+// within fills in the interval of the share of all time that the number of samples leaves (METRICS 3).
+func (s *spot) within(all time.Duration) {
 	if all <= 0 {
+		s.share, s.low, s.high = 0, 0, 0
 		return
 	}
-	s.share = min(s.time.Seconds()/all.Seconds(), 1)
-	s.low, s.high = s.share, s.share
-	if s.samples > 0 {
-		half := job.SampledWithin(s.sampled, s.samples).Seconds() / all.Seconds()
-		s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
-	}
+	half := job.SampledWithin(s.sampled, s.samples).Seconds() / all.Seconds()
+	s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
 }
 
 // text writes the share; where it is an estimate that is not sure to a percent, with its interval.
@@ -154,7 +152,7 @@ func placesNotes(e *job.Execution, j *job.Job) []string {
 
 // placesItems list the places of one function, or of all (""), with their callers.
 func placesItems(e *job.Execution, function string) (items []string) {
-	all, ranks := job.PlacedTime(e.Classes), 0
+	all, shares, ranks := job.PlacedTime(e.Classes), e.Places.Shares(e.Classes), 0
 	for i := range e.Nodes {
 		ranks += e.Nodes[i].Ranks
 	}
@@ -163,8 +161,8 @@ func placesItems(e *job.Execution, function string) (items []string) {
 		if function != "" && !strings.EqualFold(function, p.Function) {
 			continue
 		}
-		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples}
-		s.estimate(all)
+		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples, share: shares[i]}
+		s.within(all)
 		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), e.Places.FrameText(p, 0))
 		for k := 1; e.Places.Looked && k < len(p.Frames); k++ {
 			item += ", called from " + e.Places.FrameText(p, k)

@@ -56,6 +56,20 @@ func TestPlacesPart(t *testing.T) {
 	}
 }
 
+// TestPlacesAgree: places and all of them together do not contradict each other where samples tell of more time than
+// there was.
+func TestPlacesAgree(t *testing.T) {
+	j := placedJob()
+	j.Executions[0].Places.List[1].Time, j.Executions[0].Places.List[1].Sampled = 90*time.Second, 90*time.Second
+	part := placesPart(j)
+	if said := strings.Join(part.Items, "\n"); !strings.Contains(said, "MPI_Wait 59 % (41 % to 77 %) at") || !strings.Contains(said, "MPI_Allreduce 40 % at") {
+		t.Errorf("%s", said)
+	}
+	if said := strings.Join(part.Notes, "\n"); !strings.Contains(said, "all places together: 99 % of the time in MPI") {
+		t.Errorf("%s", said)
+	}
+}
+
 func TestAllPlaces(t *testing.T) {
 	var all, one bytes.Buffer
 	for b, function := range map[*bytes.Buffer]string{&all: "", &one: "mpi_wait"} {

@@ -38,24 +38,24 @@ func TryText(t *notice.Try, study *workload.Study) (text, line string) {
 }
 
 // todo is what a job's owner can do, each with a line to copy: first what is known to be better, else what tells
-// more. Study and verdicts may be nil.
-func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []page.Action) {
+// more. Study and verdicts may be nil. wide: its reader sees characters outside ASCII.
+func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide bool) (all []page.Action) {
 	add := func(text, line string) {
 		if line != "" && !slices.ContainsFunc(all, func(a page.Action) bool { return a.Line == line }) {
-			all = append(all, page.Action{Text: inert.Text(text, true), Line: inert.Text(line, true)})
+			all = append(all, page.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)})
 		}
 	}
 	for i := range verdicts {
 		if t := notice.TryOf(j, &verdicts[i], study); t != nil && !verdicts[i].Shadow {
 			text, line := TryText(t, study)
 			if t.Advice != nil { // the first words and the advice say what it would have done
-				text = fmt.Sprintf("Ask for %s instead of %s.", figure.Counted(int(t.Advice.Cores.Value), "core"), figure.Count(t.Cores))
+				text = askText(t.Advice, " instead of "+figure.Count(t.Cores))
 			}
 			add(text, line)
 		}
 	}
 	if best := policy.Recommend(study, j); best != nil {
-		add(fmt.Sprintf("Ask for %s.", figure.Counted(int(best.Cores.Value), "core")), shell.Sbatch(int(best.Cores.Value), study))
+		add(askText(best, ""), shell.Sbatch(int(best.Cores.Value), study))
 	}
 	if l, name := policy.LineFor(study, j); l.Why == "" {
 		add("For memory and time, this line "+lineText(l), shell.Line(l, name))
@@ -66,9 +66,18 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []p
 	return all
 }
 
+// askText says which core count to ask for, what it saves, and what else it needs.
+func askText(r *workload.Recommendation, instead string) string {
+	text := "Ask for " + figure.Counted(int(r.Cores.Value), "core") + instead
+	if saved := savedHours(r); saved != "" {
+		text += ", which would have saved " + saved
+	}
+	return strings.TrimSpace(text + ". " + r.Asks)
+}
+
 // tellsMore is what tells more of a job for which nothing better is known.
 func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (text, line string) {
-	wrong := len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line
+	wrong := len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line || policy.CauseOf(j).Code != ""
 	placed := slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
 	id := j.DisplayID
 	switch {

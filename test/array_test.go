@@ -46,7 +46,7 @@ func TestArrayOfTwoPrograms(t *testing.T) {
 	if l := a.Line; l == nil || (l.Sbatch == nil) == (l.Why == "") {
 		t.Errorf("line %+v", l)
 	}
-	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ")
+	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ")
 	for _, want := range []string{"60 tasks: 59 completed and 1 failed. They ran 2 different programs, whose figures stand apart.", "Array " + id + " both", "sbatch --array=7 YOUR-SCRIPT"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("jobeff %s does not say %q:\n%s", id, want, text)

@@ -68,7 +68,7 @@ func TestSituations(t *testing.T) {
 			}
 			site.wait(t, id)
 			d := usage(t, id)
-			views := site.as(t, "alice", "jobeff", id) + "\n" + site.as(t, "alice", "jobeff", "explain", id)
+			views := site.as(t, "alice", "jobeff", "--full", id) + "\n" + site.as(t, "alice", "jobeff", "explain", id)
 			golden(t, s.name+".txt", sentences(views, id), hinderedBy(d, s.name+".txt"))
 		})
 	}

@@ -23,7 +23,7 @@ func judged(t *testing.T, user, id string) (verdicts map[string]document.Verdict
 	for _, v := range d.Verdicts {
 		verdicts[v.Rule] = v
 	}
-	return verdicts, site.as(t, user, "jobeff", id)
+	return verdicts, site.as(t, user, "jobeff", "--full", id)
 }
 
 // workloadsOf lists a user's workloads.

@@ -31,7 +31,7 @@ script() {
 # failed JOB WHAT: ends the demo.
 failed() {
 	echo "demo-cluster.sh: $2. Below: jobeff's answer, and the job's output" >&2
-	cluster as alice bash -c "jobeff $1; tail ./*-${1%_*}.out" >&2
+	cluster as alice bash -c "jobeff --full $1; tail ./*-${1%_*}.out" >&2
 	exit 1
 }
 
@@ -78,7 +78,7 @@ sleeper() {
 advice() {
 	local page=$root/build/demo/job-$last.html
 	alice jobeff "$last" | tee "$CLUSTER_DIR/said"
-	cores=$(sed -nE 's/^Advice +([1-7]) cores? .*/\1/p' "$CLUSTER_DIR/said")
+	cores=$(sed -nE 's/^Ask for ([1-7]) cores?.*/\1/p' "$CLUSTER_DIR/said")
 	[ -n "$cores" ] || failed "$last" "jobeff does not advise fewer than 8 cores"
 	alice jobeff workload "$last"
 	mkdir -p "$(dirname "$page")"
@@ -106,7 +106,7 @@ closing() {
 		- All jobs as a page: ${page%/*}/jobs.html; jobeffd serves it with a form and links, behind a login of yours.
 		- Rules and mails are about longer jobs; for these short ones jobeff.toml says otherwise.
 		- To look around yourself: KEEP=1 make demo, then the command that it prints at its end.
-		- Type there: jobeff, jobeff $last, jobeff explain $last, jobeff workload, man jobeff.
+		- Type there: jobeff, jobeff $last, jobeff --full $last, jobeff explain $last, jobeff workload, man jobeff.
 	X
 }
 

@@ -124,7 +124,7 @@ func TestThreadsIdle(t *testing.T) {
 	if v := verdicts["low-efficiency"]; v.Outcome != "flagged" || !strings.Contains(v.Text, "Threads idle") || !strings.Contains(v.Text, "--cpus-per-task=1") {
 		t.Errorf("low-efficiency: %+v", v)
 	}
-	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ") // lines end anywhere
+	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ") // lines end anywhere
 	for _, words := range []string{"Threads idle", "--cpus-per-task=1", "8 threads"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("jobeff %s does not say %q:\n%s", id, words, text)

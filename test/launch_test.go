@@ -288,7 +288,7 @@ func TestOverSSH(t *testing.T) {
 	if e.Size != 4 || e.Ranks != 2 || *e.Coverage != 0.5 || !warned(d, "coverage") {
 		t.Errorf("size %d, %d ranks recorded, coverage %v, warnings %v", e.Size, e.Ranks, *e.Coverage, d.Warnings)
 	}
-	if text := site.as(t, "alice", "jobeff", id); !strings.Contains(text, "2 of 4") {
+	if text := site.as(t, "alice", "jobeff", "--full", id); !strings.Contains(text, "2 of 4") {
 		t.Errorf("jobeff %s does not say that ranks are missing:\n%s", id, text)
 	}
 }

@@ -17,7 +17,7 @@ own = bytearray(100 << 20)
 while time.process_time() < 5: pass"`
 	id := site.run(t, "alice", holds, "-J", "my fit", "-N1", "-n1", "-c4", "--mem=1100M", "--time=600")
 	d := usage(t, id)
-	text := site.as(t, "alice", "jobeff", id)
+	text := site.as(t, "alice", "jobeff", "--full", id)
 	if !strings.Contains(strings.Join(strings.Fields(text), " "), "of its 4 CPUs busy") {
 		t.Errorf("it is not told of its idle CPUs:\n%s", text)
 	}

@@ -69,7 +69,7 @@ os.remove('/dev/shm/file')"`, "-n1", "--mem=1000M")
 	if d.MemorySamples == nil || *d.MemorySamples < 20 || d.MemoryFrom != "cgroup" || d.MemoryFull == nil || *d.MemoryFull+*d.MemoryKills > 0 || d.PageFaults == nil {
 		t.Errorf("%+v", d.Usage)
 	}
-	if text := c.as(t, "alice", "jobeff", cached); !strings.Contains(text, "without file cache") {
+	if text := c.as(t, "alice", "jobeff", "--full", cached); !strings.Contains(text, "without file cache") {
 		t.Error(text)
 	}
 
@@ -80,7 +80,7 @@ os.remove('/dev/shm/file')"`, "-n1", "--mem=1000M")
 	if d.MemoryKills == nil || *d.MemoryKills != 1 || d.MemoryFull == nil || *d.MemoryFull == 0 {
 		t.Errorf("killed: %+v", d.Usage)
 	}
-	if text := c.as(t, "alice", "jobeff", killed); !strings.Contains(text, "ran out. It held at most") {
+	if text := c.as(t, "alice", "jobeff", "--full", killed); !strings.Contains(text, "ran out. It held at most") {
 		t.Error(text)
 	}
 

@@ -48,7 +48,7 @@ func TestPending(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for id, wants := range map[string][]string{held: {"It waits since ", "scontrol release"}, later: {"its begin time has not come", "a time limit of 00:10:00", "Start not before"}, array: {array + "_[5-6%2] since "}} {
-		text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ")
+		text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ")
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("jobeff %s does not say %q:\n%s", id, want, text)

@@ -64,7 +64,7 @@ func TestPlacesOverNodes(t *testing.T) {
 						t.Errorf("place %d is %+v, want %+v", i, got, want)
 					}
 				}
-				said := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ") // lines end anywhere
+				said := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ") // lines end anywhere
 				if want := "MPI_Barrier 80 % at " + lineOf(t, "places.c", "barrier") + " in exchange_halo"; !strings.Contains(said, want) {
 					t.Errorf("jobeff %s does not say %q:\n%s", id, want, said)
 				}

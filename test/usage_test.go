@@ -162,7 +162,7 @@ func TestHostileNames(t *testing.T) {
 	for i, name := range nasty {
 		id := site.run(t, "bob", "srun true", "-J", name, "-n1")
 		site.jobeff(t, "bob", id)
-		for _, args := range [][]string{{"jobeff", id}, {"jobeff", id, "-nPo", "jobid,jobname,user"}, {"jobeff", id, "-o", "jobname%30,user"}, {"jobeff", "--json", id}} {
+		for _, args := range [][]string{{"jobeff", id}, {"jobeff", "--full", id}, {"jobeff", id, "-nPo", "jobid,jobname,user"}, {"jobeff", id, "-o", "jobname%30,user"}, {"jobeff", "--json", id}} {
 			out := site.as(t, "bob", args...)
 			for _, b := range []byte(out) {
 				if b != '\n' && (b < ' ' || b >= 0x7f) {

@@ -70,7 +70,7 @@ func TestSingletons(t *testing.T) {
 	if !warned(d, "singletons") {
 		t.Errorf("nothing is said of singletons: %v", d.Warnings)
 	}
-	if text := site.as(t, "alice", "jobeff", id); !strings.Contains(text, "--mpi=pmi2") {
+	if text := site.as(t, "alice", "jobeff", "--full", id); !strings.Contains(text, "--mpi=pmi2") {
 		t.Errorf("jobeff %s does not say what to try:\n%s", id, text)
 	}
 }

@@ -42,7 +42,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 }
 
 func command(getenv func(string) string) *cobra.Command {
-	var print, asJSON, plain bool
+	var print, full, asJSON, plain bool
 	root := &cobra.Command{
 		Use:   "jobeff-ingest --print FILE…",
 		Short: "Print the POP metrics of records made by hand",
@@ -51,6 +51,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 (JOBEFF_RECORD=FILE.%h) together: they are one job.`,
 		Example: `  JOBEFF_RECORD=/tmp/rec LD_PRELOAD=build/lib/libjobeff.so mpirun -n 4 ./program
   jobeff-ingest --print /tmp/rec
+  jobeff-ingest --print --full /tmp/rec
   jobeff-ingest --print --json /tmp/rec.*`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -66,11 +67,16 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if asJSON {
 				return document.WriteJob(c.OutOrStdout(), j, nil, nil)
 			}
+			reader := text.Reader(getenv, columns(c.OutOrStdout()), plain)
+			if !full {
+				return report.Screen(c.OutOrStdout(), j, nil, nil, reader)
+			}
 			source.Find(c.Context(), j, false)
-			return report.Job(c.OutOrStdout(), j, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
+			return report.Job(c.OutOrStdout(), j, nil, nil, reader)
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")
+	root.Flags().BoolVar(&full, "full", false, "print all that is known; else its first screen")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document, times in seconds")
 	root.Flags().BoolVar(&plain, "plain", false, "no colours, and only ASCII characters")
 	root.AddCommand(subcommands()...)

@@ -64,11 +64,12 @@ func TestPrint(t *testing.T) {
 		golden string
 		args   []string
 	}{
-		{"one-file.txt", []string{"--print", both}},
+		{"first.txt", []string{"--print", both}},
+		{"one-file.txt", []string{"--print", "--full", both}},
 		{"one-file.json", []string{"--print", both, "--json"}},
-		{"two-hosts.txt", []string{"--print", first, second}},
-		{"one-of-two-hosts.txt", []string{"--print", "--plain", first}},
-		{"no-mpi.txt", []string{"--print", writeRecord(t)}},
+		{"two-hosts.txt", []string{"--print", "--full", first, second}},
+		{"one-of-two-hosts.txt", []string{"--print", "--full", "--plain", first}},
+		{"no-mpi.txt", []string{"--print", "--full", writeRecord(t)}},
 	}
 	for _, tt := range tests {
 		var stdout, stderr bytes.Buffer

@@ -52,8 +52,8 @@ func mungeOf(cfg *etc.Config) munge.Site {
 // clientTimeout bounds one request. A long list of jobs takes longer than a report.
 const clientTimeout = 30 * time.Second
 
-// job shows one job.
-func (p *program) job(ctx context.Context, id string, asJSON bool) error {
+// job shows one job: its first screen, or all.
+func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 	if asJSON {
 		served, err := served(ctx, id)
 		if err != nil {
@@ -65,11 +65,16 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if a.tasks != nil {
+	switch {
+	case a.tasks != nil && full:
 		return report.Array(p.stdout, a.tasks, a.moreTasks, p.options())
+	case a.tasks != nil:
+		return report.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
+	case full:
+		source.Find(ctx, a.job, false)
+		return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 	}
-	source.Find(ctx, a.job, false)
-	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return report.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
 // served asks for the document of a job.

@@ -22,6 +22,9 @@ JOBID is a job (123), a step of it (123.0, 123.batch), a task of an array
 each takes one value or several with commas. Without a job and without options,
 jobeff shows your jobs of the last seven days, most core-hours lost first.
 
+One job is shown in one screen: what happened and why, what to ask for, its
+efficiencies, and what is not sure. Its last line says what --full has more.
+
 TIME is written as for sacct: -7days, -36hours, now-1week, today,
 yesterday, 2026-11-20, 2026-11-20T13:00[:00], 11/20, 13:00.
 
@@ -29,12 +32,13 @@ To leave a job unmeasured, use sbatch --jobeff=off, or set JOBEFF=off in its
 environment.`
 
 const examples = `  jobeff 123                    job 123
+  jobeff --full 123             all that is known about it
   jobeff 123.0                  only the MPI programs of its step 0
   jobeff -S -30days             my jobs of the last 30 days
   jobeff -a -A chem -s TO,OOM   jobs of an account that ran out of time or memory
   jobeff 123_[1-8] -o jobid,pe%6,cpueff,maxrss
                                 chosen fields of some tasks of an array
-  jobeff --json 123             everything that is known about it, as JSON
+  jobeff --json 123             the same, as JSON
   jobeff live 123               while it runs: what it does now
   jobeff compare 123 456        why job 456 took longer than job 123
   jobeff explain 123            what each of the site's rules says about it, and why
@@ -45,7 +49,7 @@ const examples = `  jobeff 123                    job 123
 // command builds the command line. Help, completions and the man page come from it.
 func (p *program) command() *cobra.Command {
 	var list listFlags
-	var asJSON, helpFormat bool
+	var asJSON, full, helpFormat bool
 	root := &cobra.Command{
 		Use:           "jobeff [JOBID...]",
 		Short:         "Show the parallel efficiency of Slurm jobs",
@@ -63,12 +67,14 @@ func (p *program) command() *cobra.Command {
 			switch {
 			case helpFormat:
 				return report.Columns(p.stdout)
-			case len(args) == 0 && !listed && !asJSON:
+			case len(args) == 0 && !listed && !asJSON && !full:
 				return p.worst(cmd.Context())
 			case len(args) > 0 && cli.DidYouMean(cmd, args[0]) != "":
 				return cli.NoCommand(cmd, args)
 			case len(args) == 1 && !listed && slurmid.Single(jobs):
-				return p.job(cmd.Context(), jobs, asJSON)
+				return p.job(cmd.Context(), jobs, asJSON, full)
+			case full:
+				return cli.Usagef("--full shows all of one job: name one, as jobeff --full 123, without options of lists")
 			}
 			return p.list(cmd.Context(), cmd, list, jobs, asJSON)
 		},
@@ -79,6 +85,7 @@ func (p *program) command() *cobra.Command {
 	list.register(root.Flags())
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	root.Flags().BoolVar(&full, "full", false, "of one job, all that is known; else its first screen")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
 	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())

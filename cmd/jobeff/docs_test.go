@@ -192,7 +192,7 @@ the core-hours used and lost (null: not known),
 core counts and
 .BR confidence .
 .B overlap
-is what computing could hide of the time in point\-to\-point calls (null: no curve of
+is what computing could hide of the time in point\-to\-point calls (absent: no curve of
 .BR jobeff\-overhead (1)
 fits).
 .B workload

@@ -57,8 +57,7 @@ func startDaemon(t *testing.T) daemon {
 	}
 	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
 	t.Cleanup(c.Close)
-	db, _ := stores.Load(socket)
-	return daemon{c, db.(*store.Store)}
+	return daemon{c, serverAt(socket).Store}
 }
 
 // TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
@@ -179,7 +178,7 @@ func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printe
 	if d := cmp.Diff(printed, answered, cmpopts.EquateApprox(1e-12, 0)); d != "" {
 		t.Errorf("jobeffd:\n%s", d)
 	}
-	text, page := string(ofCommand(t, id)), string(ofCommand(t, "report", id, "--html", "-"))
+	text, page := string(ofCommand(t, "--full", id)), string(ofCommand(t, "report", id, "--html", "-"))
 	_, page, _ = strings.Cut(page, "<body")
 	page = html.UnescapeString(regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`).ReplaceAllString(page, " "))
 	for where, said := range map[string]string{"text": text, "page": page} {
@@ -190,7 +189,7 @@ func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printe
 				t.Errorf("the %s does not say %q behind what came before:\n%s", where, one, said)
 				break
 			}
-			rest = after
+			rest = " " + after
 		}
 		for _, row := range rowsShown(answered) {
 			if !strings.Contains(strings.Join(strings.Fields(said), " "), row) {
@@ -223,9 +222,11 @@ func shown(answered map[string]any) (all []string) {
 	efficiency("Communication efficiency", "mpi_communication_efficiency")
 	if answered["openmp_parallel_efficiency"] != nil {
 		efficiency("OpenMP parallel efficiency", "openmp_pop_parallel_efficiency")
-		efficiency("Load balance", "openmp_load_balance")
-		efficiency("Scheduling efficiency", "openmp_scheduling_efficiency")
-		efficiency("Serialisation efficiency", "openmp_serialisation_efficiency")
+		efficiency("Load balance", "openmp_pop_load_balance")
+		efficiency("Communication efficiency", "openmp_pop_communication_efficiency")
+		efficiency("In regions: load balance", "openmp_load_balance")
+		efficiency("In regions: scheduling", "openmp_scheduling_efficiency")
+		efficiency("In regions: serialisation", "openmp_serialisation_efficiency")
 	}
 	return all
 }

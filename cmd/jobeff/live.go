@@ -135,7 +135,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%s This is its last report.\n\n", sentence)
-	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return report.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
 // sleepFor waits, or until ctx ends.

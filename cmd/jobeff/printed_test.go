@@ -15,10 +15,10 @@ import (
 
 // printedCommand is a command in a text. What follows the values goes on in the sentence.
 var (
-	printedCommand = regexp.MustCompile(`\bjobeff (?:compare \d[\d_+]*(?: \d[\d_+]*)?|(?:explain|where|live|report|mute|unmute) \d[\d_+]*|workload(?: plan)? [\w.:@+-]*[\w+]|(?:un)?mute [\w.:@+-]*[\w+]|digest --week \S*\d|\d[\d_+]*(?: --tasks)?|-S -\d+days)`)
+	printedCommand = regexp.MustCompile(`\bjobeff (?:compare \d[\d_+]*(?: \d[\d_+]*)?|(?:explain|where|live|report|mute|unmute) \d[\d_+]*|workload(?: plan)? [\w.:@+-]*[\w+]|(?:un)?mute [\w.:@+-]*[\w+]|digest --week \S*\d|--full \d[\d_+]*|\d[\d_+]*(?: --tasks)?|-S -\d+days)`)
 	prose          = regexp.MustCompile(`(?:workload|mute) (?:plan )?(?:lists|shows|says|names|for|plan|NAME|JOBID)$`)
 	mailReader     = regexp.MustCompile(`Subject: \[shadow, for (\w+)\]`)
-	brokenCommand  = regexp.MustCompile(`(?m)jobeff(?: (?:compare|explain|where|live|report|mute|unmute|workload))?$`)
+	brokenCommand  = regexp.MustCompile(`(?m)jobeff(?: (?:--full|compare|explain|where|live|report|mute|unmute|workload))?$`)
 )
 
 var tag = regexp.MustCompile(`<[^>]*>`)
@@ -61,7 +61,7 @@ func TestPrintedCommands(t *testing.T) {
 	jobs := strings.Fields(must("-a", "-nP", "-o", "jobid", "-S", "2026-11-17"))
 	jobs = slices.Concat(jobs[:40], jobs[len(jobs)-20:], strings.Fields(must("-a", "-n", "-o", "jobid", "-S", "2026-11-20")))
 	for i, id := range jobs {
-		texts = append(texts, must(id), must("explain", id))
+		texts = append(texts, must(id), must("--full", id), must("explain", id))
 		if i%5 == 0 {
 			pages = append(pages, html.UnescapeString(tag.ReplaceAllString(must("report", id, "--html", "-"), "\n")))
 		}

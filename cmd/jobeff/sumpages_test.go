@@ -167,7 +167,7 @@ func (s *sums) bytesOf(text string) span {
 // job recomputes a job from its text and from its page.
 func (s *sums) job(id string) {
 	s.t.Helper()
-	text := s.jobeff(id)
+	text := s.jobeff("--full", id)
 	s.jobView("job "+id, textView(s, text))
 	oneUnit(s.t, "job "+id, text)
 	page := pageView(s, s.jobeff("report", id, "--html", "-"))

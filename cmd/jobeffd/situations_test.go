@@ -50,7 +50,7 @@ type situation struct {
 	muted   int    // days from now until which the user muted the workload; 0: it is not
 	rules   string // of the site, as TOML
 	// says and never are regular expressions. "mail: 64 cores" must, or must not, be found in
-	// a mail. Other places are job (`jobeff ID`), workload (`jobeff workload ID`) and page
+	// a mail. Other places are job (`jobeff ID`, with and without --full), workload (`jobeff workload ID`) and page
 	// (/jobs/ID), each of the last line's last job, and the week's digest. One that names no place
 	// may be in any of them, and is never in none.
 	says, never []string
@@ -268,7 +268,7 @@ func (s *situation) happen(t *testing.T, program string) seen {
 		c.mute(last, situationsNow.AddDate(0, 0, s.muted))
 	}
 	c.notify(situationsNow)
-	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
+	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
 	if slices.ContainsFunc(slices.Concat(s.says, s.never), func(claim string) bool { place, _ := placeOf(claim); return place == "digest" }) {
 		got["digest"] = []string{c.digest(situationsNow.AddDate(0, 0, -7), situationsNow)}
 	}
@@ -301,8 +301,7 @@ func newMadeCluster(t *testing.T, rules string) *madeCluster {
 	t.Cleanup(func() { db.Close() })
 	must(t, db.SetMark(ctx, "notice", situationsNow.AddDate(0, 0, -42)))
 	o := server.Options{Store: db, Log: zerolog.Nop(), Grace: time.Duration(cfg.Server.Grace)}
-	_, err = show(&o, cfg, db)
-	must(t, err)
+	must(t, show(&o, cfg))
 	l, err := server.ListenUnix(socket)
 	must(t, err)
 	run, stop := context.WithCancel(ctx)

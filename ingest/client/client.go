@@ -101,8 +101,8 @@ func (e *ServerError) Error() string {
 }
 
 // Final says that the same request will never be accepted. 401 is not final: a fresh
-// credential, or a corrected clock or key, may help. Nor is 415: an older jobeffd does not
-// know how the report is packed.
+// credential, or a corrected clock or key, may help. Nor is 415: no
+// credential covers the header that says how the report is packed.
 func (e *ServerError) Final() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -236,7 +236,7 @@ func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.Pend
 
 // Health is what jobeffd says of itself, at GET /healthz.
 type Health struct {
-	UID   *uint32 `json:"uid"`   // as which it signs; nil: an older one did not say
+	UID   *uint32 `json:"uid"`   // as which it signs; nil: whatever answered did not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
 	// CannotTell is why it cannot be told whether jobeff harms, as in harm.Comparison.
@@ -379,10 +379,6 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 		text, err = c.post(ctx, "/v1/reports/batch", "application/x-ndjson", bytes.Join(reports, []byte("\n")))
 		return err
 	})
-	var answer *ServerError
-	if errors.As(err, &answer) && answer.Status == http.StatusNotFound && !answer.Foreign {
-		return c.postEach(ctx, reports) // an older jobeffd
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -398,18 +394,6 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 			e = &ServerError{Status: a.Status, Message: a.Detail, Hint: a.Hint}
 		}
 		of = append(of, e)
-	}
-	return of, nil
-}
-
-// postEach is PostReports with one request per report.
-func (c *Client) postEach(ctx context.Context, reports [][]byte) (of []error, err error) {
-	for _, body := range reports {
-		err := patiently(ctx, func() error { return c.PostReport(ctx, body) })
-		if away := new(UnreachableError); errors.As(err, &away) {
-			return nil, err // the others would only wait for the same time-out
-		}
-		of = append(of, err)
 	}
 	return of, nil
 }

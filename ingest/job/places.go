@@ -186,14 +186,33 @@ func (p *Places) cut() *Places {
 // Share is what part of the time in MPI the places cover whose code is known; false: that time is not
 // known.
 func (p *Places) Share(classes []Call) (share float64, known bool) {
-	all := PlacedTime(classes)
-	var sum time.Duration
+	shares := p.Shares(classes)
 	for i := range p.List {
 		if len(p.List[i].Frames) > 0 {
-			sum = AddTime(sum, p.List[i].Time)
+			share += shares[i]
 		}
 	}
-	return min(fraction(sum.Seconds(), all.Seconds()), 1), all > 0
+	return min(share, 1), PlacedTime(classes) > 0
+}
+
+// Shares are what part of the time in MPI each place is. Together they are no more than 1: where samples, which are an
+// estimate, tell of more time than the counted calls leave, they share what these leave.
+func (p *Places) Shares(classes []Call) []float64 {
+	var counted, sampled float64
+	for i := range p.List {
+		counted += (p.List[i].Time - p.List[i].Sampled).Seconds()
+		sampled += p.List[i].Sampled.Seconds()
+	}
+	all, weight := max(PlacedTime(classes).Seconds(), counted), 1.0
+	if counted+sampled > all {
+		weight = (all - counted) / sampled
+	}
+	shares := make([]float64, len(p.List))
+	for i := range p.List {
+		one := &p.List[i]
+		shares[i] = min(fraction((one.Time-one.Sampled).Seconds()+weight*one.Sampled.Seconds(), all), 1)
+	}
+	return shares
 }
 
 // FrameText names frame i of a place: "solver.f90:212 in exchange_halo", or the module and the address in it.

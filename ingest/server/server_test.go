@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -113,13 +112,6 @@ func (r request) once(nonces string) response {
 	return response{resp.StatusCode, strings.TrimSpace(string(text)), resp.Header}
 }
 
-// plain makes no documents of its own: it answers what the store has, and judges nothing.
-type plain struct{}
-
-func (plain) Job(found *listing.JobAndWorkload) any            { return found }
-func (plain) Listed(j *job.Job, _ bool) any                    { return j }
-func (plain) Verdicts(*listing.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
-
 // textOf is the JSON that a node would send.
 func textOf(r *job.NodeReport) []byte {
 	text, _ := json.Marshal(r)
@@ -212,7 +204,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		t.Fatal(err)
 	}
 	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
-	o := Options{Store: s.store, Documents: plain{}, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
+	o := Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
 		Reported: func() { s.reported.Add(1) }}
 	for _, f := range change {
 		f(&o)
@@ -264,14 +256,6 @@ func zstdStream(t *testing.T, text []byte) []byte {
 	z.Write(text[:len(text)/2])
 	z.Flush()
 	z.Write(text[len(text)/2:])
-	z.Close()
-	return b.Bytes()
-}
-
-func zip(text []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	z.Write(text)
 	z.Close()
 	return b.Bytes()
 }
@@ -388,7 +372,7 @@ func TestMungeAway(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
 	l, err := ListenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -409,7 +393,7 @@ func TestClient(t *testing.T) {
 		c := client.NewClient(addr, 10*time.Second, munge.Site{Socket: s.munge})
 		defer c.Close()
 		r := report(uint32(7+i), alice)
-		for range 20 { // above gzipFrom
+		for range 20 { // above packFrom
 			r.Executions = append(r.Executions, r.Executions[0])
 			r.Executions[len(r.Executions)-1].Key = fmt.Sprint("k", len(r.Executions))
 		}

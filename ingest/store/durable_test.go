@@ -19,8 +19,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
-	"jobeff/test/may"
 	"jobeff/test/pgtest"
+	"jobeff/test/trial"
 )
 
 func TestOpenTwice(t *testing.T) {
@@ -100,23 +100,6 @@ func TestMoved(t *testing.T) {
 func databaseFile(s *Store) (seq int, path, name string) {
 	s.read.QueryRow("SELECT seq, file, name FROM pragma_database_list WHERE name = 'main'").Scan(&seq, &path, &name)
 	return seq, path, name
-}
-
-// TestOtherSchema: a database of another commit, or of a later release, is refused.
-func TestOtherSchema(t *testing.T) {
-	database := newDatabase(t)
-	s := openAt(t, database)
-	err := s.do(ctx, func(w *writer) error {
-		return w.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (16, ?)", true)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	_, err = Open(database)
-	if !errors.Is(err, errOtherSchema) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // TestOpenGarbage: a file that is not jobeff's database stays unchanged, and no file appears
@@ -247,7 +230,7 @@ func TestLocked(t *testing.T) {
 // accepted once there is room.
 func TestDiskFull(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	may.Mount(t)
+	trial.MayMount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatal(err)
@@ -287,7 +270,7 @@ func TestDiskFull(t *testing.T) {
 // disk for the jobs of which Slurm tells.
 func TestMadeUpJobsLeaveRoom(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	may.Mount(t)
+	trial.MayMount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=32m"); err != nil {
 		t.Fatal(err)

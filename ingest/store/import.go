@@ -64,10 +64,10 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 		}
 		if n == 1 {
 			schema, err = l.Schema, l.check()
-		} else if schema == trialSchema {
-			err = l.fromTrial()
-		}
-		if n > 1 && err == nil {
+		} else {
+			if isFirstSchema(schema) {
+				l.bridge()
+			}
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
@@ -102,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != trialSchema:
+	case l.Format > exportFormat || l.Schema != schemaVersion && !isFirstSchema(l.Schema):
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
@@ -170,9 +170,6 @@ func (i *importer) columnsOf(ctx context.Context, table string) (map[string]bool
 	return known, err
 }
 
-// gone are columns that older exports have, and nothing reads any more.
-var gone = map[string]bool{"notices.useful_s": true, "notices.hours": true}
-
 // typed converts a row from JSON to the database's types.
 func (i *importer) typed(ctx context.Context, table string, in map[string]any) (row, error) {
 	known, err := i.columnsOf(ctx, table)
@@ -181,9 +178,6 @@ func (i *importer) typed(ctx context.Context, table string, in map[string]any) (
 	}
 	out := row{}
 	for c, v := range in {
-		if gone[table+"."+c] {
-			continue
-		}
 		if !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}

@@ -56,6 +56,16 @@ func (d Doubt) String() string {
 	return fmt.Sprintf("%s (%s times)", d.Text, figure.Count(d.Count))
 }
 
+// Short is the doubt's first clause: what is wrong, without what it means and what helps.
+func (d Doubt) Short() string {
+	short := d.Text
+	for _, end := range []string{": ", "; "} {
+		short, _, _ = strings.Cut(short, end)
+	}
+	d.Text = short
+	return d.String()
+}
+
 // notYours ends the reasons that only those who run the cluster can do something about.
 const notYours = "; nothing is wrong with your job; tell your support, with its id"
 
@@ -217,9 +227,6 @@ func someNames(first string, of int) string {
 // Text is a warning in words, without its count: the code itself where it is not known, "" of none.
 func Text(w Warning) string {
 	text := texts[w.Code]
-	if w.Args.Kind == KindText {
-		return w.Args.Other
-	}
 	if with := withArgs[w.Code]; with != nil {
 		return with(text, w.Args)
 	}

@@ -49,6 +49,14 @@ func (f *Facts) Add(label, s string) {
 	}
 }
 
+// Texts are all of them, without labels.
+func (f Facts) Texts() (all []string) {
+	for _, one := range f {
+		all = append(append(all, one.Text), one.More...)
+	}
+	return all
+}
+
 // Inert makes the texts harmless.
 func (f Facts) Inert(wide bool) Facts {
 	for i := range f {

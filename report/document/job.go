@@ -11,7 +11,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/measure"
@@ -19,7 +18,7 @@ import (
 
 // Job is the JSON form of a job, the same for every program that prints one.
 // Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
-// where there is no data. Fields are only ever added.
+// where there is no data. What most kinds of job cannot have is absent then, not null. Fields are only ever added.
 type Job struct {
 	Cluster     string  `json:"cluster,omitempty"`
 	ID          string  `json:"id,omitempty"` // 123, 123_4, 123+1
@@ -60,7 +59,7 @@ type Job struct {
 	Covered   *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
-	Hidable    *Hidable             `json:"overlap"` // null without a curve of its partition and MPI, and in a list
+	Hidable    *Hidable             `json:"overlap,omitempty"` // absent without a curve of its partition and MPI, and in a list
 	Endings    map[string]int       `json:"endings"`
 	Steps      []Step               `json:"steps"`
 	Executions []Execution          `json:"executions"`
@@ -68,30 +67,30 @@ type Job struct {
 	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
 	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string              `json:"cause_text"`
-	Line       *Line                `json:"line"`     // null in a list and for a step
-	Array      *Array               `json:"array"`    // what its tasks say together, where the id of an array was asked for; else null
-	Verdicts   []Verdict            `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
-	Pending    *slurmid.PendingList `json:"pending"`  // what of it, or of its array, waits; null: nothing, that is not known, or in a list
-	Flags      []string             `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+	Line       *Line                `json:"line"`              // null in a list and for a step
+	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
+	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
+	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
+	Flags      []string             `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
 type Figures struct {
 	Efficiencies
-	LoadBalanceIn      *float64 `json:"load_balance_in"`     // of MPI's load balance, inside the nodes
-	LoadBalanceOut     *float64 `json:"load_balance_out"`    // likewise, between nodes
-	Elapsed            *float64 `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
-	Useful             *float64 `json:"useful"`              // s, sum over all threads where these are known, else over ranks
-	MPITime            *float64 `json:"mpi_time"`            // s, sum over ranks
-	IOTime             *float64 `json:"io_time"`             // s, likewise, in MPI_File_*
-	WaitTime           *float64 `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
-	UsefulInstructions *uint64  `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
-	UsefulCycles       *uint64  `json:"useful_cycles"`
-	UsefulIPC          *float64 `json:"useful_ipc"`
-	UsefulFrequency    *float64 `json:"useful_frequency"` // Hz, cycles per useful second
-	Ranks              int      `json:"ranks"`            // recorded
-	Nodes              int      `json:"nodes"`            // that ranks were recorded on
-	Coverage           *float64 `json:"coverage"`         // ranks recorded / ranks that ran
+	LoadBalanceIn      *float64 `json:"load_balance_in"`               // of MPI's load balance, inside the nodes
+	LoadBalanceOut     *float64 `json:"load_balance_out"`              // likewise, between nodes
+	Elapsed            *float64 `json:"elapsed"`                       // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful             *float64 `json:"useful"`                        // s, sum over all threads where these are known, else over ranks
+	MPITime            *float64 `json:"mpi_time"`                      // s, sum over ranks
+	IOTime             *float64 `json:"io_time"`                       // s, likewise, in MPI_File_*
+	WaitTime           *float64 `json:"wait_time"`                     // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions *uint64  `json:"useful_instructions,omitempty"` // sum over ranks, user mode; absent unless all had counters
+	UsefulCycles       *uint64  `json:"useful_cycles,omitempty"`
+	UsefulIPC          *float64 `json:"useful_ipc,omitempty"`
+	UsefulFrequency    *float64 `json:"useful_frequency,omitempty"` // Hz, cycles per useful second
+	Ranks              int      `json:"ranks"`                      // recorded
+	Nodes              int      `json:"nodes"`                      // that ranks were recorded on
+	Coverage           *float64 `json:"coverage"`                   // ranks recorded / ranks that ran
 	Load
 	Waiting
 	Threading
@@ -277,21 +276,9 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	return d
 }
 
-// Judge makes documents of jobs, with the verdicts of rules. It is jobeffd's server.Documents.
-type Judge struct{ Rules *policy.Rules }
-
-// Judge studies the workload of a job and asks the rules; both are nil for a step, and for what has not begun.
-func (d Judge) Judge(found *listing.JobAndWorkload) (*workload.Study, []policy.Verdict) {
-	if found.Step || found.OnlyWaits() {
-		return nil, nil
-	}
-	study := workload.NewStudy(found.Workload, found.Job, time.Now(), curve.Settings{})
-	return study, d.Rules.Judge(found.Job, study)
-}
-
-// Job is the Job of a job with its verdicts.
-func (d Judge) Job(found *listing.JobAndWorkload) any {
-	study, verdicts := d.Judge(found)
+// Found is the Job of a job with its array, what the runs of its workload say, and its verdicts; study and verdicts
+// are nil where they were not asked.
+func Found(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict) Job {
 	one := whole(found.Job, study, verdicts)
 	one.Array = arrayOf(found)
 	return one
@@ -299,7 +286,7 @@ func (d Judge) Job(found *listing.JobAndWorkload) any {
 
 // Listed is the Job of a job in a list, which is read without its steps, and without detail also without
 // its executions: null stands for what was not read.
-func (d Judge) Listed(j *job.Job, detail bool) any {
+func Listed(j *job.Job, detail bool) Job {
 	one := document(j)
 	one.CoreHours = coreHours(policy.CoreHoursListed(j))
 	if one.Steps = nil; !detail {
@@ -308,13 +295,10 @@ func (d Judge) Listed(j *job.Job, detail bool) any {
 	return one
 }
 
-// Verdicts are those on a job, as ReadVerdicts reads them.
-func (d Judge) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
-	_, verdicts := d.Judge(found)
-	return json.Marshal(verdicts)
-}
+// Verdicts are what ReadVerdicts reads, JSON.
+func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
 
-// ReadVerdicts reads what Judge.Verdicts wrote. Their figures are not there.
+// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
 func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 	return all, json.Unmarshal(text, &all)
 }

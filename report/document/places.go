@@ -68,13 +68,14 @@ func places(e *job.Execution) (out []CallPlace, share *float64) {
 	if s, known := e.Places.Share(e.Classes); known {
 		share = &s
 	}
-	all := job.PlacedTime(e.Classes).Seconds()
+	known := job.PlacedTime(e.Classes) > 0
+	shares := e.Places.Shares(e.Classes)
 	out = []CallPlace{}
-	for _, p := range e.Places.List {
+	for k, p := range e.Places.List {
 		one := CallPlace{Function: p.Function, Calls: p.Calls, Time: p.Time.Seconds(), Samples: p.Samples, Sampled: p.Sampled.Seconds(), Ranks: p.Ranks,
 			Most: p.Most.Seconds(), Least: p.Least.Seconds(), Longest: p.Longest.Seconds()}
-		if all > 0 {
-			one.Share = min(one.Time/all, 1)
+		if known {
+			one.Share = shares[k]
 		}
 		for i, f := range p.Frames {
 			c := codeAt(e.Places.Modules, f)

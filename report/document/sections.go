@@ -53,7 +53,7 @@ func documentSections(executions []job.Execution) []Section {
 	return out
 }
 
-// Threading are the figures of ranks with threads (METRICS 2), null where no rank has several or
+// Threading are the figures of ranks with threads (METRICS 2), null or absent where no rank has several or
 // what they did is not known.
 type Threading struct {
 	// POP's multiplicative model: of all threads / of MPI. Each may exceed 1.
@@ -69,13 +69,13 @@ type Threading struct {
 
 	// POP's additive model: of all threads = process + thread - 1.
 	ProcessEfficiency              *float64 `json:"process_efficiency"`
-	ProcessLoadBalance             *float64 `json:"process_load_balance"`
-	ProcessCommunicationEfficiency *float64 `json:"process_communication_efficiency"`
+	ProcessLoadBalance             *float64 `json:"process_load_balance,omitempty"`
+	ProcessCommunicationEfficiency *float64 `json:"process_communication_efficiency,omitempty"`
 	ThreadEfficiency               *float64 `json:"thread_efficiency"`
-	OpenMPRegionEfficiency         *float64 `json:"openmp_region_efficiency"`
-	SerialRegionEfficiency         *float64 `json:"serial_region_efficiency"`
+	OpenMPRegionEfficiency         *float64 `json:"openmp_region_efficiency,omitempty"`
+	SerialRegionEfficiency         *float64 `json:"serial_region_efficiency,omitempty"`
 
-	ThreadTimes *ThreadTimes `json:"thread_times"`
+	ThreadTimes *ThreadTimes `json:"thread_times,omitempty"`
 }
 
 // ThreadTimes are sums over the threads of all ranks, s. Together they are the threads' whole time.

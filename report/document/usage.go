@@ -7,7 +7,7 @@ import (
 )
 
 // Usage is what Slurm gave the job and counted in its steps: sacct's
-// figures, of the whole job.
+// figures, of the whole job. What the kernel counted in its cgroups is absent where it was not asked.
 type Usage struct {
 	GPUs             int      `json:"gpus"`
 	TRES             string   `json:"tres,omitempty"`    // AllocTRES
@@ -20,18 +20,18 @@ type Usage struct {
 	NeededMemory     *int64   `json:"needed_memory"`     // on which advice may stand, or else the upper end
 	NeededMemoryLow  *int64   `json:"needed_memory_low"`
 	NeededMemoryHigh *int64   `json:"needed_memory_high"`
-	MemoryFrom       string   `json:"memory_from,omitempty"` // "cgroup" or "slurm"
-	MemorySamples    *int     `json:"memory_samples"`        // readings behind needed_memory_low
-	CacheMemory      *int64   `json:"cache_memory"`          // most file cache that was seen
-	LargestProcess   *int64   `json:"largest_process"`       // its ru_maxrss
-	MemoryFull       *int     `json:"memory_limit_reached"`  // how often
-	MemoryKills      *int     `json:"memory_kills"`          // processes killed for want of memory
-	PageFaults       *int     `json:"page_faults"`           // that read from a disk
-	SwapIns          *int     `json:"swap_ins"`              // pages
-	StalledTime      *float64 `json:"memory_stalled_time"`   // s, in which all processes of a node waited for memory
-	ThrottledTime    *float64 `json:"throttled_time"`        // s of CPU time, at least, that a CPU limit took
-	DiskRead         *int64   `json:"disk_read"`
-	DiskWritten      *int64   `json:"disk_written"`
+	MemoryFrom       string   `json:"memory_from,omitempty"`          // "cgroup" or "slurm"
+	MemorySamples    *int     `json:"memory_samples,omitempty"`       // readings behind needed_memory_low
+	CacheMemory      *int64   `json:"cache_memory"`                   // most file cache that was seen
+	LargestProcess   *int64   `json:"largest_process,omitempty"`      // its ru_maxrss
+	MemoryFull       *int     `json:"memory_limit_reached,omitempty"` // how often
+	MemoryKills      *int     `json:"memory_kills,omitempty"`         // processes killed for want of memory
+	PageFaults       *int     `json:"page_faults,omitempty"`          // that read from a disk
+	SwapIns          *int     `json:"swap_ins,omitempty"`             // pages
+	StalledTime      *float64 `json:"memory_stalled_time,omitempty"`  // s, in which all processes of a node waited for memory
+	ThrottledTime    *float64 `json:"throttled_time,omitempty"`       // s of CPU time, at least, that a CPU limit took
+	DiskRead         *int64   `json:"disk_read,omitempty"`
+	DiskWritten      *int64   `json:"disk_written,omitempty"`
 	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
 }
 
@@ -86,28 +86,28 @@ func known[T int64 | float64](n T) *T {
 	return &n
 }
 
-// Load is what the kernel counted in the ranks, null where it was not asked. A killed
+// Load is what the kernel counted in the ranks, null or absent where it was not asked. A killed
 // rank's figures are those of its last reading.
 type Load struct {
-	Threaded     bool          `json:"threaded"`         // ranks had threads that compute: the efficiencies speak of MPI only
-	Threads      *int          `json:"threads"`          // most threads of one rank at once, those of MPI included
-	BusyThreads  *int          `json:"busy_threads"`     // threads that ran or waited for a CPU half of the time or more
-	CPUTime      *float64      `json:"cpu_time"`         // s, all threads of all ranks
-	OtherCPUTime *float64      `json:"other_cpu_time"`   // s, of cpu_time: threads that do not call MPI
-	RunQueueWait *float64      `json:"run_queue_wait"`   // s, in which threads waited for a CPU; null unless every thread was read
-	SleptTime    *float64      `json:"slept_time"`       // s outside MPI, at least, neither on a CPU nor waiting for one; likewise
-	OffCPULow    *float64      `json:"off_cpu_time_low"` // s outside MPI, at least, in which the threads that called MPI_Init were off the CPU
-	OffCPUHigh   *float64      `json:"off_cpu_time_high"`
-	SystemTime   *float64      `json:"system_time"`      // s, of cpu_time: in the kernel
-	RankFaults   *int          `json:"rank_page_faults"` // that read from a disk
-	Waits        *int          `json:"waits"`            // context switches of threads that waited for something
-	Preempted    *int          `json:"preempted"`        // … that lost their CPU to another one
-	LargestRank  *int64        `json:"largest_rank"`     // its ru_maxrss, bytes
-	RankRead     *int64        `json:"rank_read"`        // bytes from disks and some network file systems
-	RankWritten  *int64        `json:"rank_written"`
-	CPUsAllowed  *int          `json:"cpus_allowed"` // CPUs that the ranks may run on, all nodes; of a job its largest execution's
-	GPURanks     *int          `json:"gpu_ranks"`    // ranks that had a GPU's device file open
-	Machine      *job.Hardware `json:"machine"`      // of all nodes; model "several" where they differ
+	Threaded     bool          `json:"threaded"`                   // ranks had threads that compute: the efficiencies speak of MPI only
+	Threads      *int          `json:"threads"`                    // most threads of one rank at once, those of MPI included
+	BusyThreads  *int          `json:"busy_threads,omitempty"`     // threads that ran or waited for a CPU half of the time or more
+	CPUTime      *float64      `json:"cpu_time"`                   // s, all threads of all ranks
+	OtherCPUTime *float64      `json:"other_cpu_time,omitempty"`   // s, of cpu_time: threads that do not call MPI
+	RunQueueWait *float64      `json:"run_queue_wait,omitempty"`   // s, in which threads waited for a CPU; absent unless every thread was read
+	SleptTime    *float64      `json:"slept_time,omitempty"`       // s outside MPI, at least, neither on a CPU nor waiting for one; likewise
+	OffCPULow    *float64      `json:"off_cpu_time_low,omitempty"` // s outside MPI, at least, in which the threads that called MPI_Init were off the CPU
+	OffCPUHigh   *float64      `json:"off_cpu_time_high,omitempty"`
+	SystemTime   *float64      `json:"system_time,omitempty"`      // s, of cpu_time: in the kernel
+	RankFaults   *int          `json:"rank_page_faults,omitempty"` // that read from a disk
+	Waits        *int          `json:"waits,omitempty"`            // context switches of threads that waited for something
+	Preempted    *int          `json:"preempted,omitempty"`        // … that lost their CPU to another one
+	LargestRank  *int64        `json:"largest_rank,omitempty"`     // its ru_maxrss, bytes
+	RankRead     *int64        `json:"rank_read,omitempty"`        // bytes from disks and some network file systems
+	RankWritten  *int64        `json:"rank_written,omitempty"`
+	CPUsAllowed  *int          `json:"cpus_allowed"`        // CPUs that the ranks may run on, all nodes; of a job its largest execution's
+	GPURanks     *int          `json:"gpu_ranks,omitempty"` // ranks that had a GPU's device file open
+	Machine      *job.Hardware `json:"machine,omitempty"`   // of all nodes; model "several" where they differ
 }
 
 func loadOf(executions []job.Execution) Load {

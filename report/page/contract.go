@@ -11,20 +11,27 @@ import (
 // texts for people, inert already. What is empty or nil is not shown.
 type Job struct {
 	Frame
-	ID, Name string
-	Verdict  block.Headline
-	Todo     []Action // what to do, each with a line to copy
+	ID, Name  string
+	Verdict   block.Headline
+	Ask       *Action      // what to do, with a line to copy
+	Brief     []block.Fact // who, where and when
+	Pending   []Part       // further lines of a job that waits
+	Tree      []TreeLine   // POP's efficiencies
+	ToldFirst []block.Fact // what rules say, core-hours, doubts
+
+	// What follows is folded.
+	Todo     []Action // further things to do
 	Beside   []Action // links to other runs of its workload
 	Told     []Told
 	Advice   []block.Fact // what the runs of its workload say of its core count
 	Options  []Part       // core counts to choose from
 	Curves   []template.HTML
+	Facts    []block.Fact
+	Shares   []block.Fact // of the ranks' time
+	Warnings []doubt.Doubt
 
-	Facts         []block.Fact
-	Pending       []Part       // further lines of a job that waits
-	Tree          []TreeLine   // POP's efficiencies
-	Shares        []block.Fact // of the ranks' time
 	Timeline      *Table
+	Steps         []string      // that ended badly or were switched off
 	Course        template.HTML // efficiency over time
 	CourseNote    string
 	CourseWords   []string      // what it shows
@@ -36,9 +43,6 @@ type Job struct {
 	Programs []Part // executions and sections
 	Balance  []Part // nodes and ranks with the most work
 	MPI      []Part // calls, and sizes of messages
-
-	Steps    []string // that ended badly or were switched off
-	Warnings []doubt.Doubt
 	Rules    []Told // what every rule says
 }
 

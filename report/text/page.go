@@ -65,9 +65,17 @@ func (p *Page) heading(s string) {
 
 // Paragraph writes a text wrapped to the page, its first line after first, the
 // others after rest.
-func (p *Page) Paragraph(first, rest, s string, c *color.Color) {
-	prefix := first
-	for _, l := range Wrap(s, p.Width-max(Width(first), Width(rest)), true) {
+func (p *Page) Paragraph(first, rest, s string, c *color.Color) { p.cut(first, rest, s, 0, c) }
+
+// cut is Paragraph of the first so many lines, of all for 0.
+func (p *Page) cut(first, rest, s string, most int, c *color.Color) {
+	prefix, room := first, p.Width-max(Width(first), Width(rest))
+	lines := Wrap(s, room, true)
+	if most > 0 && len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] = text.Trim(lines[most-1], room-1) + p.Ellipsis()
+	}
+	for _, l := range lines {
 		if c != nil {
 			l = c.Sprint(l)
 		}
@@ -84,27 +92,72 @@ func (p *Page) Field(label, s string) {
 }
 
 // Headline writes what is the first to be read.
-func (p *Page) Headline(h block.Headline) {
+func (p *Page) Headline(h block.Headline) { p.HeadlineIn(h, 0) }
+
+// HeadlineIn is Headline in at most so many lines; 0: as many as it takes.
+func (p *Page) HeadlineIn(h block.Headline, most int) {
 	c := p.Title
 	if h.Bad {
 		c = p.Bad
 	}
-	p.Paragraph("", "", h.Text, c)
+	p.cut("", "", h.Text, most, c)
 	p.Line("")
 }
 
 // Facts writes labelled texts.
-func (p *Page) Facts(all []block.Fact) {
+func (p *Page) Facts(all []block.Fact) { p.FactsIn(all, 0) }
+
+// FactsIn is Facts with at most so many lines of each text; 0: as many as it takes.
+func (p *Page) FactsIn(all []block.Fact, most int) {
 	for _, f := range all {
 		if f.Strong != "" {
 			f.Text = block.Joined("  ", p.Title.Sprint(f.Strong), f.Text)
 		}
-		p.Field(f.Label, f.Text)
-		for _, s := range f.More {
-			p.Field("", s)
+		label := text.AlignLeft.Apply(f.Label, LabelWidth)
+		for _, s := range append([]string{f.Text}, f.More...) {
+			if s != "" {
+				p.cut(label, strings.Repeat(" ", LabelWidth), s, most, nil)
+			}
+			label = strings.Repeat(" ", LabelWidth)
 		}
 	}
 }
+
+// ParagraphIn writes a text in at most so many lines; 0: as many as it takes.
+func (p *Page) ParagraphIn(s string, most int) { p.cut("", "", s, most, nil) }
+
+// Command writes a command to copy. One that is wider than the page goes on after a backslash, as a shell takes it.
+func (p *Page) Command(s string) {
+	line := ""
+	for _, option := range options(s) {
+		switch {
+		case line == "":
+			line = option
+		case Width(line)+1+Width(option)+len(` \`) <= p.Width:
+			line += " " + option
+		default:
+			p.Line(line + ` \`)
+			line = "    " + option
+		}
+	}
+	p.Line(line)
+}
+
+// options splits a command before its options and before the script, outside of quotes.
+func options(s string) (all []string) {
+	for word := range strings.SplitSeq(s, " ") {
+		n := len(all) - 1
+		if n < 0 || strings.Count(all[n], "'")%2 == 0 && (strings.HasPrefix(word, "-") || strings.HasPrefix(word, "YOUR-")) {
+			all = append(all, word)
+		} else {
+			all[n] += " " + word
+		}
+	}
+	return all
+}
+
+// Height is how many lines the page has so far.
+func (p *Page) Height() int { return bytes.Count(p.out.Bytes(), []byte{'\n'}) }
 
 // Block writes labelled texts with a line under them, nothing for none.
 func (p *Page) Block(all []block.Fact) {

@@ -62,6 +62,9 @@ func command(words []string) (n int) {
 	if own, is := commands[words[0]]; is {
 		return min(1+own, len(words))
 	}
+	if words[0] == "--full" {
+		return min(2, len(words))
+	}
 	if words[0][0] < '0' || words[0][0] > '9' {
 		return 0
 	}

@@ -1,0 +1,326 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/store"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
+	views "jobeff/report"
+	"jobeff/report/page"
+)
+
+// list is the page of a list. It asks the store for no more than the viewer may see, and package report writes it.
+type list struct {
+	known []string // its parameters, of those of listing.JobQuery
+	make  func(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
+}
+
+// Bounds of the lists. No index has all jobs by what a form asks for, so those of all users are read of a span
+// only.
+const (
+	ownDays     = 30 // of one's own jobs, where nobody asks for another span
+	allDays     = 7
+	longestDays = 92 // of jobs of several users
+	listedJobs  = 50
+	listedRows  = 100
+	listedWeeks = 26
+)
+
+// What each list can be asked for.
+var (
+	pageKnown   = []string{"name", "start", "sort", "offset"}
+	jobsKnown   = append([]string{"tasks", "job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
+	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
+)
+
+// lists are they all, by their path.
+func (s *Server) lists() map[string]list {
+	return map[string]list{
+		"/{$}":       {jobsKnown, s.ownJobs},
+		"/jobs":      {append([]string{"user"}, jobsKnown...), s.jobs},
+		"/months":    {monthsKnown, s.months("month")},
+		"/users":     {monthsKnown, s.months("user")},
+		"/accounts":  {monthsKnown, s.months("account")},
+		"/programs":  {pageKnown, s.programs},
+		"/workloads": {[]string{"user", "start", "sort", "offset"}, s.workloads},
+		"/nodes":     {[]string{"name", "offset"}, s.nodes},
+		"/digests":   {nil, s.digests},
+		"/notices":   {[]string{"start", "offset"}, s.notices},
+	}
+}
+
+// listPage makes the page of a list. A form sends its empty fields, too.
+func (s *Server) listPage(l list) pageMaker {
+	return func(r *http.Request, by viewer) ([]byte, error) {
+		v := r.URL.Query()
+		maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
+		q, uids, e := s.selection(r.Context(), by, v)
+		if e != nil {
+			return nil, e
+		}
+		return l.make(r, by, q, uids)
+	}
+}
+
+// seesOthers says that a viewer may see jobs of several users.
+func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
+
+// menu are the links of a page, whose list is at the address here; "": it is of none. They are relative, so that a
+// proxy may serve them below a path of its own.
+func menu(r *http.Request, v store.Viewer, here string) page.Links {
+	up := upFrom(r)
+	all := page.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
+	for _, one := range []struct {
+		text, at string
+		shown    bool
+	}{
+		{"Your jobs", "./", true}, {"All jobs", "jobs", seesOthers(v)}, {"Months", "months", true}, {"Users", "users", seesOthers(v)}, {"Accounts", "accounts", seesOthers(v)},
+		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()},
+	} {
+		if one.shown {
+			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: up + strings.TrimPrefix(one.at, map[bool]string{true: "./"}[up != ""]), Here: one.at == here})
+		}
+	}
+	return all
+}
+
+// since is a query with a beginning, the midnight so many days ago where it has none.
+func since(q listing.JobQuery, days int) listing.JobQuery {
+	if q.Start.IsZero() {
+		now := time.Now()
+		q.Start = time.Date(now.Year(), now.Month(), now.Day()-days, 0, 0, 0, 0, time.Local)
+	}
+	return q
+}
+
+func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	return s.jobsPage(r, by, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{by.UID})
+}
+
+func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
+	p := &views.JobsPage{Others: seesOthers(by.Viewer), Query: q}
+	switch {
+	case !p.Others || len(uids) > 0: // an index has the jobs of a user
+		p.Query = since(q, ownDays)
+	case q.Jobs == "":
+		p.Query = since(q, allDays)
+		end := cmp.Or(q.End, time.Now())
+		if end.Sub(p.Query.Start) > longestDays*24*time.Hour {
+			return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("a list of the jobs of all users spans %d days at most", longestDays),
+				Hint: "Name users, or a later day in \"Ended since\". The pages of months, users and accounts sum up longer times."}
+		}
+	}
+	return s.jobsPage(r, by, p, uids)
+}
+
+func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
+	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, s.rules.Names()
+	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
+	var jobs []job.Job
+	next, all, err := s.store.EachLine(r.Context(), by.Viewer, p.Query, uids, func(one *listing.Line) error {
+		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.All, p.More = all, next != ""
+	if p.Workloads, err = s.store.WorkloadsOf(r.Context(), jobs); err != nil {
+		return nil, err
+	}
+	for i := range p.Lines {
+		if len(p.Lines[i].Jobs) > 1 { // each task may be of another one
+			p.Workloads[i] = listing.WorkloadSummary{}
+		}
+	}
+	if p.Pending, err = s.store.Pending(r.Context(), by.Viewer, p.Query, uids); err != nil {
+		return nil, err
+	}
+	here := "jobs"
+	if p.Own {
+		here = "./"
+	}
+	return written(func(w io.Writer) error { return views.JobsHTML(w, p, menu(r, by.Viewer, here)) })
+}
+
+// months makes the page of the sums by month, or of whole months by user or by account.
+func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery, []uint32) ([]byte, error) {
+	return func(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+		now := time.Now().UTC()
+		if q.Start.IsZero() {
+			q.Start = now.AddDate(-1, 0, 0)
+		}
+		q.Start = time.Date(q.Start.Year(), q.Start.Month(), 1, 0, 0, 0, 0, time.UTC)
+		q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, map[string]string{"month": "name"}[of], "lost")
+		if err := knownOrder(q.Sort, sumOrders); err != nil {
+			return nil, err
+		}
+		sums, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{From: q.Start, By: []string{of}, Account: q.Account, Partition: q.Partition})
+		if err != nil {
+			return nil, err
+		}
+		p := &views.SumsPage{Of: of, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[of], Query: q, Monthly: true,
+			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(of, q)}
+		for _, m := range sums {
+			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[of]
+			if of == "user" && name == "" {
+				name = fmt.Sprint(m.UID)
+			}
+			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
+		}
+		return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, of+"s")) })
+	}
+}
+
+// sumOrders are what sums can be sorted by.
+const sumOrders = "lost -lost corehours -corehours jobs -jobs name -name"
+
+// knownOrder refuses another order than the known ones: the page would say that it has it.
+func knownOrder(by, known string) error {
+	if all := strings.Fields(known); !slices.Contains(all, by) {
+		return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}
+	}
+	return nil
+}
+
+// jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
+func jobsOf(by string, q listing.JobQuery) func(name string) string {
+	return func(name string) string {
+		to := listing.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
+		if least := time.Now().UTC().AddDate(0, 0, 1-longestDays); by != "user" && to.Start.Before(least) {
+			to.Start = least.Truncate(24 * time.Hour)
+		}
+		switch by {
+		case "month":
+			month, err := time.Parse("2006-01", name)
+			if err != nil {
+				return ""
+			}
+			to.Start, to.End = month, month.AddDate(0, 1, 0)
+		case "user":
+			to.User = name
+		case "account":
+			to.Account = name
+		case "program":
+			to.Program = name
+		}
+		return "jobs?" + to.Values().Encode()
+	}
+}
+
+func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	q = since(q, allDays)
+	now := time.Now()
+	if now.Sub(q.Start) > longestDays*24*time.Hour {
+		return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("programs are summed up over %d days at most", longestDays), Hint: "Ask for a later day."}
+	}
+	q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, "lost")
+	if err := knownOrder(q.Sort, sumOrders); err != nil {
+		return nil, err
+	}
+	rows, err := s.store.Programs(r.Context(), by.Viewer, q.Start, now)
+	if err != nil {
+		return nil, err
+	}
+	p := &views.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
+		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
+	return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, "programs")) })
+}
+
+func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
+	q = since(q, ownDays)
+	q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost")
+	if err := knownOrder(q.Sort, "lost start"); err != nil {
+		return nil, err
+	}
+	var uid *uint32
+	if len(uids) > 0 {
+		uid = &uids[0]
+	}
+	var all []listing.WorkloadSummary
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, listing.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *listing.WorkloadSummary) error {
+		all = append(all, *s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return written(func(w io.Writer) error {
+		return views.WorkloadsHTML(w, q, all, next != "", seesOthers(by.Viewer), menu(r, by.Viewer, "workloads"))
+	})
+}
+
+func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	if !by.Operates() {
+		return nil, store.ErrNotFound
+	}
+	nodes, err := s.store.Nodes(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = listedRows
+	return written(func(w io.Writer) error { return views.NodesHTML(w, q, nodes, time.Now(), menu(r, by.Viewer, "nodes")) })
+}
+
+// digests links to the digests of whole weeks since the first month that has jobs.
+func (s *Server) digests(r *http.Request, by viewer, _ listing.JobQuery, _ []uint32) ([]byte, error) {
+	of := "of all accounts"
+	switch {
+	case by.Operates():
+	case len(by.Coordinates()) == 0:
+		return nil, store.ErrNotFound
+	default:
+		of = "of the accounts that you coordinate"
+	}
+	months, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{By: []string{"month"}})
+	if err != nil {
+		return nil, err
+	}
+	var weeks []views.Week
+	for day := time.Now().In(s.weeks.Zone); len(months) > 0 && len(weeks) < listedWeeks; {
+		day = day.AddDate(0, 0, -7)
+		year, number := day.ISOWeek()
+		week := views.Week{Name: fmt.Sprintf("%d-W%02d", year, number)}
+		if week.From, week.To = notice.ISOWeek(year, number, s.weeks.Zone); !week.To.After(months[0].Month) {
+			break
+		}
+		week.Link = "digest?week=" + week.Name // a coordinator's is of their accounts
+		weeks = append(weeks, week)
+	}
+	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, menu(r, by.Viewer, "digests")) })
+}
+
+func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	q = since(q, listedWeeks*7)
+	q.Limit = listedJobs
+	all, err := s.store.ToldOf(r.Context(), by.Viewer, q.Start)
+	if err != nil {
+		return nil, err
+	}
+	from := min(q.Offset, len(all))
+	to := min(from+q.Limit, len(all))
+	var rows []views.NoticeRow
+	for _, t := range all[from:to] {
+		row := views.NoticeRow{Told: t}
+		if t.Advised > 0 && t.Workload != "" && !t.Shadow && !t.Muted {
+			if err := s.store.AddRunsOf(r.Context(), by.Viewer, &t, time.Now()); err != nil {
+				return nil, err
+			}
+			row.Followed = workload.FollowAdvice(&t, t.At, time.Now())
+		}
+		rows = append(rows, row)
+	}
+	return written(func(w io.Writer) error {
+		return views.NoticesHTML(w, q, rows, to < len(all), menu(r, by.Viewer, "notices"))
+	})
+}
