@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/test/wrongfiles"
+	"jobeff/test/trial"
 )
 
 // bare leaves out the rules, which rule_test.go looks at.
@@ -45,7 +45,7 @@ func TestEveryKeyIsShipped(t *testing.T) {
 	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "mail", "digest", "notice", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
-			if lineOf(shipped, []string{table, key}) == 1 {
+			if NewFile("", shipped).lineOf([]string{table, key}) == 1 {
 				t.Errorf("jobeff.toml has no %s.%s", table, key)
 			}
 		}
@@ -54,7 +54,7 @@ func TestEveryKeyIsShipped(t *testing.T) {
 
 // TestBadFiles: what is said of wrong configurations.
 func TestBadFiles(t *testing.T) {
-	wrongfiles.Check(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
+	trial.WrongFiles(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
 		_, err := Load(path)
 		return err
 	})

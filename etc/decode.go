@@ -26,7 +26,8 @@ func decode(c *Config, file string, text []byte) error {
 	if err != nil {
 		return syntaxError(file, err)
 	}
-	if err := c.known(md.Undecoded(), file, text); err != nil {
+	places := NewFile(file, text)
+	if err := c.known(md.Undecoded(), places); err != nil {
 		return err
 	}
 	set := make([]map[string]any, len(own)) // last: it counts unknown keys as decoded
@@ -35,7 +36,7 @@ func decode(c *Config, file string, text []byte) error {
 			return syntaxError(file, err)
 		}
 	}
-	c.Rules, err = mergeRules(c.Rules, own, set, file, text)
+	c.Rules, err = mergeRules(c.Rules, own, set, places)
 	return err
 }
 
@@ -46,16 +47,16 @@ func decodeNode(c *Config, file string, text []byte) error {
 		return syntaxError(file, err)
 	}
 	ofRules := func(key toml.Key) bool { return key[0] == "rule" }
-	return c.known(slices.DeleteFunc(md.Undecoded(), ofRules), file, text)
+	return c.known(slices.DeleteFunc(md.Undecoded(), ofRules), NewFile(file, text))
 }
 
 // known refuses a file with unknown keys, or whose values cannot be.
-func (c *Config) known(undecoded []toml.Key, file string, text []byte) error {
+func (c *Config) known(undecoded []toml.Key, file *File) error {
 	if len(undecoded) > 0 {
-		return unknownKey(file, text, undecoded[0])
+		return unknownKey(file, undecoded[0])
 	}
 	if key, msg := c.check(); msg != "" {
-		return fmt.Errorf("%s:%d: %s: %s", file, lineOf(text, strings.Split(key, ".")), key, msg)
+		return fmt.Errorf("%s: %s: %s", file.at(file.lineOf(strings.Split(key, "."))), key, msg)
 	}
 	return nil
 }
@@ -110,14 +111,13 @@ func typeName(s string) string {
 var configType = reflect.TypeFor[Config]()
 
 // unknownKey names the key, its line and the keys that would be known there.
-func unknownKey(file string, text []byte, key toml.Key) error {
+func unknownKey(file *File, key toml.Key) error {
 	known, parent := knownKeys(configType, key)
 	where := "here"
 	if parent != "" {
 		where = "in [" + parent + "]"
 	}
-	return fmt.Errorf("%s:%d: unknown key %q (known %s: %s)",
-		file, lineOf(text, key), key.String(), where, strings.Join(known, ", "))
+	return fmt.Errorf("%s: unknown key %q (known %s: %s)", file.at(file.lineOf(key)), key.String(), where, strings.Join(known, ", "))
 }
 
 // knownKeys lists the keys of the innermost table on key's way that exists.
@@ -138,9 +138,4 @@ func knownKeys(t reflect.Type, key []string) (known []string, parent string) {
 		}
 	}
 	return known, ""
-}
-
-// lineOf is the line where a key is first set, 1 where it never is.
-func lineOf(text []byte, key []string) int {
-	return max(1, firstLine(text, func(tree map[string]any) bool { return defined(tree, key) }))
 }

@@ -1,8 +1,10 @@
 package etc
 
 import (
+	"cmp"
 	"fmt"
 	"net/mail"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +51,23 @@ func (d *Digest) Location() *time.Location {
 	if err != nil {
 		return time.UTC
 	}
+	if d.Zone == "Local" {
+		return cmp.Or(localByName(), zone)
+	}
 	return zone
+}
+
+// localByName is this machine's zone under a name that others know, too, as "Europe/Berlin"; nil where it has none.
+func localByName() *time.Location {
+	file, err := os.Readlink("/etc/localtime")
+	if _, name, found := strings.Cut(file, "/zoneinfo/"); found && err == nil && os.Getenv("TZ") == "" {
+		named, err := time.LoadLocation(name)
+		now := time.Now()
+		if err == nil && now.In(named).Format("-07:00 MST") == now.Format("-07:00 MST") { // tests set another one
+			return named
+		}
+	}
+	return nil
 }
 
 // Notice says when users are told of their jobs.

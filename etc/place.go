@@ -3,15 +3,73 @@ package etc
 import (
 	"bytes"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
 
-// Place is one element of an array of tables in a TOML file that parses: the
-// Index-th [[Table]], from 0. It tells people where a fault stands.
+// File is a TOML file that parses. It tells people at which line something of it is first set, which the toml
+// package tells of errors alone.
+type File struct {
+	name       string
+	statements func() []statement // read when somebody asks
+}
+
+// statement is a table's head, or a key with its value.
+type statement struct {
+	line  int            // where it begins
+	tree  map[string]any // it alone, in its table
+	opens bool           // it is the head of a further element of an array of tables
+}
+
+// NewFile is the file of that name with this text.
+func NewFile(name string, text []byte) *File {
+	return &File{name, sync.OnceValue(func() []statement { return statementsOf(text) })}
+}
+
+// statementsOf reads a text in one pass: the fewest lines that parse alone are a statement, a comment or nothing. What
+// sets a value is read again below the head of its table.
+func statementsOf(text []byte) (all []statement) {
+	var head, part string
+	line := 1
+	for one := range bytes.SplitAfterSeq(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\n")) {
+		part += string(one)
+		s := statement{line: line}
+		if _, err := toml.Decode(part, &s.tree); err != nil {
+			continue
+		}
+		switch trimmed := strings.TrimSpace(part); {
+		case len(s.tree) == 0:
+		case trimmed[0] == '[':
+			head, s.opens = part, strings.HasPrefix(trimmed, "[[")
+			all = append(all, s)
+		default:
+			s.tree = nil
+			_, _ = toml.Decode(head+"\n"+part, &s.tree) // as each of them, both parse
+			all = append(all, s)
+		}
+		line += strings.Count(part, "\n")
+		part = ""
+	}
+	return all
+}
+
+// lineOf is the line where a key is first set, 1 where it never is.
+func (f *File) lineOf(key []string) int {
+	for _, s := range f.statements() {
+		if defined(s.tree, key) {
+			return s.line
+		}
+	}
+	return 1
+}
+
+func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.name, line) }
+
+// Place is one element of an array of tables in a file: the Index-th [[Table]], from 0.
 type Place struct {
-	File  string
-	Text  []byte
+	File  *File
 	Table string
 	Index int
 }
@@ -19,29 +77,26 @@ type Place struct {
 // At is FILE:LINE of a key of the element, of a key within that, …; of the
 // element's first line for "" and where there is no such key.
 func (p Place) At(key ...string) string {
-	line := 0
-	if len(key) > 0 && key[0] != "" {
-		line = firstLine(p.Text, func(tree map[string]any) bool {
-			e := p.element(tree)
-			return e != nil && defined(e, key)
-		})
+	begins, heads := 0, 0 // heads so far: what follows one is of its element
+	for _, s := range p.File.statements() {
+		if _, is := s.tree[p.Table].([]map[string]any); is && s.opens {
+			heads++
+		}
+		all, i := tables(s.tree[p.Table]), p.Index-max(heads-1, 0)
+		if i < 0 || i >= len(all) {
+			continue
+		}
+		if begins == 0 {
+			begins = s.line
+		}
+		if len(key) > 0 && key[0] != "" && defined(all[i], key) {
+			return p.File.at(s.line)
+		}
 	}
-	if line == 0 {
-		line = firstLine(p.Text, func(tree map[string]any) bool { return p.element(tree) != nil })
+	if begins == 0 { // Table is no table
+		begins = p.File.lineOf([]string{p.Table})
 	}
-	if line == 0 { // Table is no table
-		line = firstLine(p.Text, func(tree map[string]any) bool { return defined(tree, []string{p.Table}) })
-	}
-	return fmt.Sprintf("%s:%d", p.File, max(line, 1))
-}
-
-// element is the table itself, nil where the tree does not hold it.
-func (p Place) element(tree map[string]any) map[string]any {
-	all := tables(tree[p.Table])
-	if p.Index >= len(all) {
-		return nil
-	}
-	return all[p.Index]
+	return p.File.at(begins)
 }
 
 // tables are the tables that v is, one or many.
@@ -73,25 +128,4 @@ func defined(tree map[string]any, key []string) bool {
 		}
 	}
 	return false
-}
-
-// firstLine finds the line where something of a file that parses is first set, 0
-// where it never is: the toml package keeps no positions for keys, but the shortest
-// run of lines that parses and holds the thing ends where it ends, and what follows
-// the run that parsed before it is where the thing begins.
-func firstLine(text []byte, holds func(map[string]any) bool) int {
-	good := 0 // lines of the longest run so far that parses
-	end := 0
-	for i, line := range bytes.SplitAfter(text, []byte("\n")) {
-		end += len(line)
-		var tree map[string]any
-		if _, err := toml.Decode(string(text[:end]), &tree); err != nil {
-			continue
-		}
-		if holds(tree) {
-			return good + 1
-		}
-		good = i + 1
-	}
-	return 0
 }

@@ -50,11 +50,11 @@ var ruleType = reflect.TypeFor[Rule]()
 
 // mergeRules lays a file's rules over those that are known: one with the name of a
 // known rule changes the keys that its table sets and leaves the others, another is added.
-func mergeRules(known, own []Rule, set []map[string]any, file string, text []byte) ([]Rule, error) {
+func mergeRules(known, own []Rule, set []map[string]any, file *File) ([]Rule, error) {
 	all := append([]Rule(nil), known...)
 	seen := map[string]Place{}
 	for i := range own {
-		place := Place{File: file, Text: text, Table: "rule", Index: i}
+		place := Place{File: file, Table: "rule", Index: i}
 		name := own[i].Name
 		if first, twice := seen[name]; twice {
 			return nil, fmt.Errorf("%s: a second rule has the name %q: the first stands at %s", place.At("name"), name, first.At("name"))

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // debs are the packages of `make packages`, by name.
@@ -36,7 +36,7 @@ func debs(t *testing.T) map[string]string {
 // /var, and /run is empty, so no systemd runs. $DEBS, $NODE, $SERVER and $CLI name the packages.
 func box(t *testing.T, script string, env ...string) string {
 	t.Helper()
-	may.Mount(t)
+	trial.MayMount(t)
 	const boxed = `set -e
 mount -t tmpfs tmpfs /run
 mkdir /run/repo

@@ -40,9 +40,10 @@ func (r *Rules) ReadExamples(file string, text []byte) ([]Example, error) {
 		}
 		return nil, fmt.Errorf("%s:1: %w", file, err)
 	}
+	places := etc.NewFile(file, text)
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		if key != "example" {
-			return nil, fmt.Errorf("%s: unknown key %q: the file holds [[example]] tables only", etc.Place{File: file, Text: text, Table: key}.At(), key)
+			return nil, fmt.Errorf("%s: unknown key %q: the file holds [[example]] tables only", etc.Place{File: places, Table: key}.At(), key)
 		}
 	}
 	tables, _ := tree["example"].([]map[string]any)
@@ -51,7 +52,7 @@ func (r *Rules) ReadExamples(file string, text []byte) ([]Example, error) {
 	}
 	var all []Example
 	for i, table := range tables {
-		p := exampleReader{Rules: r, place: etc.Place{File: file, Text: text, Table: "example", Index: i}}
+		p := exampleReader{Rules: r, place: etc.Place{File: places, Table: "example", Index: i}}
 		e, err := p.read(table)
 		if err != nil {
 			return nil, err

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/test/wrongfiles"
+	"jobeff/test/trial"
 )
 
 // TestBadExamples compares the errors of the examples in testdata/examples.txtar.
 func TestBadExamples(t *testing.T) {
 	rules := shippedRules(t, "low-efficiency", "singletons")
-	wrongfiles.Check(t, "testdata/examples.txtar", 12, *update, func(path string, text []byte) error {
+	trial.WrongFiles(t, "testdata/examples.txtar", 12, *update, func(path string, text []byte) error {
 		_, err := rules.ReadExamples(path, text)
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"jobeff/etc"
-	"jobeff/test/wrongfiles"
+	"jobeff/test/trial"
 )
 
 var update = flag.Bool("update", false, "write the got texts as the golden ones")
@@ -44,7 +44,7 @@ func rulesOf(t testing.TB, text string) (*Rules, error) {
 
 // TestBadRules compares the errors of the rules in testdata/conf.txtar.
 func TestBadRules(t *testing.T) {
-	wrongfiles.Check(t, "testdata/conf.txtar", 12, *update, func(path string, _ []byte) error {
+	trial.WrongFiles(t, "testdata/conf.txtar", 12, *update, func(path string, _ []byte) error {
 		cfg, err := etc.Load(path)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"jobeff/preload/record"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // ending runs the small program ending.c with a record.
@@ -136,7 +136,7 @@ func TestNoSlotLeft(t *testing.T) {
 
 // On a full tmpfs a store to the map would be SIGBUS.
 func TestFullTmpfs(t *testing.T) {
-	may.Mount(t)
+	trial.MayMount(t)
 	folder := t.TempDir()
 	must(t, syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=112k")) // the head and three slots
 	defer syscall.Unmount(folder, 0)

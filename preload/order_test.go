@@ -59,16 +59,21 @@ func TestMapNamesEveryFile(t *testing.T) {
 	}
 }
 
-// Each file uses functions and data of files above it in the map only, so there is no circle.
+// Each file uses functions and data of files above it in the map only, so there is no circle. A header's inline
+// functions do, too, and it includes headers above it only.
 func TestFilesUseFilesAboveThem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the plugin and jobeff-overhead")
 	}
 	for _, folder := range cFolders {
-		files := slices.DeleteFunc(mapped(t, filepath.Join(folder.dir, folder.header)), func(name string) bool {
-			return filepath.Ext(name) != ".c"
-		})
+		order := append([]string{folder.header}, mapped(t, filepath.Join(folder.dir, folder.header))...)
+		files := slices.DeleteFunc(slices.Clone(order), func(name string) bool { return filepath.Ext(name) != ".c" })
 		definedIn, uses := objects(t, folder.dir, files)
+		for at, name := range order {
+			if filepath.Ext(name) == ".h" {
+				headerUses(t, folder.dir, name, order[at:], definedIn)
+			}
+		}
 		chain, longest := map[string]int{}, 0
 		for _, file := range files {
 			chain[file] = 1
@@ -84,6 +89,28 @@ func TestFilesUseFilesAboveThem(t *testing.T) {
 		}
 		if longest < 2 || longest > longestChain {
 			t.Errorf("%s: the longest chain of uses has %d files, want 2 to %d", folder.dir, longest, longestChain)
+		}
+	}
+}
+
+var included = regexp.MustCompile(`(?m)^#include "(\S+)"`)
+
+// headerUses fails where a header needs one of the files from it on in the map.
+func headerUses(t *testing.T, dir, header string, fromIt []string, definedIn map[string]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, header))
+	must(t, err)
+	for _, other := range included.FindAllStringSubmatch(string(text), -1) {
+		if slices.Contains(fromIt, other[1]) {
+			t.Errorf("%s includes %s, which is not above it in the map", header, other[1])
+		}
+	}
+	object := filepath.Join(t.TempDir(), "header.o")
+	mustRun(t, run(t, nil, "gcc", "-std=gnu11", "-w", "-fPIC", "-Dinline=__attribute__((used))", "-include", filepath.Join(dir, header), "-x", "c", "-c", "-o", object, "/dev/null"))
+	_, undefined := objectSymbols(t, object)
+	for _, symbol := range undefined {
+		if file, ours := definedIn[symbol]; ours && slices.Contains(fromIt, file) {
+			t.Errorf("%s uses %s of %s, which is not above it in the map", header, symbol, file)
 		}
 	}
 }

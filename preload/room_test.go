@@ -7,13 +7,13 @@ import (
 	"syscall"
 	"testing"
 
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // Without a free inode no record can be made, and one that may not be read is none: the
 // program runs as ever.
 func TestNoRoomForARecord(t *testing.T) {
-	may.Mount(t)
+	trial.MayMount(t)
 	program := compile(t, mpich.cc, "surroundings.c", "-DWITH_MPI")
 	t.Run("no inodes", func(t *testing.T) {
 		folder := t.TempDir()

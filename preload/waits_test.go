@@ -11,14 +11,14 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
-	"jobeff/test/waits"
+	"jobeff/test/trial"
 )
 
 // TestWaits: what the record says of programs whose ranks wait for a known reason.
 func TestWaits(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compile(t, f.cc, "waits.c")
-		for _, w := range slices.Concat(waits.Programs, waits.Large) {
+		for _, w := range slices.Concat(trial.WaitsOfFew, trial.WaitsOfMany) {
 			t.Run(fmt.Sprintf("%s_%d", w.Name, w.Ranks), func(t *testing.T) {
 				file := newRecord(t)
 				env := append(onClock(t, f.cc, file), "JOBEFF_WINDOWS=1", fmt.Sprint("DELAY_MS=", w.DelayMS))

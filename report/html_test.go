@@ -148,7 +148,7 @@ func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	p := &JobsPage{Own: true, Others: true, Query: listing.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: listing.LinesOf(jobs), More: true,
-		All: listing.Selected{Lines: len(jobs), Sum: listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}}, Rules: []string{"low-efficiency", "idle-ranks"}}
+		All: listing.Selected{Lines: len(jobs), Sum: listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Unjudged: 31}, Rules: []string{"low-efficiency", "idle-ranks"}}
 	if len(jobs) > 0 {
 		p.Lines, p.All.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+1, len(jobs)+12
 	}
@@ -224,7 +224,7 @@ func TestJobsPage(t *testing.T) {
 		}
 	}
 	golden(t, "jobs.html", shown)
-	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("There are no such jobs in this time")) || bytes.Contains(shown, []byte("Total of")) {
+	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("There are no such jobs in this time")) || !bytes.Contains(shown, []byte("have not judged 31 yet")) || bytes.Contains(shown, []byte("Total of")) {
 		t.Errorf("an empty list says nothing:\n%s", shown)
 	}
 }

@@ -100,8 +100,25 @@ func selected(lines []line, opts ListOptions) listing.Selected {
 	all := listing.Selected{Lines: len(lines)}
 	for i := range lines {
 		all.Sum.Add(policy.HoursOf(lines[i].tasks))
+		for k := range lines[i].tasks {
+			if j := &lines[i].tasks[k]; j.Flags == nil && !j.End.IsZero() {
+				all.Unjudged++
+			}
+		}
 	}
 	return all
+}
+
+// unjudgedText says of how many jobs it is not known which rules flag them; ruled: only those that some rules flag were
+// asked for.
+func unjudgedText(n int, ruled bool) string {
+	switch {
+	case n == 0:
+		return ""
+	case ruled:
+		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", figure.Count(n))
+	}
+	return fmt.Sprintf("Of these jobs, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
 }
 
 // usual are the columns of a plain list. Where all jobs are of one user, people know whose.
@@ -217,7 +234,11 @@ func under(p *text.Page, lines []line, all listing.Selected, legend string, opts
 		legend = block.Joined(" ", legend, "An array is one line, with the means of its completed tasks and the sums of core-hours; differ: its tasks ran several programs. "+
 			"jobeff ARRAY sums it up, --tasks lists them.")
 	}
-	for i, said := range block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum), legend) {
+	unjudged := ""
+	if slices.ContainsFunc(opts.Columns, func(c Column) bool { return c.Name == "Flags" }) {
+		unjudged = unjudgedText(all.Unjudged, false)
+	}
+	for i, said := range block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum), unjudged, legend) {
 		if i == 0 {
 			p.Line("")
 		}

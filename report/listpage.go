@@ -50,6 +50,9 @@ func JobsHTML(w io.Writer, p *JobsPage, links page.Links) error {
 	if p.Own {
 		l.Heading = "Your jobs"
 	}
+	if unjudged := unjudgedText(p.All.Unjudged, p.Query.Rule != ""); unjudged != "" {
+		l.Notes, l.Empty = append(l.Notes, unjudged), l.Empty+" "+unjudged
+	}
 	l.Span = "Jobs that " + spanWords(p.Query) + ", " + OrderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p, links)
 	if p.Query.State == "PENDING" {

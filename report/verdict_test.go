@@ -71,7 +71,7 @@ func TestVerdict(t *testing.T) {
 			"Its step 0 ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"its script failed when its ranks were done", state(even(), "FAILED"),
 			"It failed, although all of its ranks called MPI_Finalize. See its output first. 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
-		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: doubt.Warning{Code: doubt.KindText, Args: doubt.Arguments{Kind: doubt.KindText, Other: "no report has arrived"}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
+		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: doubt.Warning{Code: doubt.WhyNoReport, Args: doubt.Arguments{Kind: doubt.KindYet}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived from its nodes yet: it should within a minute of the job's end."},
 		{"time limit", state(cut(even()), "TIMEOUT"), "It ran up to the time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"it runs", runs(even()), "It runs. Up to 2026-11-20 12:01, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"nobody but its node told that it runs", untold(runs(even())), "Its last sign is of 2026-11-20 12:01, and Slurm has not said whether it still runs. Up to then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},

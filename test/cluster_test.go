@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"jobeff/report/document"
+	"jobeff/test/trial"
 )
 
 // cluster is a throwaway Slurm with jobeff installed; see cluster.sh.
@@ -147,20 +148,13 @@ var slow = flag.Int("slow", 1, "how many times `longer` than usual all takes")
 // pause is how long a test waits before it asks again.
 func pause() time.Duration { return time.Duration(*slow) * 200 * time.Millisecond }
 
-// patience is how often a test asks, with pauses, for anything except a job's own work. On a busy machine
-// to ask takes longer, too, and so it waits longer there.
+// patience is how often a test asks, with pauses, for anything except a job's own work.
 const patience = 900
 
 // until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	begin := time.Now()
-	for asked := 1; !ready(); asked++ {
-		if asked == patience {
-			t.Fatalf("not finished: asked %d times in %v for %s", asked, time.Since(begin).Round(time.Second), what)
-		}
-		time.Sleep(pause())
-	}
+	trial.Until(t, what, patience, pause(), ready)
 }
 
 // squeue lists all jobs, ended ones too. The tests share one answer for a moment.

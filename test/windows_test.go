@@ -15,7 +15,7 @@ import (
 
 	"jobeff/report/document"
 	"jobeff/report/figure"
-	"jobeff/test/waits"
+	"jobeff/test/trial"
 )
 
 // waiting asks for a job until the windows of its nodes are replayed.
@@ -56,7 +56,7 @@ func onClock(t *testing.T, f family) string {
 
 // wantWaits runs a program over two nodes. Its logs travel to jobeffd, which replays them: why its
 // ranks wait is exactly what its sleeps say.
-func wantWaits(t *testing.T, f family, p waits.Program) {
+func wantWaits(t *testing.T, f family, p trial.Waits) {
 	t.Helper()
 	const rounds = 6
 	script := fmt.Sprintf("export JOBEFF_WINDOWS=1 DELAY_MS=%d\n%s%s%s %s %d", p.DelayMS, srun(t, f), onClock(t, f), build(t, site, f.cc, "waits.c"), p.Name, rounds)
@@ -82,7 +82,7 @@ func wantWaits(t *testing.T, f family, p waits.Program) {
 func TestWindowsOverNodes(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {
-		for _, p := range waits.Programs {
+		for _, p := range trial.WaitsOfFew {
 			if p.Name != "chain" && p.Name != "pingpong" {
 				continue
 			}
@@ -98,7 +98,7 @@ func TestWindowsOverNodes(t *testing.T) {
 func TestWaitsOverNodes(t *testing.T) {
 	onlyInApps(t, "it takes minutes")
 	for _, f := range families {
-		for _, p := range slices.Concat(waits.Programs, waits.Large) {
+		for _, p := range slices.Concat(trial.WaitsOfFew, trial.WaitsOfMany) {
 			t.Run(fmt.Sprintf("%s/%s/%d", f.name, p.Name, p.Ranks), func(t *testing.T) { wantWaits(t, f, p) })
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
+	"jobeff/ingest/client"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 	"jobeff/report/view"
@@ -62,18 +64,20 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
-	from, to, err := when.Asked(f.week, p.now())
-	if err != nil {
+	if _, _, err := (notice.Weekly{Zone: time.UTC}).Asked(f.week, p.now().AddDate(0, 0, 1)); err != nil {
 		return cli.Usagef("--week: %w", err)
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	both, err := c.Digest(ctx, from, to, f.accounts)
+	both, err := c.Digest(ctx, client.DigestQuery{Week: f.week, Accounts: f.accounts})
 	if err != nil {
 		return err
 	}
-	digest := view.NewDigest(notice.NewDigest(both), view.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	zone, err := time.LoadLocation(both.Zone)
+	if err != nil {
+		return fmt.Errorf("jobeffd's weeks begin by the clock of %.40q, which is not known here: install tzdata", both.Zone)
+	}
+	digest := view.NewDigest(notice.NewDigest(both), view.Site{Zone: zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if f.json {
 		return digest.Write(p.stdout)
 	}

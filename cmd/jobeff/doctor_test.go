@@ -21,9 +21,9 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/report"
-	"jobeff/test/may"
 	"jobeff/test/mungetest"
 	"jobeff/test/pgtest"
+	"jobeff/test/trial"
 )
 
 // install lays out what a package does, below a folder of the test's own.
@@ -465,7 +465,7 @@ func TestDoctorOnMails(t *testing.T) {
 
 // Root's notes, and a job's record beside them, fill up.
 func TestDoctorOnFullRunDirectories(t *testing.T) {
-	may.Mount(t)
+	trial.MayMount(t)
 	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
 	mount := func(dir, options string) {
 		t.Helper()

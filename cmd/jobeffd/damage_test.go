@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
+	"jobeff/test/trial"
 )
 
 // TestDamagedDatabase: pages of the database are overwritten. jobeffd notices when a statement meets one, says
@@ -76,16 +77,10 @@ func TestDamagedDatabase(t *testing.T) {
 	}
 }
 
-// until waits for what the daemon does within seconds; it looks a thousand times, with pauses.
+// until waits for what the daemon does within seconds.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for range 1000 {
-		if is() {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatalf("not finished: %s", what)
+	trial.Until(t, what, 1000, 100*time.Millisecond, is)
 }
 
 // mark is when the database was found whole, us.

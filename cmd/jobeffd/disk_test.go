@@ -24,13 +24,13 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/test/disktest"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // smallDisk mounts a file system of so many bytes ("1m") until the test ends.
 func smallDisk(t *testing.T, size string) (dir string) {
 	t.Helper()
-	may.Mount(t)
+	trial.MayMount(t)
 	dir = t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestNoCore(t *testing.T) {
 // do. fault causes one; mend unmounts, checks and mounts it again.
 func failingDisk(t *testing.T) (dir string, fault, mend func()) {
 	t.Helper()
-	may.Mount(t)
+	trial.MayMount(t)
 	image := filepath.Join(t.TempDir(), "image")
 	said := func(name string, args ...string) (string, error) {
 		out, err := exec.Command(name, args...).CombinedOutput()

@@ -29,7 +29,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // TestMain makes the test's own program a jobeffd, so that a real process can be
@@ -236,7 +236,7 @@ func TestLockedByAnother(t *testing.T) {
 // TestDiskFull: the server's file system is full while jobs end. Nodes are told 503 and keep
 // what they have; when there is room each job has one row.
 func TestDiskFull(t *testing.T) {
-	may.Mount(t)
+	trial.MayMount(t)
 	d := newDaemon(t)
 	disk, spool := filepath.Join(d.dir, "disk"), t.TempDir()
 	if err := os.Mkdir(disk, 0o755); err != nil {

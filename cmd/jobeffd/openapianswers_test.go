@@ -25,13 +25,11 @@ import (
 	"jobeff/policy/demo"
 )
 
-// madeUpSite is a jobeffd of a made-up site, as root sees it.
-type madeUpSite struct {
-	*http.Client
-	socket string
-}
+// demoUntil is when the last jobs of a made-up site end.
+var demoUntil = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-func newSite(t *testing.T) madeUpSite {
+// emptySite is a database of which root sees all.
+func emptySite(t *testing.T) *store.Store {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("root sees all jobs")
@@ -41,7 +39,13 @@ func newSite(t *testing.T) madeUpSite {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	y := demo.New(demo.Options{Seed: 1, Jobs: 1500, Users: 20, Workloads: 40, Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)})
+	return db
+}
+
+// addDemo adds the jobs of a made-up site.
+func addDemo(t *testing.T, db *store.Store, o demo.Options) {
+	t.Helper()
+	y := demo.New(o)
 	var all []*job.Job
 	for j := y.Next(); j != nil; j = y.Next() {
 		all = append(all, j)
@@ -49,6 +53,17 @@ func newSite(t *testing.T) madeUpSite {
 	if err := db.AddJobs(ctx, all); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// madeUpSite is a jobeffd of a made-up site, as root sees it.
+type madeUpSite struct {
+	*http.Client
+	socket string
+}
+
+func newSite(t *testing.T) madeUpSite {
+	db := emptySite(t)
+	addDemo(t, db, demo.Options{Seed: 1, Jobs: 1500, Users: 20, Workloads: 40, Until: demoUntil})
 	waits := slurmid.Pending{Cluster: "demo", ID: "1999999_[3-60%4]", JobID: 1999999, ArrayJobID: 1999999, Tasks: 58, UID: 20001, User: "anders", Account: "astro", Partition: "main", QOS: "normal", Name: "sweep",
 		Nodes: 1, CPUs: 64, Memory: 256 << 30, TimeLimit: 3600, Submit: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC), Eligible: time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC),
 		Expected: time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC), Reason: "Priority"}

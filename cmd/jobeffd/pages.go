@@ -43,17 +43,17 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judg
 	if err != nil {
 		return by, err
 	}
-	o.Documents = by
+	o.Documents, o.Weeks = by, notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
 	o.Pages = server.Pages{
 		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy, Known: []string{"week", "account+"},
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
-				return digestPage(ctx, cfg, db, letters, v, q)
+				return digestPage(ctx, cfg, db, o.Weeks, letters, v, q)
 			}}},
 		Policy: page.ContentSecurityPolicy, FormPolicy: page.FormPolicy, Link: cfg.Mail.Link,
 		Wrong: func(v store.Viewer, told *facts.Told) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(v, fromMedian, "")) })
 		},
-		Lists: lists{db, by.Rules.Names(), notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}}.all(),
+		Lists: lists{db, by.Rules.Names(), o.Weeks}.all(),
 		Refusal: func(home, status, message, hint string) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.RefusalHTML(w, status, message, hint, page.Links{Home: home}) })
 		},
@@ -102,8 +102,7 @@ func comparePage(v store.Viewer, before, after *listing.JobAndWorkload, load fun
 
 // digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Coordinators get that of
 // their accounts.
-func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {
-	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
+func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, when notice.Weekly, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {
 	from, to, err := when.Asked(q.Get("week"), time.Now())
 	if err != nil {
 		return nil, store.ErrNotFound

@@ -21,9 +21,10 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/policy/notice"
 	"jobeff/report/mail"
 	"jobeff/report/page"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
@@ -170,7 +171,7 @@ func startNginx(t *testing.T, d *daemon) string {
 			t.Fatal(err)
 		}
 	}
-	proxy := serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
+	proxy := trial.Serve(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			c.Close()
@@ -198,7 +199,7 @@ func TestDigestPageOfCoordinator(t *testing.T) {
 	must(t, err)
 	chem := store.Viewer{UID: 2002, Accounts: []string{"chem"}}
 	for _, accounts := range [][]string{nil, {"chem"}} {
-		text, err := digestPage(ctx, etc.Default(), db, letters, chem, url.Values{"week": {"2026-W46"}, "account": accounts})
+		text, err := digestPage(ctx, etc.Default(), db, notice.Weekly{Zone: time.UTC}, letters, chem, url.Values{"week": {"2026-W46"}, "account": accounts})
 		if shown := string(text); err != nil || !strings.Contains(shown, "chemist") || !strings.Contains(shown, "1,000") || strings.Contains(shown, "bio") || strings.Contains(shown, "2,000") {
 			t.Errorf("%v: %v: %s", accounts, err, text)
 		}
@@ -207,7 +208,7 @@ func TestDigestPageOfCoordinator(t *testing.T) {
 		v       store.Viewer
 		account string
 	}{{chem, "bio"}, {store.Viewer{UID: 2000}, "chem"}} {
-		if text, err := digestPage(ctx, etc.Default(), db, letters, c.v, url.Values{"week": {"2026-W46"}, "account": {c.account}}); !errors.Is(err, store.ErrNotFound) {
+		if text, err := digestPage(ctx, etc.Default(), db, notice.Weekly{Zone: time.UTC}, letters, c.v, url.Values{"week": {"2026-W46"}, "account": {c.account}}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%+v sees %s: %v: %s", c.v, c.account, err, text)
 		}
 	}

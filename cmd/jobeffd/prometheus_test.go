@@ -18,7 +18,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 const (
@@ -157,7 +157,7 @@ func startPrometheus(t *testing.T, at, metrics string) prometheus {
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	serve.Start(t, exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at), func() bool {
+	trial.Serve(t, exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+at), func() bool {
 		resp, err := http.Get("http://" + at + "/-/ready")
 		if err != nil {
 			return false

@@ -411,7 +411,7 @@ func (c *madeCluster) ask(program string, args ...string) string {
 
 // digest is the text of a span's digest.
 func (c *madeCluster) digest(from, to time.Time) string {
-	both, err := c.client.Digest(ctx, from, to, nil)
+	both, err := c.client.Digest(ctx, client.DigestQuery{From: from, To: to})
 	must(c.t, err)
 	templates, err := mail.Load("")
 	must(c.t, err)

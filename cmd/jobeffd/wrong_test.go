@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"jobeff/ingest/client"
 	"jobeff/ingest/store"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
@@ -78,7 +79,7 @@ func TestWrongInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := func() (words []string) {
-		both, err := d.client().Digest(ctx, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), nil)
+		both, err := d.client().Digest(ctx, client.DigestQuery{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}

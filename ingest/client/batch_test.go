@@ -80,42 +80,37 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchAnswers: each report of a batch has its own answer, also from a server that knows
-// no batches; what has none that is for good stays.
+// TestBatchAnswers: each report of a batch has its own answer; what has none that is for good stays.
 func TestBatchAnswers(t *testing.T) {
-	for name, old := range map[string]bool{"batch": false, "one by one": true} {
-		t.Run(name, func(t *testing.T) {
-			spool := t.TempDir()
-			fillLight(t, spool, 9)
-			away, line := true, strings.TrimSuffix(refused(5), node.PackedExt)+node.ReportExt
-			f := &fakeServer{old: old, answer: func(id uint32) (int, string) {
-				switch {
-				case id == 5:
-					return 400, `{"type":"urn:jobeff:x","detail":"bad","hint":"h"}`
-				case id == 7 && away:
-					return 503, `{"type":"urn:jobeff:x","detail":"later"}`
-				}
-				return 200, taken
-			}}
-			res := send(t, f, spool)
-			if res.Sent != 7 || res.Refused != 1 || res.Kept != 1 || len(res.Problems) != 2 {
-				t.Errorf("%+v", res)
-			}
-			if d := cmp.Diff([]string{line, line + ".reason"}, names(t, node.RefusedDir(spool))); d != "" {
-				t.Error(d)
-			}
-			text, err := os.ReadFile(filepath.Join(node.RefusedDir(spool), line))
-			if r, bad := job.DecodeReport(text); err != nil || bad != nil || r.JobID != 5 {
-				t.Errorf("%v, %v: %s", err, bad, text)
-			}
-			away = false
-			if res := send(t, f, spool); res.Sent != 1 || res.Refused != 0 || res.Kept != 0 {
-				t.Errorf("again: %+v", res)
-			}
-			if n := names(t, node.OutboxDir(spool)); len(n) != 0 {
-				t.Errorf("%q is left", n)
-			}
-		})
+	spool := t.TempDir()
+	fillLight(t, spool, 9)
+	away, line := true, strings.TrimSuffix(refused(5), node.PackedExt)+node.ReportExt
+	f := &fakeServer{answer: func(id uint32) (int, string) {
+		switch {
+		case id == 5:
+			return 400, `{"type":"urn:jobeff:x","detail":"bad","hint":"h"}`
+		case id == 7 && away:
+			return 503, `{"type":"urn:jobeff:x","detail":"later"}`
+		}
+		return 200, taken
+	}}
+	res := send(t, f, spool)
+	if res.Sent != 7 || res.Refused != 1 || res.Kept != 1 || len(res.Problems) != 2 {
+		t.Errorf("%+v", res)
+	}
+	if d := cmp.Diff([]string{line, line + ".reason"}, names(t, node.RefusedDir(spool))); d != "" {
+		t.Error(d)
+	}
+	text, err := os.ReadFile(filepath.Join(node.RefusedDir(spool), line))
+	if r, bad := job.DecodeReport(text); err != nil || bad != nil || r.JobID != 5 {
+		t.Errorf("%v, %v: %s", err, bad, text)
+	}
+	away = false
+	if res := send(t, f, spool); res.Sent != 1 || res.Refused != 0 || res.Kept != 0 {
+		t.Errorf("again: %+v", res)
+	}
+	if n := names(t, node.OutboxDir(spool)); len(n) != 0 {
+		t.Errorf("%q is left", n)
 	}
 }
 

@@ -101,8 +101,8 @@ func (e *ServerError) Error() string {
 }
 
 // Final says that the same request will never be accepted. 401 is not final: a fresh
-// credential, or a corrected clock or key, may help. Nor is 415: an older jobeffd does not
-// know how the report is packed.
+// credential, or a corrected clock or key, may help. Nor is 415: no
+// credential covers the header that says how the report is packed.
 func (e *ServerError) Final() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -236,7 +236,7 @@ func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.Pend
 
 // Health is what jobeffd says of itself, at GET /healthz.
 type Health struct {
-	UID   *uint32 `json:"uid"`   // as which it signs; nil: an older one did not say
+	UID   *uint32 `json:"uid"`   // as which it signs; nil: whatever answered did not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
 	// CannotTell is why it cannot be told whether jobeff harms, as in harm.Comparison.
@@ -379,10 +379,6 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 		text, err = c.post(ctx, "/v1/reports/batch", "application/x-ndjson", bytes.Join(reports, []byte("\n")))
 		return err
 	})
-	var answer *ServerError
-	if errors.As(err, &answer) && answer.Status == http.StatusNotFound && !answer.Foreign {
-		return c.postEach(ctx, reports) // an older jobeffd
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -398,18 +394,6 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 			e = &ServerError{Status: a.Status, Message: a.Detail, Hint: a.Hint}
 		}
 		of = append(of, e)
-	}
-	return of, nil
-}
-
-// postEach is PostReports with one request per report.
-func (c *Client) postEach(ctx context.Context, reports [][]byte) (of []error, err error) {
-	for _, body := range reports {
-		err := patiently(ctx, func() error { return c.PostReport(ctx, body) })
-		if away := new(UnreachableError); errors.As(err, &away) {
-			return nil, err // the others would only wait for the same time-out
-		}
-		of = append(of, err)
 	}
 	return of, nil
 }
@@ -483,9 +467,24 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	return nil
 }
 
-// Digest fetches the figures of a digest, of all accounts if none is given.
-func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*facts.TwoWeeks, error) {
-	v := url.Values{"from": {from.UTC().Format(time.RFC3339)}, "to": {to.UTC().Format(time.RFC3339)}, "account": accounts}
+// DigestQuery says what a digest is of: a week by its ISO number, "2026-W46", or a time; without either it is the week of the
+// last one that was due. jobeffd says which days a week has.
+type DigestQuery struct {
+	Week     string
+	From, To time.Time
+	Accounts []string // empty: all
+}
+
+// Digest fetches the figures of a digest.
+func (c *Client) Digest(ctx context.Context, q DigestQuery) (*facts.TwoWeeks, error) {
+	v := url.Values{"account": q.Accounts}
+	if q.Week != "" {
+		v.Set("week", q.Week)
+	}
+	if !q.From.IsZero() {
+		v.Set("from", q.From.UTC().Format(time.RFC3339))
+		v.Set("to", q.To.UTC().Format(time.RFC3339))
+	}
 	both := new(facts.TwoWeeks)
 	if err := c.ask(ctx, "GET", "/v1/digest?"+v.Encode(), nil, both, "digest"); err != nil {
 		return nil, err

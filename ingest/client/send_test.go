@@ -47,7 +47,6 @@ type fakeServer struct {
 	mu     sync.Mutex
 	got    []uint32 // job ids of the reports
 	posts  int
-	old    bool // does not know batches
 	answer func(job uint32) (status int, body string)
 	retry  string            // Retry-After of every answer
 	look   func(http.Header) // at a request's header; may be nil
@@ -69,9 +68,6 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Retry-After", f.retry)
 	switch batch := r.URL.Path == "/v1/reports/batch"; {
-	case batch && f.old:
-		w.WriteHeader(404)
-		io.WriteString(w, `{"type":"urn:jobeff:x","detail":"jobeffd knows no POST of this path"}`)
 	case !batch:
 		status, text := f.take(text)
 		w.WriteHeader(status)
@@ -160,7 +156,7 @@ func TestSend(t *testing.T) {
 		{"too large", 413, said("large"), false, true, "large: h"},
 		{"unauthorized", 401, said("old"), true, false, "old: h"},
 		{"too many", 429, said("many"), true, false, "many: h"},
-		{"an older server", 415, said("what"), true, false, "what: h"},
+		{"packed otherwise than it says", 415, said("what"), true, false, "what: h"},
 		{"unavailable", 503, said("busy"), true, false, "busy: h"},
 		{"failed", 500, said("bug"), true, false, "bug: h"},
 		{"another server", 404, "<html>", true, false, "is not jobeffd"},

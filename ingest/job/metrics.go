@@ -326,9 +326,6 @@ func (s *threadSums) add(e *Execution) {
 	span, most, busiest := float64(t.Threads)*elapsedOf(e).Seconds(), t.Threads, float64(t.Threads)*t.UsefulMax.Seconds()
 	if f != nil {
 		span, most, busiest = f.ThreadSpan, f.Threads, f.ThreadUsefulMax
-		if span == 0 { // folded by an older jobeff
-			span, most, busiest = f.Span, f.Ranks, f.UsefulMax
-		}
 	}
 	s.used = s.used || t.ThreadsMax > 1
 	s.lost = s.lost || t.Why != "" || e.threadsUnknown()

@@ -46,7 +46,7 @@ type Run struct {
 	Collectives float64      `json:"collectives"`
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
-	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: recorded by an older jobeff
+	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: no times of it are known
 	State       string       `json:"state,omitempty"`      // of the job, sacct's; "": not known
 	Partition   string       `json:"partition,omitempty"`  // of the job
 	Suspended   float64      `json:"suspended,omitempty"`  // s, of the job, see Job.Suspended; its runs' times may contain it

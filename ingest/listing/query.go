@@ -108,6 +108,9 @@ func LinesOf(jobs []job.Job) []Line {
 type Selected struct {
 	Lines int   `json:"lines_of_all"`
 	Sum   Hours `json:"sum_of_all"`
+	// Unjudged are the jobs that have ended and that the present rules have not judged, so that it is not known which flag
+	// them. Where the query names rules, they are of what it selects but for these.
+	Unjudged int `json:"unjudged_of_all"`
 }
 
 // LineList is the answer to GET /v1/jobs?stored=1. Selected is that of a list from its beginning.
@@ -124,6 +127,8 @@ type JobList struct {
 	More bool `json:"more,omitempty"`
 	// Next is then the path that answers the next ones.
 	Next string `json:"next,omitempty"`
+	// Unjudged is as in Selected, where the query names rules.
+	Unjudged int `json:"unjudged,omitempty"`
 }
 
 // After is JobQuery.After, or a WorkloadQuery's, for a list's Next; "": nothing is left.

@@ -49,9 +49,9 @@ func TestCgroupLog(t *testing.T) {
 			&job.Cgroup{Nodes: 1, High: 9, Peaks: 1, NodeHigh: 9, Events: 1, Full: 7, Kills: 3}},
 		"held up": {[]string{"0:peak=9 stalled_us=2000 throttled=3 throttled_us=7000", "1:peak=9 stalled_us=3000 throttled=0 throttled_us=0"}, "",
 			&job.Cgroup{Nodes: 1, High: 9, Peaks: 1, NodeHigh: 9, Stalled: ms(3), Throttled: ms(7)}},
-		"not held up":     {[]string{"0:peak=9 throttled=0 throttled_us=0"}, "", &job.Cgroup{Nodes: 1, High: 9, Peaks: 1, NodeHigh: 9, Throttled: ms(0)}},
-		"an older jobeff": {[]string{"0:"}, "", nil},
-		"garbled":         {[]string{"0:peak=-1 anon=9999999999999999999999 shmem=0x1 rss= stalled_us=9007199254740991999"}, "samples -1\nown\n\x00\nsamples 1e3\n", nil},
+		"not held up": {[]string{"0:peak=9 throttled=0 throttled_us=0"}, "", &job.Cgroup{Nodes: 1, High: 9, Peaks: 1, NodeHigh: 9, Throttled: ms(0)}},
+		"nothing":     {[]string{"0:"}, "", nil},
+		"garbled":     {[]string{"0:peak=-1 anon=9999999999999999999999 shmem=0x1 rss= stalled_us=9007199254740991999"}, "samples -1\nown\n\x00\nsamples 1e3\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"decision": "on\n", "job": jobText(), "steps": exitsOf(c.exits...)}

@@ -14,7 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 func TestWriteOutbox(t *testing.T) {
@@ -125,7 +125,7 @@ func TestReportSurvivesPowerLoss(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a file system")
 	}
-	may.Mount(t)
+	trial.MayMount(t)
 	in := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	disk, after := in("disk"), in("after")
 	must := func(name string, args ...string) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// latest bounds the times of a log, so that differences of two never overflow.
-const latest = 1 << 61
+// latest bounds the times of a run, ns after its first call (9 years), so that differences of two never overflow.
+const latest = 1 << 58
 
 // mostComms bounds the communicators of a run. With more, the logs have no room for windows.
 const mostComms = MostEntries / (2 * windowsLeast)
@@ -77,7 +77,9 @@ func choose(logs []Log, size int) (*choice, Why) {
 		c.readers[l.Rank] = &reader{rank: int32(l.Rank), ranks: size, log: l.Entries, sites: sites[c.nodeOf[l.Rank]], inits: map[uint64]*Entry{}}
 		k = max(k, min(l.K, 62))
 	}
+	begin := firstEnter(logs)
 	for _, r := range c.readers {
+		r.begin = begin
 		switch is := c.add(r, k); {
 		case len(c.comms) > mostComms:
 			return nil, WhyRoom
@@ -87,6 +89,19 @@ func choose(logs []Log, size int) (*choice, Why) {
 	}
 	c.finish()
 	return c, Determined
+}
+
+// firstEnter is when the first call that is logged began, ns after 1970; 0: none has times.
+func firstEnter(logs []Log) int64 {
+	first, none := int64(0), true
+	for i := range logs {
+		for j := range logs[i].Entries {
+			if e := &logs[i].Entries[j]; e.Leave != 0 && (none || e.Enter < first) {
+				first, none = e.Enter, false
+			}
+		}
+	}
+	return first
 }
 
 // number numbers the sites of a node among those of all.
@@ -112,7 +127,7 @@ func (c *choice) add(r *reader, k int) bool {
 	var since int64
 	for i := range r.log {
 		e := &r.log[i]
-		if e.Enter < 0 || e.Leave < e.Enter || e.Leave > latest {
+		if e.Enter < 0 || e.Leave < e.Enter || e.Leave-r.begin > latest {
 			return false
 		}
 		switch {

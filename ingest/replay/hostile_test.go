@@ -2,8 +2,11 @@ package replay
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
@@ -183,4 +186,38 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(calls)*float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
+
+// The same run has the same windows in any year that ns since 1970 can tell; a run of 9 years cannot be.
+func TestAnyYear(t *testing.T) {
+	m := machine{size: 2, transfer: ms}
+	logs := m.simulate(t, loop(8, persistentHalo()))
+	run := runOf(logs)
+	later := func(ns int64) []Log {
+		out := slices.Clone(logs)
+		for i := range out {
+			out[i].Entries = slices.Clone(out[i].Entries)
+			for j := range out[i].Entries {
+				if e := &out[i].Entries[j]; e.Leave != 0 {
+					e.Enter, e.Leave = e.Enter+ns, e.Leave+ns
+				}
+			}
+		}
+		return out
+	}
+	want := replay(later(0), 2, run)
+	if want.Matched == 0 || !want.Determined() {
+		t.Fatalf("%+v", want)
+	}
+	for _, year := range []int{1990, 2042, 2050, 2116, 2261} {
+		if d := cmp.Diff(want, replay(later(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()), 2, run)); d != "" {
+			t.Errorf("%d: %s", year, d)
+		}
+	}
+	long := later(0)
+	last := &long[1].Entries[len(long[1].Entries)-1]
+	last.Leave = last.Enter + latest
+	if got := replay(long, 2, run); got.Why != WhyOdd {
+		t.Errorf("a call of 9 years: %+v", got)
+	}
 }

@@ -12,16 +12,13 @@ import (
 // Logs of a node travel to the server as varints, which compress well: times as differences,
 // most numbers as one byte. The server unpacks those of all nodes and replays them.
 
-// A packed text begins with its version. One that knows no sites is of an older node.
-const (
-	packVersion  = 2
-	withoutSites = 1
-)
+// packVersion is the version with which a packed text begins.
+const packVersion = 2
 
 // What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry and of a log.
 const (
 	mostRank   = 1 << 26
-	leastEntry = 8
+	leastEntry = 9
 	leastLog   = 4
 
 	mostPath    = 2048 // bytes of a module's
@@ -208,11 +205,9 @@ func Unpack(text []byte, said Size) (logs []Log, err error) {
 // more than is said, or can hold less than it says itself.
 func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
 	d := decoder{text: text}
-	version := d.byte()
-	if len(text) > mostText || !said.Fits() || version != packVersion && version != withoutSites {
+	if version := d.byte(); len(text) > mostText || !said.Fits() || version != packVersion {
 		return errPacked
 	}
-	d.placed = version == packVersion
 	sites := d.sites()
 	if d.bad {
 		return errPacked
@@ -251,9 +246,8 @@ func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entr
 
 // decoder takes numbers off a text. Once one is bad, all that follow are 0.
 type decoder struct {
-	text   []byte
-	bad    bool
-	placed bool // it has sites
+	text []byte
+	bad  bool
 }
 
 func (d *decoder) skip(n int) {
@@ -296,9 +290,6 @@ func (d *decoder) within(most uint64) uint64 {
 
 // sites are those of a node's ranks.
 func (d *decoder) sites() (out []Site) {
-	if !d.placed {
-		return nil
-	}
 	for range d.within(MostSites) {
 		m := job.Module{Path: job.CleanText(d.word(mostPath), mostPath), BuildID: d.word(mostBuildID)}
 		if strings.Trim(m.BuildID, "0123456789abcdef") != "" {
@@ -353,8 +344,6 @@ func (d *decoder) entry(c *coder) (e Entry) {
 	c.request = e.Request
 	e.Peer, e.Tag = int32(d.signed()), int32(d.signed())
 	e.Comm, e.Call = uint32(d.unsigned()), uint16(d.unsigned())
-	if d.placed {
-		e.Site = uint16(d.within(MostSites))
-	}
+	e.Site = uint16(d.within(MostSites))
 	return e
 }

@@ -104,16 +104,6 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A node that knows no sites sends logs without them: as before, but for its version.
-func TestUnpackWithoutSites(t *testing.T) {
-	text := []byte{withoutSites, 1, 3, 0, 2, 1, byte(OpLocal) | untimed, 0, 7, 0, 0, 0, 0, 5}
-	want := []Log{{Rank: 3, K: 2, Entries: []Entry{{Op: OpLocal, Bytes: 7, Call: 5}}}}
-	got, err := Unpack(text, sizeOf(want))
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v %s", err, d)
-	}
-}
-
 // Sites of another machine are bounded, and harmless.
 func TestUnpackOfHostileSites(t *testing.T) {
 	text := func(sites ...Site) []byte { return append(appendSites([]byte{packVersion}, sites), 1, 0, 0, 0, 0) }

@@ -15,7 +15,11 @@ type reader struct {
 	windows []int32   // entries of the chosen windows
 	at      int       // how far the log was read for persistent requests
 	inits   map[uint64]*Entry
+	begin   int64 // of the run, as entries have it
 }
+
+// since is a moment of an entry as the replay has it, ns after the run's begin; 0 of an entry without times.
+func (r *reader) since(moment int64) int64 { return max(moment-r.begin, 0) }
 
 // commRef is a communicator as one rank numbers it.
 type commRef struct {
@@ -81,7 +85,7 @@ func (w *window) read(r *reader, index uint64) Reason {
 	if e.Flags&TooLong != 0 {
 		return ReasonTooLong
 	}
-	w.open[r.rank] = border{e.Enter, e.Leave, r.identity(e.Comm), e.Call}
+	w.open[r.rank] = border{r.since(e.Enter), r.since(e.Leave), r.identity(e.Comm), e.Call}
 	p := parse{w, r, e.Leave}
 	clear(w.active)
 	for r.at++; r.at < len(r.log); r.at++ {
@@ -108,7 +112,7 @@ func (w *window) read(r *reader, index uint64) Reason {
 
 // end checks that the closing collective leaves no request open.
 func (p *parse) end(e *Entry) Reason {
-	p.close[p.rank] = border{e.Enter, e.Leave, p.identity(e.Comm), e.Call}
+	p.close[p.rank] = border{p.since(e.Enter), p.since(e.Leave), p.identity(e.Comm), e.Call}
 	switch {
 	case len(p.active) > 0:
 		return ReasonOpen
@@ -120,7 +124,7 @@ func (p *parse) end(e *Entry) Reason {
 
 // entry makes the acts of an entry.
 func (p *parse) entry(e *Entry) Reason {
-	a := act{enter: e.Enter, leave: e.Leave, call: e.Call, rank: p.reader.rank, peer: e.Peer, tag: e.Tag,
+	a := act{enter: p.since(e.Enter), leave: p.since(e.Leave), call: e.Call, rank: p.reader.rank, peer: e.Peer, tag: e.Tag,
 		comm: none, ref: none, also: none, same: none, site: none, bytes: e.Bytes, last: true,
 		sync: e.Flags&Sync != 0, exact: e.Flags&Exact != 0}
 	if i := int(e.Site); i > 0 && i <= len(p.sites) {

@@ -19,8 +19,8 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
-	"jobeff/test/may"
 	"jobeff/test/mungetest"
+	"jobeff/test/trial"
 )
 
 // dial connects to the server from an address of this machine.
@@ -292,7 +292,7 @@ func inNamespace(t *testing.T, addresses ...string) {
 // TestOneNetwork: on an IPv6 network, where all nodes share a /64, neither a user nor a node that holds
 // all that it may keeps out the others.
 func TestOneNetwork(t *testing.T) {
-	may.Mount(t)
+	trial.MayMount(t)
 	var nodes []string
 	for i := range 6 {
 		nodes = append(nodes, fmt.Sprint("fd00:6a:6f:62::", 1+i))

@@ -140,6 +140,11 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 			}
 			return l.add(s.documents.Listed(j, q.Detail))
 		})
+		if err == nil && q.Rule != "" && q.After == "" {
+			var unjudged int
+			unjudged, err = s.store.UnjudgedOf(r.Context(), by.Viewer, q, uids)
+			l.also = fmt.Sprintf(`"unjudged":%d`, unjudged)
+		}
 	}
 	if q.Offset, q.After = 0, next; next != "" {
 		next = "/v1/jobs?" + q.Values().Encode()
@@ -263,14 +268,14 @@ func parseSpan(text string) (time.Duration, error) {
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers the figures of a digest: GET /v1/digest?from=&to=&account=. Coordinators get
-// those of their accounts.
+// getDigest answers the figures of a digest: GET /v1/digest?week=&account=, or of any time, ?from=&to=&account=. Coordinators
+// get those of their accounts. Which days a week has is said by jobeffd's clock and settings alone.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "from", "to", "account"+repeated)
+	by, ok := s.viewer(w, r, "week", "from", "to", "account"+repeated)
 	if !ok {
 		return
 	}
-	from, to, e := digestSpan(r.URL.Query())
+	from, to, e := s.digestSpan(r.URL.Query())
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -285,12 +290,23 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, refuse(err))
 		return
 	}
+	both.Zone = s.weeks.Zone.String()
 	by.note(s.log.Debug()).Time("from", from).Time("to", to).Msg("digest")
 	answer(w, r, both)
 }
 
 // digestSpan reads what client.Client.Digest writes.
-func digestSpan(v url.Values) (from, to time.Time, e *refusal) {
+func (s *Server) digestSpan(v url.Values) (from, to time.Time, e *refusal) {
+	if !v.Has("from") && !v.Has("to") {
+		from, to, err := s.weeks.Asked(v.Get("week"), time.Now())
+		if err != nil {
+			return from, to, &refusal{Status: http.StatusBadRequest, Message: "week: " + err.Error(), Hint: "without a week it is the last one of which a digest was due"}
+		}
+		return from, to, nil
+	}
+	if v.Has("week") {
+		return from, to, badQuery("week", v.Get("week"), "without from and to")
+	}
 	for _, end := range []struct {
 		key string
 		at  *time.Time

@@ -168,7 +168,7 @@ func (s *testServer) postAll(t *testing.T, reports []*job.NodeReport, logs [][]b
 // manyLogs are logs of one node: so many ranks without entries, in few bytes.
 func manyLogs(about job.NodeLogs, ranks int) []byte {
 	about.Ranks, about.Size = ranks, ranks+1
-	return about.Pack(append(binary.AppendUvarint([]byte{1}, uint64(ranks)), make([]byte, 5*ranks)...), 0)
+	return about.Pack(append(binary.AppendUvarint([]byte{2, 0}, uint64(ranks)), make([]byte, 5*ranks)...), 0)
 }
 
 // A few bytes that unpack to millions of logs are refused before any of them is made.
@@ -196,12 +196,12 @@ func TestLogsBomb(t *testing.T) {
 // part replayed from the logs of this one.
 func TestReplayIsBounded(t *testing.T) {
 	idle := func(about *job.NodeLogs, first, ranks, entries int) []byte {
-		text := binary.AppendUvarint([]byte{1}, uint64(ranks))
+		text := binary.AppendUvarint([]byte{2, 0}, uint64(ranks))
 		for r := range ranks {
 			text = append(binary.AppendUvarint(text, uint64(first+r)), 0, 0)
 			text = binary.AppendUvarint(text, uint64(entries/ranks))
 			for range entries / ranks {
-				text = append(text, byte(replay.OpLocal)|0x80, 0, 0, 0, 0, 0, 0, 0)
+				text = append(text, byte(replay.OpLocal)|0x80, 0, 0, 0, 0, 0, 0, 0, 0)
 			}
 		}
 		about.Size, about.Ranks = 2*ranks, ranks
@@ -402,7 +402,7 @@ func TestLogsRefused(t *testing.T) {
 		{"a bomb", job.Compress(make([]byte, job.MaxReportBytes+1)), 0, http.StatusRequestEntityTooLarge, "larger than"},
 		{"damaged", damaged, 0, http.StatusBadRequest, "do not say which job"},
 		{"fewer ranks than it says", few, 0, http.StatusBadRequest, "other ranks or entries than it says"},
-		{"gzip", zip([]byte("{}\n")), 0, http.StatusBadRequest, "not zstd"},
+		{"not packed", []byte("{}\n"), 0, http.StatusBadRequest, "not zstd"},
 		{"without a report", good[1], 0, http.StatusTooEarly, "report of these logs has not come"},
 		{"newer", newer, 0, http.StatusServiceUnavailable, "later version"},
 		{"whole", good[0], 0, http.StatusOK, `"new":true`},

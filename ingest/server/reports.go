@@ -199,8 +199,8 @@ func checkNode(ctx context.Context, by viewer, report *job.NodeReport) *refusal 
 // header is not what the credential was made for.
 func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
-	case says != "" && says != "zstd" && says != "gzip":
-		return &refusal{Status: http.StatusUnsupportedMediaType, Message: "the report's Content-Encoding is neither zstd nor gzip"}
+	case says != "" && says != "zstd":
+		return &refusal{Status: http.StatusUnsupportedMediaType, Message: "the report's Content-Encoding is not zstd"}
 	case says != job.Encoding(body):
 		return &refusal{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the report is not packed as its Content-Encoding %.20q says", says)}
 	}

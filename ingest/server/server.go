@@ -33,6 +33,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // Server answers HTTP requests. It is an http.Handler.
@@ -52,6 +53,7 @@ type Server struct {
 	door       *admit.Door
 	mostAnswer int // bytes of a list
 	grace      time.Duration
+	weeks      notice.Weekly
 	alarm      atomic.Pointer[string] // AlarmHeader's value; nil: not known
 	documents  Documents
 	policy     string // of pages
@@ -65,10 +67,13 @@ func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, link: o.Pages.Link, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
-		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
+		grace: o.Grace, weeks: o.Weeks, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
 	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
+	}
+	if o.Weeks.Zone == nil {
+		s.weeks.Zone = time.UTC
 	}
 	if o.lookup == nil {
 		o.lookup = net.DefaultResolver.LookupHost
@@ -311,6 +316,7 @@ type Options struct {
 	Connections int           // at once of one user or one node; 0: no bound
 	StrictNode  bool          // a node may report only from its own address
 	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
+	Weeks       notice.Weekly // when digests are due
 
 	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
 }

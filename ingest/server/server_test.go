@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -268,14 +267,6 @@ func zstdStream(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-func zip(text []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	z.Write(text)
-	z.Close()
-	return b.Bytes()
-}
-
 // rows counts the jobs that root sees.
 func (s *testServer) rows(t *testing.T) int {
 	t.Helper()
@@ -409,7 +400,7 @@ func TestClient(t *testing.T) {
 		c := client.NewClient(addr, 10*time.Second, munge.Site{Socket: s.munge})
 		defer c.Close()
 		r := report(uint32(7+i), alice)
-		for range 20 { // above gzipFrom
+		for range 20 { // above packFrom
 			r.Executions = append(r.Executions, r.Executions[0])
 			r.Executions[len(r.Executions)-1].Key = fmt.Sprint("k", len(r.Executions))
 		}

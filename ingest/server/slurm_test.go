@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/test/trial"
 )
 
 // TestPoller: a script acts as sacct. It is away, comes back, and is asked soon after a report.
@@ -205,11 +206,7 @@ func TestPollerWithoutSlurm(t *testing.T) {
 
 func wait(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s did not come", what)
-		}
-	}
+	trial.Until(t, what, 6000, 10*time.Millisecond, done)
 }
 
 type lockedBuffer struct {

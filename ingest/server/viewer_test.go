@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/policy/facts"
+	"jobeff/policy/notice"
 )
 
 // Users that every Debian has.
@@ -146,6 +149,30 @@ func TestDigestOfCoordinator(t *testing.T) {
 		got := request{Addr: "unix:" + l.Addr().String(), Method: "GET", Path: "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z" + c.query}.as(t, c.uid)
 		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
 			t.Errorf("%d asks for %q: %d %s", c.uid, c.query, got.Status, got.Text)
+		}
+	}
+}
+
+// TestDigestWeek: which days a week has is said by jobeffd's settings, and the answer names its clock.
+func TestDigestWeek(t *testing.T) {
+	zone, err := time.LoadLocation("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, func(o *Options) { o.Weeks = notice.Weekly{Day: time.Wednesday, Zone: zone} })
+	for query, want := range map[string][2]string{"week=2026-W46": {"2026-11-09T00:00:00+13:00", "2026-11-16T00:00:00+13:00"}, "week=": {}, "": {},
+		"from=2026-11-09T00:00:00Z&to=2026-11-10T00:00:00Z": {"2026-11-09T00:00:00Z", "2026-11-10T00:00:00Z"}} {
+		got := request{Addr: s.unix, Method: "GET", Path: "/v1/digest?" + query}.do()
+		var both facts.TwoWeeks
+		if err := json.Unmarshal([]byte(got.Text), &both); err != nil || got.Status != 200 || both.Zone != "Pacific/Auckland" {
+			t.Fatalf("%q: %d %v %.300s", query, got.Status, err, got.Text)
+		}
+		from, to := both.This.From.Format(time.RFC3339), both.This.To.Format(time.RFC3339)
+		if want[0] != "" && (from != want[0] || to != want[1]) {
+			t.Errorf("%q: %s to %s", query, from, to)
+		}
+		if last := both.This.To.In(zone); want[0] == "" && (last.Weekday() != time.Wednesday || last.Hour() != 0) {
+			t.Errorf("%q: it ends on %s", query, last)
 		}
 	}
 }

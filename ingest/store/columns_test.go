@@ -16,14 +16,15 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 )
 
 // notKept are the fields of a job.Job without a column that is read: they follow from others, or from the
 // viewer and the time; the rules' flags come later,
 // what the job asked for stands in columns that no list reads, and the program of a task with its executions;
-// the database computes SMT, and steps tell NTasks.
-var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Eligible", "TimeLimit", "Array", "Alike", "Program", "Pending", "SMT", "NTasks"}
+// steps tell NTasks.
+var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Eligible", "TimeLimit", "Array", "Alike", "Program", "Pending", "NTasks"}
 
 // notTaken are the fields of sacct's line without a column: they make the displayed id, or say
 // which columns to write.
@@ -83,6 +84,8 @@ func TestJobIsKept(t *testing.T) {
 	want.Metrics.BalancedOut()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
 	want.NoData, want.State = doubt.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
+	hours := policy.CoreHoursOf(want)
+	want.Judged, want.Lost = hours.Judged(), hours.Lost
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
-	"jobeff/test/may"
 	"jobeff/test/pgtest"
+	"jobeff/test/trial"
 )
 
 func TestOpenTwice(t *testing.T) {
@@ -247,7 +247,7 @@ func TestLocked(t *testing.T) {
 // accepted once there is room.
 func TestDiskFull(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	may.Mount(t)
+	trial.MayMount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestDiskFull(t *testing.T) {
 // disk for the jobs of which Slurm tells.
 func TestMadeUpJobsLeaveRoom(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	may.Mount(t)
+	trial.MayMount(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=32m"); err != nil {
 		t.Fatal(err)

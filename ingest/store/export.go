@@ -34,8 +34,6 @@ type line struct {
 	Mail     row            `json:"mail,omitempty"`
 	Notice   row            `json:"notice,omitempty"`
 	Overhead row            `json:"overhead_curve,omitempty"`
-
-	Trial row `json:"run,omitempty"` // an attempt of the last version before the schema was made anew, see fromTrial
 }
 
 // pageLength is how many attempts are read at once.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 )
 
 // Imported counts what Import did.
@@ -63,10 +64,10 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 		}
 		if n == 1 {
 			schema, err = l.Schema, l.check()
-		} else if schema == trialSchema {
-			err = l.fromTrial()
-		}
-		if n > 1 && err == nil {
+		} else {
+			if schema == bridgedSchema {
+				l.bridge()
+			}
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
@@ -101,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != trialSchema:
+	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != bridgedSchema:
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
@@ -169,9 +170,6 @@ func (i *importer) columnsOf(ctx context.Context, table string) (map[string]bool
 	return known, err
 }
 
-// gone are columns that older exports have, and nothing reads any more.
-var gone = map[string]bool{"notices.useful_s": true, "notices.hours": true}
-
 // typed converts a row from JSON to the database's types.
 func (i *importer) typed(ctx context.Context, table string, in map[string]any) (row, error) {
 	known, err := i.columnsOf(ctx, table)
@@ -180,9 +178,6 @@ func (i *importer) typed(ctx context.Context, table string, in map[string]any) (
 	}
 	out := row{}
 	for c, v := range in {
-		if gone[table+"."+c] {
-			continue
-		}
 		if !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}
@@ -347,7 +342,7 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	return false, number != r.key.attempt, nil
 }
 
-// AddJobs keeps jobs that are already merged, as an import has them; the nodes' reports
+// AddJobs keeps jobs that are already merged, as an import has them, and what each used and lost; the nodes' reports
 // are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not
 // asked about them again. If an attempt exists already, AddJobs fails and keeps nothing.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
@@ -396,7 +391,10 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 	if j.Reports > 0 {
 		by = by.with(arrival, merging)
 		r.nodesStart, r.nodesEnd = j.Start, j.End
-		err = r.merge(&r.job)
+		if err = r.merge(&r.job); len(j.Executions) > 0 {
+			h := policy.CoreHoursOf(j)
+			r.job.Judged, r.job.Lost = h.Judged(), h.Lost
+		}
 	}
 	return r, by, err
 }

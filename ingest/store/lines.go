@@ -40,8 +40,8 @@ const (
 )
 
 // selectedBy counts the lines of a selection, and sums up its jobs: array, selection.
-const selectedBy = `SELECT count(CASE WHEN r.of_array = 0 THEN 1 END) + count(DISTINCT CASE WHEN r.of_array > 0 THEN r.cluster || '/' || r.uid || '/' || r.of_array END), ` + sumOfLines + `
-	FROM (SELECT r.cluster, r.uid, %s AS of_array, ` + inSum + ` FROM %s) r`
+const selectedBy = `SELECT count(CASE WHEN r.of_array = 0 THEN 1 END) + count(DISTINCT CASE WHEN r.of_array > 0 THEN r.cluster || '/' || r.uid || '/' || r.of_array END), ` + sumOfLines + `, count(unjudged)
+	FROM (SELECT r.cluster, r.uid, %s AS of_array, ` + inSum + `, CASE WHEN ` + isUnjudged + ` THEN 1 END AS unjudged FROM %s) r`
 
 // meanOfTasks is a value of an array: the mean of its completed tasks or, where none is, of all that ended.
 const meanOfTasks = `CASE WHEN count(*) = 1 THEN max(value) WHEN count(*) FILTER (WHERE state = 'COMPLETED') > 0 THEN avg(value) FILTER (WHERE state = 'COMPLETED')
@@ -82,6 +82,9 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 		limit = min(q.Limit, defaultLimit)
 	}
 	heads, all, err := s.lineHeads(ctx, v, q, c, from, at, limit)
+	if err == nil && at == nil && q.Rule != "" {
+		all.Unjudged, err = s.UnjudgedOf(ctx, v, q, uids)
+	}
 	var singles map[attemptKey]*attemptRow
 	if err == nil {
 		singles, err = s.singles(ctx, v, heads[:min(limit, len(heads))])
@@ -130,7 +133,7 @@ func (s *Store) lineHeads(ctx context.Context, v Viewer, q listing.JobQuery, c c
 		query += ofNoArray + fmt.Sprintf(arrayLines, ofLine, ofJob, selection)
 	}
 	if at == nil {
-		if err := s.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, array, selection), args...).Scan(&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost); err != nil {
+		if err := s.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, array, selection), args...).Scan(&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost, &all.Unjudged); err != nil {
 			return nil, all, err
 		}
 	}

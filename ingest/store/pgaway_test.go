@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/test/pgtest"
+	"jobeff/test/trial"
 )
 
 // untilTaken adds a report as a node does: again and again, until it is accepted.
@@ -48,16 +49,6 @@ func load(t *testing.T, s *Store, first, jobs uint32, ended *atomic.Int32) (wait
 	return wg.Wait
 }
 
-// until waits for something that must come.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited a minute for %s", what)
-		}
-	}
-}
-
 // nameOf is the database's name in its URL.
 func nameOf(database string) string {
 	path, _, _ := strings.Cut(database, "?")
@@ -87,7 +78,7 @@ func TestStandbyPromoted(t *testing.T) {
 	const jobs = 400
 	var ended atomic.Int32
 	wait := load(t, s, 1, jobs, &ended)
-	until(t, "the first reports", func() bool { return ended.Load() > jobs/4 })
+	trial.Until(t, "the first reports", 10_000, 5*time.Millisecond, func() bool { return ended.Load() > jobs/4 })
 	first.Kill()
 	acked := ended.Load()
 	if acked == jobs {
@@ -145,7 +136,7 @@ func TestStandbyAway(t *testing.T) {
 		over.Store(true)
 		done <- err
 	}()
-	until(t, "the end of the cancelled wait", func() bool {
+	trial.Until(t, "the end of the cancelled wait", 10_000, 5*time.Millisecond, func() bool {
 		if err := first.Exec("postgres", "SET synchronous_commit = local; SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"); err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +339,7 @@ func TestFewConnections(t *testing.T) {
 	const jobs = 100
 	var ended atomic.Int32
 	wait := load(t, s, 1, jobs, &ended)
-	until(t, "a refusal", func() bool {
+	trial.Until(t, "a refusal", 10_000, 5*time.Millisecond, func() bool {
 		err := each(readers, readers, func(int) error { return s.Ping(ctx) })
 		if err != nil && !errors.Is(err, ErrUnavailable) {
 			t.Fatal(err)

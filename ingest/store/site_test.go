@@ -282,3 +282,30 @@ func TestNodes(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// TestUnjudged: after the rules changed, a list says of how many jobs that have ended, and that a viewer may see, it is not
+// known which rules flag them: of those that it selects or, of a list by rules, would select without.
+func TestUnjudged(t *testing.T) {
+	s := siteStore(t)
+	want := func(after string, v Viewer, q listing.JobQuery, jobs, unjudged int) {
+		t.Helper()
+		_, all, err := s.EachLine(ctx, v, q, nil, func(*listing.Line) error { return nil })
+		n, err2 := s.UnjudgedOf(ctx, v, q, nil)
+		if err = errors.Join(err, err2); err != nil || all.Sum.Jobs != jobs || all.Unjudged != unjudged || n != unjudged {
+			t.Errorf("after %s, %+v lists %+v: %d jobs, %d and %d unjudged, want %d and %d, %v", after, v, q, all.Sum.Jobs, all.Unjudged, n, jobs, unjudged, err)
+		}
+	}
+	want("judging", root, listing.JobQuery{}, 5, 0)
+	want("judging", root, listing.JobQuery{Rule: "low"}, 2, 0)
+	if err := s.JudgeBy(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	want("a change", root, listing.JobQuery{}, 5, 4) // the fifth runs
+	want("a change", root, listing.JobQuery{Rule: "low"}, 0, 4)
+	want("a change", root, listing.JobQuery{Rule: "low", Account: "bio"}, 0, 2)
+	want("a change", alice, listing.JobQuery{Rule: "low", Account: "bio"}, 0, 1)
+	want("a change", alice, listing.JobQuery{Jobs: "1,2,4"}, 2, 2)
+	want("a change", root, listing.JobQuery{Rule: "low", Start: day.Add(4 * time.Hour)}, 0, 1)
+	judged(t, s, rulesOf(5, "low"), 24*time.Hour)
+	want("judging again", root, listing.JobQuery{Rule: "low"}, 4, 0)
+}

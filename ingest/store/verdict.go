@@ -174,6 +174,27 @@ func (s *Store) EachFlaggedRunning(ctx context.Context, now time.Time, do func(*
 // presentFlags are an attempt's flags; NULL where the present rules have not judged it.
 const presentFlags = "CASE WHEN r.judged_by = (SELECT time_us FROM marks WHERE name = '" + markRules + "') THEN r.flags END"
 
+// isUnjudged selects attempts that have ended and whose flags are not known.
+const isUnjudged = "r.end_us IS NOT NULL AND (" + presentFlags + ") IS NULL"
+
+// UnjudgedOf is job.Selected's Unjudged of a query.
+func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (n int, err error) {
+	q.Rule = ""
+	c, from, err := chosen(q, uids)
+	if err != nil {
+		return 0, err
+	}
+	ended := whichEnded(q, "", nil)[0]
+	c.add(ended.where, ended.args...)
+	c.add(isUnjudged)
+	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
+	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+from+" WHERE "+where, args...).Scan(&n)
+	if err != nil {
+		return 0, listError(err)
+	}
+	return n, nil
+}
+
 // flagged reads presentFlags; nil where they are NULL.
 func (r *attemptRow) flagged() []string {
 	if !r.isJudged {

@@ -158,7 +158,18 @@ func Median(v []float64) float64 {
 		return math.NaN()
 	}
 	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	return quantile(v, 0.5)
+}
+
+// quantile is the value with the part p of the other sorted ones below it, on the line between two of them (type 7
+// of Hyndman and Fan). gonum's stat.Quantile is of type 4: of two values, it takes the smaller one for the median.
+func quantile(sorted []float64, p float64) float64 {
+	i, part := math.Modf(p * float64(len(sorted)-1))
+	at := sorted[int(i):]
+	if part == 0 || at[0] == at[1] { // also two infinities
+		return at[0]
+	}
+	return (1-part)*at[0] + part*at[1]
 }
 
 // withShare are the groups that know their overhead.

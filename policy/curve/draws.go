@@ -167,17 +167,3 @@ var deviates = func() (z [draws]float64) {
 	}
 	return z
 }()
-
-// quantiles are the values that hold level of v between them. It sorts v.
-func quantiles(v []float64, level float64) (low, high float64) {
-	slices.Sort(v)
-	at := func(p float64) float64 {
-		i := p * float64(len(v)-1)
-		j := min(int(i), len(v)-2)
-		if v[j] == v[j+1] { // also two infinities
-			return v[j]
-		}
-		return v[j] + (i-float64(j))*(v[j+1]-v[j])
-	}
-	return at((1 - level) / 2), at((1 + level) / 2)
-}

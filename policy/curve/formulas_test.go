@@ -47,8 +47,10 @@ func TestQuantiles(t *testing.T) {
 	}{
 		{[]float64{50, 20, 30, 10, 40}, 0.5, 20, 40}, {[]float64{10, 20, 30, 40, 50}, 0.8, 14, 46}, {[]float64{10, 20, 30, 40, 50}, 1, 10, 50},
 		{[]float64{1, 2, math.Inf(1), math.Inf(1)}, 0.9, 1.15, math.Inf(1)}, {[]float64{3, 4}, 0, 3.5, 3.5},
+		{[]float64{1, math.Inf(1), math.Inf(1)}, 1, 1, math.Inf(1)}, {[]float64{1, math.Inf(1)}, 1, 1, math.Inf(1)},
 	} {
-		low, high := quantiles(c.v, c.level)
+		slices.Sort(c.v)
+		low, high := quantile(c.v, (1-c.level)/2), quantile(c.v, (1+c.level)/2)
 		wantClose(t, "low", low, c.low, 1e-12)
 		if high != c.high && math.Abs(high-c.high) > 1e-12 {
 			t.Errorf("%v of %v: %v", c.level, c.v, high)

@@ -326,7 +326,8 @@ func (c *curve) over(value float64, of func(Amdahl) float64) Estimate {
 	for i, m := range c.likely {
 		v[i] = of(m)
 	}
-	low, high := quantiles(v, c.settings.Level)
+	slices.Sort(v)
+	low, high := quantile(v, (1-c.settings.Level)/2), quantile(v, (1+c.settings.Level)/2)
 	for _, m := range c.twins {
 		low, high = math.Min(low, of(m)), math.Max(high, of(m))
 	}

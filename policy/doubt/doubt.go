@@ -227,9 +227,6 @@ func someNames(first string, of int) string {
 // Text is a warning in words, without its count: the code itself where it is not known, "" of none.
 func Text(w Warning) string {
 	text := texts[w.Code]
-	if w.Args.Kind == KindText {
-		return w.Args.Other
-	}
 	if with := withArgs[w.Code]; with != nil {
 		return with(text, w.Args)
 	}

@@ -19,7 +19,6 @@ func TestWarningTexts(t *testing.T) {
 		want string
 	}{
 		{"of a later version", doubt.Arguments{N: 3}, "of a later version"},
-		{doubt.WarnCoverage, doubt.Arguments{Kind: doubt.KindText, Other: "3 of 4 ranks"}, "3 of 4 ranks"},
 		{doubt.WarnOversubs, doubt.Arguments{N: 9, CPUs: 1, Of: 6, Names: "n1,n2,n3,n4"}, "9 ranks share 1 CPU (nodes n1, n2, n3, n4 and 2 more are one machine)"},
 		{doubt.WarnThreadsCounted, doubt.Arguments{N: 1, Of: 1}, "the rank had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},
 		{doubt.WarnThreadsCounted, doubt.Arguments{N: 4, Of: 4}, "all 4 ranks had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only"},

@@ -175,7 +175,6 @@ const (
 	KindYet       = "yet"        // WhyNoReport: it is expected
 	KindFailed    = "failed"     // … Name is Slurm's state
 	KindContainer = "container"  // WhyNoMPI
-	KindText      = "text"       // of any code: Other is the text, as commit 7955bd9 stored it
 )
 
 // compare orders arguments.

@@ -112,4 +112,5 @@ type TwoWeeks struct {
 	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
 	This     *Facts   `json:"this"`
 	Before   *Facts   `json:"before"` // without comparisons
+	Zone     string   `json:"zone"`   // the clock by which jobeffd's weeks begin, as "Europe/Berlin"
 }

@@ -267,10 +267,11 @@ func gapped(runs []*job.Run, value func(*job.Run) float64, gap float64) (all []b
 	slices.SortStableFunc(sorted, func(a, b valued) int { return cmp.Or(cmp.Compare(a.value, b.value), compareRuns(a.run, b.run)) })
 	for from, to := 0, 0; from < len(sorted); from = to {
 		var one band
+		var values []float64
 		for ; to < len(sorted) && (to == from || !(sorted[to].value-sorted[to-1].value > gap)); to++ {
-			one.runs = append(one.runs, sorted[to].run)
+			one.runs, values = append(one.runs, sorted[to].run), append(values, sorted[to].value)
 		}
-		one.median = (sorted[(from+to-1)/2].value + sorted[(from+to)/2].value) / 2
+		one.median = curve.Median(values)
 		all = append(all, one)
 	}
 	return all

@@ -7,6 +7,7 @@
  * call the program's error handler, which ends the job.
  */
 #include "bytes.h"
+#include "next.h"
 #include "ticks.h"
 
 enum { JE_DIMENSIONS = 32, JE_NEIGHBOURS = 2 * JE_DIMENSIONS }; /* of a Cartesian communicator */

@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "counters.h"
 #include "cpu.h"
+#include "next.h"
 #include "places.h"
 #include "spell.h"
 #include "ticks.h"

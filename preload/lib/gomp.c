@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gomp.h"
-#include "openmp.h"
+#include "parallel.h"
 #include "spell.h"
 
 enum { JE_LINE = 64 }; /* bytes of a cache line */

@@ -13,7 +13,7 @@
  *   hash.c, hash.h           BLAKE2b
  *   files.c, files.h         small readers of files and of the kernel
  *   objects.c, objects.h     the loaded objects, and what those that call us reach
- *   next.c, libc.h           finds the real functions behind the wrappers
+ *   next.c, next.h, libc.h   finds the real functions behind the wrappers
  *   recordfile.c             finds, makes and opens the record file
  *   slot.c                   takes a slot of the record, and maps it
  *   reuse.c                  packs slots of finished processes, so that others can use them
@@ -40,6 +40,7 @@
  *   kokkos.c                 Kokkos' profile regions, as sections
  *   region.c, region.h       TALP's regions, as sections, and their figures while they run
  *   calls.c, spell.h         the wrappers, and the hot path
+ *   parallel.h               an OpenMP region begins and ends
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
  *   ompt.c                   what LLVM's and Intel's OpenMP runtimes tell
@@ -82,27 +83,6 @@ enum je_number {
 enum je_binding { JE_C, JE_FORTRAN, JE_F08, JE_F08TS, JE_BINDINGS };
 enum { JE_STRIDE = 512 };
 _Static_assert(JE_STRIDE >= JE_FUNCS, "JE_STRIDE");
-
-/* next.c */
-extern void *je_next[JE_BINDINGS * JE_STRIDE];
-
-/* The function behind a wrapper for this caller; *passes: its call is not measured. */
-void *je_find_next(uint32_t index, const void *caller, bool *passes);
-
-/* Finds all functions of the binding of this index. */
-void je_find_all(uint32_t index, const void *caller);
-
-/* From now on the MPI that this caller reaches is the one that is measured. */
-void je_measure_mpi(uint32_t index, const void *caller);
-
-/* A function of the MPI that is measured; NULL: it has none. */
-void *je_symbol(const char *name);
-
-/* The function behind a wrapper. NULL: nobody has looked for it yet, or it depends on who calls. */
-JE_HOT void *je_next_of(uint32_t index)
-{
-	return __atomic_load_n(&je_next[index], __ATOMIC_RELAXED);
-}
 
 /* recordfile.c */
 bool je_record_find(void);

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "counters.h"
 #include "cpu.h"
+#include "next.h"
 #include "objects.h"
 #include "places.h"
 #include "spell.h"

@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#include "jobeff.h"
 #include "libc.h"
+#include "next.h"
 #include "objects.h"
 
 /* All names stand one after the other. A table of pointers would be relocated at each exec. */

@@ -12,7 +12,7 @@
 
 #include "gomp.h"
 #include "libc.h"
-#include "openmp.h"
+#include "parallel.h"
 
 /* 4.4.4.1, and 4.5.2 for the functions below */
 union ompt_data {

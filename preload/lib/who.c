@@ -10,6 +10,7 @@
 
 #include "files.h"
 #include "libc.h"
+#include "next.h"
 #include "objects.h"
 
 static void copy(char *to, size_t room, const char *from)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "next.h"
 #include "windows.h"
 
 enum { JE_RECEIVES = 1024 };

@@ -4,6 +4,7 @@
  * how many were made from that, and which rank of MPI_COMM_WORLD is its first. Ranks are
  * translated by calls that do not communicate.
  */
+#include "next.h"
 #include "windows.h"
 
 enum { JE_WINDOW_COMMS = 128, JE_PEERS = 256 };

@@ -70,7 +70,7 @@ enum je_part {
 
 /* je_section_detail.openmp */
 enum je_section_openmp {
-	JE_SECTION_OPENMP_KNOWN = 1,  /* of each instance that was left; 0: an older library */
+	JE_SECTION_OPENMP_KNOWN = 1,  /* of each instance that was left; 0: not known */
 	JE_SECTION_OPENMP_INSIDE = 2, /* entered or left in a region, or other threads began some */
 };
 

@@ -16,7 +16,6 @@
 #define JE_WINDOWS_HEAD 128u
 #define JE_LOG_BYTES 48u
 #define JE_LOGS_PER_SLOT 655u
-#define JE_LOGS_WITHOUT_SITES 680u /* in a slot of a library that knew no sites */
 #define JE_SITES 64u
 #define JE_SITE_MODULE 48 /* where the module begins in je_windows.sites */
 #define JE_WINDOWS_SLOTS 8u
@@ -118,8 +117,7 @@ struct je_windows {
 	uint32_t k;
 	uint32_t why;  /* enum je_windows_why */
 	uint32_t lost; /* COMM and INIT entries that found no room */
-	uint32_t
-		has_sites; /* of each slot. 0: instead of what follows the entries there are more */
+	uint32_t has_sites; /* of each slot: 1. Earlier readers take 0 for one without sites */
 	uint32_t reserved3[15];
 	struct je_log entries[JE_LOGS_PER_SLOT];
 
@@ -144,7 +142,5 @@ static inline uint64_t je_window_of(uint64_t i, uint32_t k)
 _Static_assert(sizeof(struct je_log) == JE_LOG_BYTES, "je_log has no padding");
 _Static_assert(offsetof(struct je_windows, entries) == JE_WINDOWS_HEAD, "no padding");
 _Static_assert(sizeof(struct je_windows) == JE_SLOT_BYTES, "je_windows fills its slot");
-_Static_assert(JE_WINDOWS_HEAD + JE_LOGS_WITHOUT_SITES * JE_LOG_BYTES == JE_SLOT_BYTES,
-	       "as before");
 
 #endif

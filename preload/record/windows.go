@@ -20,8 +20,8 @@ const (
 	WindowsNoGroups WindowsWhy = C.JE_WINDOWS_NO_GROUPS // it is not known who is in a communicator
 )
 
-// LogsPerSlot is how many entries a slot holds, one of an older library: others have room for sites.
-const LogsPerSlot = C.JE_LOGS_WITHOUT_SITES
+// LogsPerSlot is how many entries a slot holds.
+const LogsPerSlot = C.JE_LOGS_PER_SLOT
 
 // WindowSlot is one slot of the windows that a process logged. The entries of a process's slots,
 // in their order, are one stream.
@@ -72,18 +72,11 @@ func (s *slotBuffer) decodeWindows(index, slots int) *Slot {
 		Why:   WindowsWhy(k.within(int64(c.why), 0, C.JE_WINDOWS_WHYS-1, C.JE_WINDOWS_NO_ROOM)),
 		Lost:  uint64(c.lost),
 	}
-	if c.has_sites == 0 {
-		entries := (*[LogsPerSlot]C.struct_je_log)(unsafe.Pointer(&c.entries))
-		for i := range k.within(int64(c.used), 0, LogsPerSlot, 0) {
-			out.Entries = append(out.Entries, logEntry(&entries[i]))
-		}
-	} else {
-		for i := range k.within(int64(c.used), 0, C.JE_LOGS_PER_SLOT, 0) {
-			out.Entries = append(out.Entries, logEntry(&c.entries[i]))
-			out.Entries[i].Site = uint8(k.within(int64(c.site[i]), 0, C.JE_SITES, 0))
-		}
-		out.Sites = sites(&c.sites)
+	for i := range k.within(int64(c.used), 0, LogsPerSlot, 0) {
+		out.Entries = append(out.Entries, logEntry(&c.entries[i]))
+		out.Entries[i].Site = uint8(k.within(int64(c.site[i]), 0, C.JE_SITES, 0))
 	}
+	out.Sites = sites(&c.sites)
 	return &Slot{
 		Index: index, Kind: KindWindows, Torn: s.torn(), Parent: k.within(int64(c.parent), 0, int64(slots), 0),
 		State:    State(k.within(int64(c.state), 1, C.JE_STATE_DONE, C.JE_STATE_RUNNING)),

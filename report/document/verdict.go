@@ -34,11 +34,11 @@ type CoreHours struct {
 	Used    *float64 `json:"used_core_hours"`         // allocated cores x elapsed, of a job that runs so far
 	SMT     *float64 `json:"smt_core_hours"`          // of the used ones, on further hardware threads of cores with a rank
 	Lost    *float64 `json:"lost_core_hours"`         // of the others, those in which the cores did no computing for the job
-	MPI     *float64 `json:"lost_mpi_core_hours"`     // part of them in MPI
-	IO      *float64 `json:"lost_io_core_hours"`      // part of them in MPI_File_*
-	OpenMP  *float64 `json:"lost_openmp_core_hours"`  // part of them that threads lost in OpenMP
-	Idle    *float64 `json:"lost_idle_core_hours"`    // part of them on cores without a rank or thread
-	Outside *float64 `json:"lost_outside_core_hours"` // part of them outside MPI_Init to MPI_Finalize
+	MPI     *float64 `json:"lost_mpi_core_hours"`     // of the lost ones, in MPI
+	IO      *float64 `json:"lost_io_core_hours"`      // likewise, in MPI_File_*
+	OpenMP  *float64 `json:"lost_openmp_core_hours"`  // likewise, of threads in barriers, scheduling and serial parts
+	Idle    *float64 `json:"lost_idle_core_hours"`    // likewise, on cores without a rank while a program ran
+	Outside *float64 `json:"lost_outside_core_hours"` // likewise, outside MPI_Init to MPI_Finalize
 }
 
 func coreHours(h policy.CoreHours) CoreHours {

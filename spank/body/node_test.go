@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/test/may"
+	"jobeff/test/trial"
 )
 
 // The user of the jobs in these tests: nobody in particular, but not root.
@@ -88,7 +88,7 @@ type testNode struct {
 
 func newNode(t testing.TB) *testNode {
 	t.Helper()
-	may.Mount(t)
+	trial.MayMount(t)
 	built, err := parts()
 	if err != nil {
 		t.Fatal(err)

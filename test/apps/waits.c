@@ -1,6 +1,6 @@
 /* waits.c PROGRAM ROUNDS: programs of which it is known why their ranks wait. Work is sleep, on the
  * clock of virtualclock.c, which also makes the network slow. Each round ends with an Allreduce.
- * The names stand at the end; test/waits has what each must come to. */
+ * The names stand at the end; test/trial/waits.go has what each must come to. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

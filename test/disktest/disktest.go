@@ -20,15 +20,14 @@ import (
 	"syscall"
 	"testing"
 
-	"jobeff/test/may"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // Disk is a disk with a file system.
 type Disk struct {
 	Dir     string // where it is mounted
 	files   string // the folder of its files
-	process *serve.Process
+	process *trial.Server
 	qmp     net.Conn
 	answers *json.Decoder
 
@@ -52,7 +51,7 @@ func Start(t testing.TB, size int64) *Disk {
 	if testing.Short() {
 		t.Skip("it starts a qemu-storage-daemon")
 	}
-	may.Mount(t)
+	trial.MayMount(t)
 	if _, err := exec.LookPath("qemu-storage-daemon"); err != nil {
 		if os.Getenv("JOBEFF_TEST_ALL") != "" {
 			t.Fatal(err)
@@ -118,7 +117,7 @@ func (d *Disk) serve(t testing.TB) {
 		"--export", "type=fuse,id=disk,node-name=disk,writable=on,mountpoint="+d.file("disk"),
 		"--chardev", "socket,id=qmp,server=on,wait=off,path="+d.file("qmp"), "--monitor", "chardev=qmp")
 	t.Cleanup(func() { syscall.Unmount(d.file("disk"), syscall.MNT_DETACH) })
-	d.process = serve.Start(t, cmd, func() bool {
+	d.process = trial.Serve(t, cmd, func() bool {
 		info, err := os.Stat(d.file("disk"))
 		if err != nil || info.Size() == 0 {
 			return false

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/munge"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // Start runs a munged in the foreground until the test ends and returns its
@@ -68,7 +68,7 @@ func Restart(t testing.TB, socket, like string, env ...string) {
 }
 
 // running is the process of each socket; tests of one package start them one at a time.
-var running = map[string]*serve.Process{}
+var running = map[string]*trial.Server{}
 
 // run starts munged and waits until it makes credentials.
 func run(t testing.TB, dir string, env ...string) {
@@ -77,7 +77,7 @@ func run(t testing.TB, dir string, env ...string) {
 	cmd := exec.Command(program(t), "--foreground", "--force", "--socket="+in("socket"), "--key-file="+in("key"),
 		"--pid-file="+in("pid"), "--seed-file="+in("seed"))
 	cmd.Env = append(os.Environ(), env...)
-	running[in("socket")] = serve.Start(t, cmd, func() bool {
+	running[in("socket")] = trial.Serve(t, cmd, func() bool {
 		_, err := munge.Encode(in("socket"), []byte("up"), 0)
 		return err == nil
 	})

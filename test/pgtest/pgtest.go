@@ -20,14 +20,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // Server is a running PostgreSQL.
 type Server struct {
 	dir     string
 	args    []string
-	process *serve.Process // nil: not started here
+	process *trial.Server // nil: not started here
 }
 
 // next numbers the databases that this process makes.
@@ -151,7 +151,7 @@ func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
 	cmd := s.command(t, program(t, "postgres"), append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}, s.args...)...)
-	s.process = serve.Start(t, cmd, func() bool { return s.Exec("postgres", "SELECT 1") == nil })
+	s.process = trial.Serve(t, cmd, func() bool { return s.Exec("postgres", "SELECT 1") == nil })
 }
 
 // Stop ends the server in order.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"jobeff/report/document"
+	"jobeff/test/trial"
 )
 
 // machine is a booted Debian. Its root runs what a test says.
@@ -177,11 +178,8 @@ const patience = 15 * time.Minute
 // until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ready(); time.Sleep(3 * time.Second) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v for %s: it did not happen", patience, what)
-		}
-	}
+	const pause = 3 * time.Second
+	trial.Until(t, what, int(patience/pause), pause, ready)
 }
 
 // submit gives alice's script to sbatch, and returns the job's id. What it prints is in ~alice/ID.out.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // newLDAP runs Debian's slapd on loopback with some people, and makes ldapsearch ask it.
@@ -50,7 +50,7 @@ func newLDAP(t *testing.T) {
 		t.Fatalf("slapadd: %v\n%s", err, out)
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	serve.Start(t, exec.Command(slapd, "-f", filepath.Join(dir, "conf"), "-h", "ldap://"+address, "-d", "0"), func() bool {
+	trial.Serve(t, exec.Command(slapd, "-f", filepath.Join(dir, "conf"), "-h", "ldap://"+address, "-d", "0"), func() bool {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			c.Close()

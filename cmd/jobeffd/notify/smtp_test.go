@@ -20,8 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/test/may"
-	"jobeff/test/serve"
+	"jobeff/test/trial"
 )
 
 // smtpServer is Debian's OpenSMTPD on loopback, which puts every mail to example.org
@@ -29,8 +28,8 @@ import (
 type smtpServer struct {
 	port    int
 	dir     string
-	process *serve.Process // nil: it does not run
-	group   int            // of its processes
+	process *trial.Server // nil: it does not run
+	group   int           // of its processes
 }
 
 // newSMTP prepares a server and chooses its port; start and stop it as often as needed.
@@ -39,7 +38,7 @@ func newSMTP(t *testing.T) *smtpServer {
 	if testing.Short() {
 		t.Skip("it starts an OpenSMTPD")
 	}
-	may.Mount(t)
+	trial.MayMount(t)
 	if _, err := exec.LookPath("smtpd"); err != nil {
 		t.Skip("opensmtpd is not installed (make deps)")
 	}
@@ -93,7 +92,7 @@ func (s *smtpServer) run(t *testing.T, command ...string) *smtpServer {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	s.process = serve.Start(t, cmd, func() bool {
+	s.process = trial.Serve(t, cmd, func() bool {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
 		if err == nil {
 			c.Close()

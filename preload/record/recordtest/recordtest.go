@@ -318,15 +318,9 @@ func windows(s *record.Slot) []byte {
 		}
 		c.sites[i] = C.uint64_t(uint64(site.Module+1)<<C.JE_SITE_MODULE | site.Address)
 	}
-	entries := unsafe.Slice(&c.entries[0], record.LogsPerSlot)
-	if len(from.Entries) <= len(c.entries) { // else it is an older library's
-		c.has_sites = 1
-		for i, e := range from.Entries {
-			c.site[i] = C.uint8_t(e.Site)
-		}
-	}
 	for i, e := range from.Entries {
-		entries[i] = C.struct_je_log{enter_ticks: C.uint64_t(e.Enter), leave_ticks: C.uint64_t(e.Leave), bytes: C.uint64_t(e.Bytes),
+		c.site[i] = C.uint8_t(e.Site)
+		c.entries[i] = C.struct_je_log{enter_ticks: C.uint64_t(e.Enter), leave_ticks: C.uint64_t(e.Leave), bytes: C.uint64_t(e.Bytes),
 			request: C.uint64_t(e.Request), peer: C.int32_t(e.Peer), tag: C.int32_t(e.Tag), comm: C.uint32_t(e.Comm),
 			call: C.uint16_t(e.Call), op: C.uint8_t(e.Op), flags: C.uint8_t(e.Flags)}
 	}

@@ -1,6 +1,4 @@
-// Package serve starts the servers that tests need: PostgreSQL, munge, mail servers, a proxy. Only
-// tests import it.
-package serve
+package trial
 
 import (
 	"fmt"
@@ -13,15 +11,15 @@ import (
 	"time"
 )
 
-// Process is a server that runs.
-type Process struct {
+// Server is a process that serves a test: PostgreSQL, munge, a mail server, a proxy.
+type Server struct {
 	pid   int
 	ended chan struct{}
 }
 
-// Start runs a server and waits until it answers. If it ends before, or takes longer than a minute,
+// Serve runs a server and waits until it answers. If it ends before, or takes longer than a minute,
 // the test fails with the server's words. What runs at the test's end is killed.
-func Start(t testing.TB, cmd *exec.Cmd, answers func() bool) *Process {
+func Serve(t testing.TB, cmd *exec.Cmd, answers func() bool) *Server {
 	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
@@ -32,7 +30,7 @@ func Start(t testing.TB, cmd *exec.Cmd, answers func() bool) *Process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{cmd.Process.Pid, make(chan struct{})}
+	p := &Server{cmd.Process.Pid, make(chan struct{})}
 	go func() {
 		cmd.Wait()
 		close(p.ended)
@@ -54,7 +52,7 @@ func Start(t testing.TB, cmd *exec.Cmd, answers func() bool) *Process {
 }
 
 // Family are the process and its children.
-func (p *Process) Family() []int {
+func (p *Server) Family() []int {
 	family := []int{p.pid}
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range all {
@@ -70,7 +68,7 @@ func (p *Process) Family() []int {
 }
 
 // End sends the server a signal and waits for its end. It may have ended before.
-func (p *Process) End(sig syscall.Signal) {
+func (p *Server) End(sig syscall.Signal) {
 	select {
 	case <-p.ended:
 	default:

@@ -1,6 +1,4 @@
-// Package wrongfiles holds what programs say of wrong files against the texts beside them. It is for
-// tests only.
-package wrongfiles
+package trial
 
 import (
 	"os"
@@ -12,9 +10,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Check compares the errors of an archive's files, each NAME.toml, with the texts behind them,
+// WrongFiles compares the errors of an archive's files, each NAME.toml, with the texts behind them,
 // NAME.error; least is how many files there are at least. update writes the texts anew.
-func Check(t *testing.T, archive string, least int, update bool, of func(path string, text []byte) error) {
+func WrongFiles(t *testing.T, archive string, least int, update bool, of func(path string, text []byte) error) {
 	t.Helper()
 	all, err := txtar.ParseFile(archive)
 	if err != nil || len(all.Files) < 2*least {

@@ -1,17 +1,16 @@
-// Package waits says what the programs of test/apps/waits.c must show: their ranks wait for known
-// reasons. The tests of preload run them on one node, those of test on two.
-package waits
+package trial
 
-// Program is a program, with its efficiencies as they follow from its sleeps.
-type Program struct {
+// Waits is what a program of test/apps/waits.c must show, whose ranks wait for known reasons. The tests of preload run
+// them on one node, those of test on two. It has its name, with its efficiencies as they follow from its sleeps.
+type Waits struct {
 	Name                  string
 	Ranks                 int
 	DelayMS               int     // of test/apps/virtualclock.c: what the network takes, ms
 	SerE, TE, LoadBalance float64 // CommE is SerE x TE
 }
 
-// Programs have few ranks; see the simulated programs of ingest/replay.
-var Programs = []Program{
+// WaitsOfFew have few ranks; see the simulated programs of ingest/replay.
+var WaitsOfFew = []Waits{
 	{"chain", 4, 0, 100. / 250, 1, 62.5 / 100},
 	{"turns", 2, 0, 0.75, 1, 1},
 	{"sendrecv", 4, 50, 1, 0.5, 1},
@@ -25,8 +24,8 @@ var Programs = []Program{
 	{"waitsome", 4, 0, 150. / 200, 1, 450. / 4 / 150},
 }
 
-// Large are some of them on 8 ranks.
-var Large = []Program{
+// WaitsOfMany are some of them on 8 ranks.
+var WaitsOfMany = []Waits{
 	{"chain", 8, 0, 100. / 450, 1, 56.25 / 100},
 	{"sendrecv", 8, 50, 1, 0.5, 1},
 	{"stencil", 8, 0, 1, 1, 1},

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/store"
+	"jobeff/policy"
+	"jobeff/policy/demo"
+	"jobeff/policy/facts"
+	"jobeff/report/document"
+)
+
+// coreTimes are sums of core time, whole microseconds.
+type coreTimes struct{ jobs, used, judged, lost int64 }
+
+// wholeMicroseconds is a time whose last digits a number of hours or seconds of it may have lost.
+func wholeMicroseconds(v, unit float64) int64 { return int64(math.Round(v * unit)) }
+
+func ofHours(jobs int, used, judged, lost float64) coreTimes {
+	return coreTimes{int64(jobs), wholeMicroseconds(used, job.CoreHour), wholeMicroseconds(judged, job.CoreHour), wholeMicroseconds(lost, job.CoreHour)}
+}
+
+// add adds the core-hours that a job's JSON has.
+func (c *coreTimes) add(h document.CoreHours) {
+	c.jobs++
+	if h.Used != nil {
+		c.used += wholeMicroseconds(*h.Used, job.CoreHour)
+	}
+	if h.Lost != nil {
+		c.judged += wholeMicroseconds(*h.Used, job.CoreHour) - wholeMicroseconds(*h.SMT, job.CoreHour)
+		c.lost += wholeMicroseconds(*h.Lost, job.CoreHour)
+	}
+}
+
+// hoursSite is a made-up site that jobeffd began to count before its jobs ended.
+type hoursSite struct {
+	madeUpSite
+	*testing.T
+	db    *store.Store
+	pages map[string]document.Job // what each job's page says as JSON
+	ended coreTimes               // their sums
+	all   coreTimes               // and with those that run
+}
+
+// get reads JSON.
+func (s *hoursSite) get(path string, into any) {
+	s.Helper()
+	status, _, text := s.ask(s.T, "GET "+path, "")
+	if err := json.Unmarshal(text, into); status != http.StatusOK || err != nil {
+		s.Fatalf("%s: %d, %v: %.300s", path, status, err, text)
+	}
+}
+
+func newHoursSite(t *testing.T) *hoursSite {
+	s := &hoursSite{T: t, db: emptySite(t), pages: map[string]document.Job{}}
+	browser, socket := browse(t, s.db)
+	s.madeUpSite = madeUpSite{browser, socket}
+	addDemo(t, s.db, demo.Options{Seed: 4, Jobs: 400, Users: 12, Workloads: 30, Until: demoUntil})
+	rules, err := policy.Compile(etc.Default().Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := judging(document.Judge{Rules: rules}, time.Hour)
+	if err := s.db.JudgeBy(ctx, how.Rules); err != nil {
+		t.Fatal(err)
+	}
+	for judged := 1; judged > 0; {
+		if judged, err = s.db.Judge(ctx, how, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// eachPage reads all lists of jobs, and of each job the page, as JSON.
+func (s *hoursSite) eachPage() {
+	for next := "/v1/jobs?limit=200"; next != ""; {
+		var list struct {
+			Jobs []document.Job
+			Next string
+		}
+		s.get(next, &list)
+		next = list.Next
+		for _, listed := range list.Jobs {
+			var page document.Job
+			s.get(fmt.Sprintf("/v1/jobs/%s?attempt=%d", listed.ID, listed.Attempt), &page)
+			key := fmt.Sprint(listed.ID, " ", listed.Attempt)
+			s.pages[key] = page
+			s.all.add(page.CoreHours)
+			if !page.End.IsZero() {
+				s.ended.add(page.CoreHours)
+			}
+			for _, of := range []struct {
+				what       string
+				page, list *float64
+			}{{"used", page.CoreHours.Used, listed.CoreHours.Used}, {"lost", page.CoreHours.Lost, listed.CoreHours.Lost}} {
+				if (of.page == nil) != (of.list == nil) || of.page != nil && *of.page != *of.list {
+					s.Errorf("job %s: %s %v on its page, %v in a list", key, of.what, said(of.page), said(of.list))
+				}
+			}
+			for _, v := range page.Verdicts {
+				if !page.Running && said(v.CoreHours.Lost) != said(page.CoreHours.Lost) { // so far
+					s.Errorf("job %s: the rule %s says that it lost %s, the job %s", key, v.Rule, said(v.CoreHours.Lost), said(page.CoreHours.Lost))
+				}
+			}
+		}
+	}
+}
+
+func said(f *float64) string {
+	if f == nil {
+		return "not known"
+	}
+	return fmt.Sprint(*f)
+}
+
+// TestOneLoss: what lists, months, the digest and /metrics say was used, judged and lost are the sums of what the JSON of the
+// jobs says, in whole microseconds. A job whose loss is not known counts as not known in each of them, and comes last in the
+// order of what was lost.
+func TestOneLoss(t *testing.T) {
+	s := newHoursSite(t)
+	s.eachPage()
+	unknown := 0 // of which a program, with all of its ranks, has figures
+	for _, page := range s.pages {
+		if page.CoreHours.Lost == nil && page.Coverage != nil && *page.Coverage >= 1 && !page.End.IsZero() {
+			unknown++
+		}
+	}
+	if len(s.pages) < 400 || s.ended.lost < s.ended.used/20 || unknown < 3 {
+		t.Fatalf("%d jobs, %+v, of %d it is not known what they lost: the test is empty", len(s.pages), s.ended, unknown)
+	}
+	want := func(what string, got, want coreTimes) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %+v; the sums of the jobs' pages are %+v", what, got, want)
+		}
+	}
+	var lines listing.LineList
+	s.get("/v1/jobs?stored=1&sort=lost&limit=1000", &lines)
+	sum := lines.Selected.Sum
+	want("a list", ofHours(sum.Jobs, sum.Used, sum.Judged, sum.Lost), s.all)
+	s.order()
+	months, err := s.db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"month", "user", "partition"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sums coreTimes
+	for _, m := range months {
+		one := ofHours(int(m.Jobs), m.UsedHours, m.JudgedHours, m.LostHours)
+		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost}
+	}
+	want("months", sums, s.ended)
+	var weeks facts.TwoWeeks
+	s.get("/v1/digest?from="+demoUntil.AddDate(0, 0, -366).Format(time.RFC3339)+"&to="+demoUntil.Format(time.RFC3339), &weeks)
+	total := weeks.This.Total
+	for _, one := range weeks.This.Accounts {
+		total.Jobs -= one.Jobs
+	}
+	if total.Jobs != 0 {
+		t.Errorf("the accounts of a digest lack %d jobs", total.Jobs)
+	}
+	total = weeks.This.Total
+	want("a digest", ofHours(total.Jobs, total.Used, total.Judged, total.Lost), s.endedUntil(demoUntil))
+	s.metrics()
+}
+
+// endedUntil sums up the jobs that ended before a time.
+func (s *hoursSite) endedUntil(to time.Time) (sum coreTimes) {
+	for _, page := range s.pages {
+		if !page.End.IsZero() && page.End.Before(to) {
+			sum.add(page.CoreHours)
+		}
+	}
+	return sum
+}
+
+// order: the most lost comes first, and what is not known last.
+func (s *hoursSite) order() {
+	s.Helper()
+	var list struct{ Jobs []document.Job }
+	s.get("/v1/jobs?sort=lost&limit=1000", &list)
+	before := math.Inf(1)
+	for _, j := range list.Jobs {
+		lost := -1.0
+		if p := s.pages[fmt.Sprint(j.ID, " ", j.Attempt)]; p.CoreHours.Lost != nil {
+			lost = *p.CoreHours.Lost
+		}
+		if lost > before {
+			s.Errorf("job %s lost %v, and stands behind one that lost %v", j.ID, lost, before)
+		}
+		before = lost
+	}
+}
+
+var coreMetric = regexp.MustCompile(`(?m)^jobeff_(used|judged|lost)_core_seconds_total\{.*\} (\S+)$`)
+
+// metrics: they are sums of some seconds ago.
+func (s *hoursSite) metrics() {
+	s.Helper()
+	var got coreTimes
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Second) {
+		_, _, text := s.ask(s.T, "GET /metrics", "")
+		got = coreTimes{jobs: s.ended.jobs}
+		for _, m := range coreMetric.FindAllStringSubmatch(string(text), -1) {
+			v, err := strconv.ParseFloat(strings.TrimSpace(m[2]), 64)
+			if err != nil {
+				s.Fatal(err)
+			}
+			*map[string]*int64{"used": &got.used, "judged": &got.judged, "lost": &got.lost}[m[1]] += wholeMicroseconds(v, 1e6)
+		}
+		if got == s.ended {
+			return
+		}
+	}
+	s.Errorf("/metrics: %+v; the sums of the jobs' pages are %+v", got, s.ended)
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// bridgedSchema is the schema of commit 967a4cf4, whose exports are taken, too.
+const bridgedSchema = 2788539471
+
+// bridge makes a line of such an export one of this version. What a job lost, the rules' answers tell anew.
+func (l *line) bridge() {
+	if a := l.Attempt; a != nil {
+		for _, gone := range []string{"run_s", "smt_most_s", "smt_s"} {
+			delete(a, gone)
+		}
+		if used := job.UsedCoreTime(int(whole(a["alloc_cpus"])), time.Duration(whole(a["slurm_elapsed_s"]))*time.Second); used != nil {
+			a["used_us"] = json.Number(strconv.FormatInt(int64(*used), 10))
+		}
+		if whole(a["judged_by"]) > 0 {
+			a["judged_by"] = json.Number("0")
+		}
+	}
+	for _, sum := range []string{"used", "judged", "lost"} {
+		if ms, is := l.Sum[sum+"_ms"].(json.Number); is {
+			delete(l.Sum, sum+"_ms")
+			l.Sum[sum+"_us"] = ms + "000"
+		}
+	}
+}
+
+// whole is a whole number of a line; 0 of anything else.
+func whole(v any) int64 {
+	n, _ := v.(json.Number)
+	i, _ := n.Int64()
+	return i
+}
