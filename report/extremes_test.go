@@ -14,7 +14,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
-	"jobeff/policy"
+	"jobeff/policy/rule"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )
@@ -86,7 +86,7 @@ func sound(e *job.Execution, ranks int) {
 }
 
 // checkExtremes merges made-up reports, and renders the job. No figure of it may be negative, or no number.
-func checkExtremes(t *testing.T, rules *policy.Rules, rng *rand.Rand) (executions int) {
+func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions int) {
 	t.Helper()
 	var m job.JobMerger
 	for node := range 2 {
@@ -204,7 +204,7 @@ func TestExtremes(t *testing.T) {
 
 // FuzzExtremes does the same of more numbers.
 func FuzzExtremes(f *testing.F) {
-	var rules *policy.Rules
+	var rules *rule.Rules
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, a, b uint64) {
 		if rules == nil {

@@ -18,6 +18,7 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
@@ -54,7 +55,7 @@ func huge() *job.Job {
 // shippedVerdicts are what the shipped rules say of a job.
 func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 	t.Helper()
-	rules, err := policy.Compile(goldenRules())
+	rules, err := rule.Compile(goldenRules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,7 @@ func startDaemon(t *testing.T) daemon {
 	}
 	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
 	t.Cleanup(c.Close)
-	db, _ := stores.Load(socket)
-	return daemon{c, db.(*store.Store)}
+	return daemon{c, serverAt(socket).Store}
 }
 
 // TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what

@@ -383,15 +383,15 @@ func JobWindows(executions []Execution) *Windows {
 
 // Hybrid is what the threads of ranks did (METRICS 2), of an execution or of a whole job.
 type Hybrid struct {
-	Threads int `json:"threads"` // of all ranks; of several executions the most that one had
+	Threads int `json:"threads" db:"all_threads"` // of all ranks; of several executions the most that one had
 	// The rest are s, sums over threads. Span is threads x E: the time that the others are of.
-	Span       float64 `json:"span"`
-	Useful     float64 `json:"useful"`
-	MPITime    float64 `json:"mpi_time"`
-	IOTime     float64 `json:"io_time"`
-	Imbalance  float64 `json:"imbalance"`
-	Scheduling float64 `json:"scheduling"`
-	Serial     float64 `json:"serial"`
+	Span       float64 `json:"span" db:"thread_span_s"`
+	Useful     float64 `json:"useful" db:"thread_useful_s"`
+	MPITime    float64 `json:"mpi_time" db:"thread_mpi_s"`
+	IOTime     float64 `json:"io_time" db:"thread_io_s"`
+	Imbalance  float64 `json:"imbalance" db:"imbalance_s"`
+	Scheduling float64 `json:"scheduling" db:"scheduling_s"`
+	Serial     float64 `json:"serial" db:"serial_s"`
 }
 
 // OpenMPEfficiencies are DLB's, see METRICS 2. Parallel is the product of the others.

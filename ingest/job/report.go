@@ -99,18 +99,18 @@ type Step struct {
 // Execution is one MPI world of a job, or the part of it that one node saw. Parts of one Key
 // are merged into the whole, in any order (see Merge).
 type Execution struct {
-	Key     string    `json:"key"`      // the same on every node
-	KeyFrom string    `json:"key_from"` // "pmix", "hydra", "pmi", or "start": step, size and start within 5 s
+	Key     string    `json:"key" db:"key"`           // the same on every node
+	KeyFrom string    `json:"key_from" db:"key_from"` // "pmix", "hydra", "pmi", or "start": step, size and start within 5 s
 	Steps   []string  `json:"steps,omitempty"`
-	Size    int       `json:"size"` // of MPI_COMM_WORLD
+	Size    int       `json:"size" db:"size"` // of MPI_COMM_WORLD
 	Spawned bool      `json:"spawned,omitempty"`
-	Start   time.Time `json:"start"` // first MPI_Init left
-	End     time.Time `json:"end"`   // last rank's end of the region
+	Start   time.Time `json:"start" db:"start_us"` // first MPI_Init left
+	End     time.Time `json:"end" db:"end_us"`     // last rank's end of the region
 
 	MPI         string `json:"mpi,omitempty"`         // "Open MPI", "MPICH", …
 	MPIVersion  string `json:"mpi_version,omitempty"` // first line of MPI_Get_library_version
-	Executable  string `json:"executable,omitempty"`
-	BuildID     string `json:"build_id,omitempty"` // hex
+	Executable  string `json:"executable,omitempty" db:"executable"`
+	BuildID     string `json:"build_id,omitempty" db:"build_id"` // hex
 	ThreadLevel string `json:"thread_level,omitempty"`
 	CPUsPerTask int    `json:"cpus_per_task,omitempty"` // claimed by the environment
 	OMPThreads  int    `json:"omp_threads,omitempty"`   // claimed by the environment
@@ -221,9 +221,9 @@ type Rank struct {
 
 // Efficiencies are POP's, fractions: Parallel is the product of the others.
 type Efficiencies struct {
-	Parallel      float64 `json:"parallel_efficiency"`
-	LoadBalance   float64 `json:"load_balance"`
-	Communication float64 `json:"communication_efficiency"`
+	Parallel      float64 `json:"parallel_efficiency" db:"parallel_efficiency"`
+	LoadBalance   float64 `json:"load_balance" db:"load_balance"`
+	Communication float64 `json:"communication_efficiency" db:"communication_efficiency"`
 }
 
 // Balanced fills in LoadBalance from the other two.
@@ -236,17 +236,17 @@ func (m *Metrics) BalancedOut() { m.LoadBalanceOut = fraction(m.MPI.LoadBalance,
 // never NaN: without data there is no Metrics.
 type Metrics struct {
 	Efficiencies                // of all threads (METRICS 2), if Hybrid is known; else of MPI
-	MPI            Efficiencies `json:"mpi"`              // of MPI alone (METRICS 1)
-	LoadBalanceIn  float64      `json:"load_balance_in"`  // of MPI's load balance, inside the nodes
-	LoadBalanceOut float64      `json:"load_balance_out"` // … between nodes
-	Elapsed        float64      `json:"elapsed"`          // s, E; for several executions their sum
-	Useful         float64      `json:"useful"`           // s, sum over ranks
-	MPITime        float64      `json:"mpi_time"`         // s, sum over ranks
-	IOTime         float64      `json:"io_time"`          // s, in MPI_File_*: neither useful nor in MPITime
-	WaitTime       float64      `json:"wait_time"`        // s, part of MPITime: in MPI_Wait*, blocking receives and probes
-	Ranks          int          `json:"ranks"`            // recorded
-	Nodes          int          `json:"nodes"`
-	Coverage       float64      `json:"coverage"` // ranks recorded / ranks that ran
+	MPI            Efficiencies `json:"mpi" db:"mpi_"`                          // of MPI alone (METRICS 1)
+	LoadBalanceIn  float64      `json:"load_balance_in" db:"load_balance_in"`   // of MPI's load balance, inside the nodes
+	LoadBalanceOut float64      `json:"load_balance_out" db:"load_balance_out"` // … between nodes
+	Elapsed        float64      `json:"elapsed" db:"elapsed_s"`                 // s, E; for several executions their sum
+	Useful         float64      `json:"useful" db:"useful_s"`                   // s, sum over ranks
+	MPITime        float64      `json:"mpi_time" db:"mpi_time_s"`               // s, sum over ranks
+	IOTime         float64      `json:"io_time" db:"io_time_s"`                 // s, in MPI_File_*: neither useful nor in MPITime
+	WaitTime       float64      `json:"wait_time" db:"wait_time_s"`             // s, part of MPITime: in MPI_Wait*, blocking receives and probes
+	Ranks          int          `json:"ranks" db:"ranks"`                       // recorded
+	Nodes          int          `json:"nodes" db:"nodes"`
+	Coverage       float64      `json:"coverage" db:"coverage"` // ranks recorded / ranks that ran
 	// Hybrid is what the ranks' threads did. Nil: no rank has several, or it is not known
 	// (ThreadsUnknown).
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
@@ -259,37 +259,37 @@ type Job struct {
 	JobID       uint32  `json:"job_id"`
 	Attempt     int     `json:"attempt"` // 1, 2 … for a requeued job or an id used again
 	DisplayID   string  `json:"id"`      // 123, 123_4, 123+1
-	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
-	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
-	HetJobID    uint32  `json:"het_job_id,omitempty"`
-	HetOffset   *uint32 `json:"het_offset,omitempty"`
+	ArrayJobID  uint32  `json:"array_job_id,omitempty" db:"array_job_id"`
+	ArrayTaskID *uint32 `json:"array_task_id,omitempty" db:"array_task_id"`
+	HetJobID    uint32  `json:"het_job_id,omitempty" db:"het_job_id"`
+	HetOffset   *uint32 `json:"het_offset,omitempty" db:"het_offset"`
 
-	UID       uint32 `json:"uid"`
-	User      string `json:"user,omitempty"`
-	Account   string `json:"account,omitempty"`
-	Partition string `json:"partition,omitempty"`
-	QOS       string `json:"qos,omitempty"`       // from sacct
-	Name      string `json:"name,omitempty"`      // from sacct; hostile text
-	State     string `json:"state,omitempty"`     // sacct's: COMPLETED, TIMEOUT, …; empty: not known yet
-	ExitCode  string `json:"exit_code,omitempty"` // sacct's: "0:9"
+	UID       uint32 `json:"uid" db:"uid"`
+	User      string `json:"user,omitempty" db:"user_name"`
+	Account   string `json:"account,omitempty" db:"account"`
+	Partition string `json:"partition,omitempty" db:"partition_name"`
+	QOS       string `json:"qos,omitempty" db:"qos"`             // from sacct
+	Name      string `json:"name,omitempty" db:"name"`           // from sacct; hostile text
+	State     string `json:"state,omitempty" db:"state"`         // sacct's: COMPLETED, TIMEOUT, …; empty: not known yet
+	ExitCode  string `json:"exit_code,omitempty" db:"exit_code"` // sacct's: "0:9"
 
-	Submit    time.Time     `json:"submit,omitzero"`        // from sacct
-	Eligible  time.Time     `json:"eligible,omitzero"`      // from sacct: when it could have started; not in a list
-	TimeLimit time.Duration `json:"time_limit_ns,omitzero"` // from sacct; 0: none, or not known; not in a list
+	Submit    time.Time     `json:"submit,omitzero" db:"slurm_submit_us"` // from sacct
+	Eligible  time.Time     `json:"eligible,omitzero" db:"eligible_us"`   // from sacct: when it could have started; not in a list
+	TimeLimit time.Duration `json:"time_limit_ns,omitzero"`               // from sacct; 0: none, or not known; not in a list
 	// Array is what is known of its array's tasks; nil: it is none of an array, or in a list.
 	Array *Array `json:"array,omitempty"`
 	// Program is the path of the one that took most core time, of a task of an array in a list for jobeff's own
 	// commands; "": it left no record of one.
 	Program string `json:"program,omitempty"`
 
-	Start   time.Time     `json:"start,omitzero"`
-	End     time.Time     `json:"end,omitzero"`
+	Start   time.Time     `json:"start,omitzero" db:"start_us"`
+	End     time.Time     `json:"end,omitzero" db:"end_us"`
 	Elapsed time.Duration `json:"elapsed_ns"`
-	Nodes   int           `json:"nodes"`          // of the job
-	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
+	Nodes   int           `json:"nodes" db:"nodes"`            // of the job
+	Reports int           `json:"nodes_reported" db:"reports"` // nodes whose report has arrived
 	// AsOf is of when the figures are of nodes that have reported only while the job ran: the oldest.
 	// Zero: none is such a node.
-	AsOf time.Time `json:"as_of,omitzero"`
+	AsOf time.Time `json:"as_of,omitzero" db:"as_of_us"`
 	// Together says that all nodes of a job that runs told of one moment.
 	Together bool `json:"together,omitempty"`
 	// Interim is after how long the next figures of a job that runs come; 0: not told.
@@ -301,22 +301,22 @@ type Job struct {
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
 	// reported says that it was.
 	Unconfirmed bool    `json:"unconfirmed,omitempty"`
-	CPUs        int     `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
-	GPUs        int     `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
-	TRES        string  `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
-	Usage       *Usage  `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
-	Cgroup      *Cgroup `json:"cgroup,omitempty"`     // what the kernel counted; nil: no node tells
+	CPUs        int     `json:"alloc_cpus,omitempty" db:"alloc_cpus"` // AllocCPUS, from sacct
+	GPUs        int     `json:"gpus,omitempty" db:"gpus"`             // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
+	TRES        string  `json:"tres,omitempty" db:"tres"`             // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
+	Usage       *Usage  `json:"usage,omitempty"`                      // what Slurm counted; nil: not known (yet)
+	Cgroup      *Cgroup `json:"cgroup,omitempty"`                     // what the kernel counted; nil: no node tells
 
-	Decision   string      `json:"decision"`
-	Steps      []Step      `json:"steps,omitempty"`  // merged over nodes
-	NTasks     int         `json:"ntasks,omitempty"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
+	Decision   string      `json:"decision" db:"decision"`
+	Steps      []Step      `json:"steps,omitempty"`             // merged over nodes
+	NTasks     int         `json:"ntasks,omitempty" db:"tasks"` // tasks that it asked for, or that one of its steps had, whichever are more; 0: not known
 	Executions []Execution `json:"executions,omitempty"`
-	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
-	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
+	Metrics    *Metrics    `json:"metrics,omitempty"`                // nil: no data, NoData says why
+	Threaded   bool        `json:"threaded,omitempty" db:"threaded"` // see ThreadsUnknown
 	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
 	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
-	Judged *CoreTime     `json:"judged_us,omitempty"`
-	Lost   *CoreTime     `json:"lost_us,omitempty"`
+	Judged *CoreTime     `json:"judged_us,omitempty" db:"judged_us"`
+	Lost   *CoreTime     `json:"lost_us,omitempty" db:"lost_us"`
 	NoData doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64        `json:"covered,omitempty"`
@@ -369,14 +369,14 @@ func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
 // TRESUsageInTot). It knows that cores were busy, not that they computed: a rank that waits in
 // MPI is busy, too. See CPUEfficiency and MemoryEfficiency.
 type Usage struct {
-	TotalCPU    time.Duration `json:"total_cpu_ns"`                 // user and system time, sum over steps
-	Memory      int64         `json:"memory_bytes"`                 // most that steps held at once; a step's is the sum of its tasks' peaks
-	LargestTask int64         `json:"largest_task_bytes,omitempty"` // MaxRSS: the peak of one task
-	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: unknown
-	PartOfNodes bool          `json:"part_of_nodes,omitempty"`      // steps ran on some of the job's nodes only
+	TotalCPU    time.Duration `json:"total_cpu_ns"`                                     // user and system time, sum over steps
+	Memory      int64         `json:"memory_bytes" db:"memory_b"`                       // most that steps held at once; a step's is the sum of its tasks' peaks
+	LargestTask int64         `json:"largest_task_bytes,omitempty" db:"memory_task_b"`  // MaxRSS: the peak of one task
+	Allocated   int64         `json:"memory_alloc_bytes,omitempty" db:"memory_alloc_b"` // mem of AllocTRES, all nodes; 0: unknown
+	PartOfNodes bool          `json:"part_of_nodes,omitempty" db:"part_of_nodes"`       // steps ran on some of the job's nodes only
 	// OutOfMemory names the steps that Slurm ended as OUT_OF_MEMORY, "0,batch", the first few
 	// of many. The job itself may be COMPLETED or FAILED: its script goes on after such a step.
-	OutOfMemory string `json:"out_of_memory,omitempty"`
+	OutOfMemory string `json:"out_of_memory,omitempty" db:"oom_steps"`
 }
 
 // Look is what the report tells of whether its node stands still.

@@ -17,43 +17,43 @@ import (
 // tau_n = Elapsed - Useful/Ranks. Runs of one WorkloadKey may share a curve. policy checks that:
 // strong scaling leaves some quantities unchanged.
 type Run struct {
-	Cluster   string `json:"cluster"`
-	JobID     uint32 `json:"job_id"` // raw id
-	Attempt   int    `json:"attempt"`
-	Execution int    `json:"execution"` // 0, 1 … by start
-	DisplayID string `json:"id"`        // of the job: 123, 123_4, 123+1
-	UID       uint32 `json:"uid"`
-	User      string `json:"user,omitempty"`
-	Account   string `json:"account,omitempty"`
+	Cluster   string `json:"cluster" db:"cluster"`
+	JobID     uint32 `json:"job_id" db:"job_id"` // raw id
+	Attempt   int    `json:"attempt" db:"attempt"`
+	Execution int    `json:"execution" db:"execution"` // 0, 1 … by start
+	DisplayID string `json:"id"`                       // of the job: 123, 123_4, 123+1
+	UID       uint32 `json:"uid" db:"uid"`
+	User      string `json:"user,omitempty" db:"user_name"`
+	Account   string `json:"account,omitempty" db:"account"`
 
 	Start     time.Time `json:"start"`
-	Ranks     int       `json:"ranks"` // size of the world
-	Threads   int       `json:"threads"`
-	Nodes     int       `json:"nodes"`
-	GPUs      int       `json:"gpus,omitempty"`       // of the job
-	AllocCPUs int       `json:"alloc_cpus,omitempty"` // of the job, AllocCPUS; 0: not known
+	Ranks     int       `json:"ranks" db:"ranks"` // size of the world
+	Threads   int       `json:"threads" db:"threads"`
+	Nodes     int       `json:"nodes" db:"nodes"`
+	GPUs      int       `json:"gpus,omitempty" db:"gpus"`             // of the job
+	AllocCPUs int       `json:"alloc_cpus,omitempty" db:"alloc_cpus"` // of the job, AllocCPUS; 0: not known
 	// Ended says that every rank left MPI_Finalize. Otherwise Elapsed is not the time of the
 	// whole work.
-	Ended    bool    `json:"ended"`
-	Coverage float64 `json:"coverage"`
+	Ended    bool    `json:"ended" db:"ended"`
+	Coverage float64 `json:"coverage" db:"coverage"`
 
-	Elapsed float64 `json:"elapsed"`  // s, E
-	Useful  float64 `json:"useful"`   // s, sum over ranks, and over their threads where these are measured
-	MPITime float64 `json:"mpi_time"` // s, sum over ranks
+	Elapsed float64 `json:"elapsed" db:"elapsed_s"`   // s, E
+	Useful  float64 `json:"useful" db:"useful_s"`     // s, sum over ranks, and over their threads where these are measured
+	MPITime float64 `json:"mpi_time" db:"mpi_time_s"` // s, sum over ranks
 
 	// Collectives is the number of collective calls per rank, which strong scaling leaves
 	// unchanged.
-	Collectives float64      `json:"collectives"`
+	Collectives float64      `json:"collectives" db:"collectives"`
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
-	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: no times of it are known
-	State       string       `json:"state,omitempty"`      // of the job, sacct's; "": not known
-	Partition   string       `json:"partition,omitempty"`  // of the job
-	Suspended   float64      `json:"suspended,omitempty"`  // s, of the job, see Job.Suspended; its runs' times may contain it
+	Conditions  *Conditions  `json:"conditions,omitempty"`                    // nil: no times of it are known
+	State       string       `json:"state,omitempty" db:"state"`              // of the job, sacct's; "": not known
+	Partition   string       `json:"partition,omitempty" db:"partition_name"` // of the job
+	Suspended   float64      `json:"suspended,omitempty"`                     // s, of the job, see Job.Suspended; its runs' times may contain it
 
-	Executable string `json:"executable,omitempty"`
-	BuildID    string `json:"build_id,omitempty"` // or the file's hash
-	MPI        string `json:"mpi,omitempty"`      // MPILibrary; "": not asked for
+	Executable string `json:"executable,omitempty" db:"executable"`
+	BuildID    string `json:"build_id,omitempty" db:"build_id"` // or the file's hash
+	MPI        string `json:"mpi,omitempty" db:"mpi"`           // MPILibrary; "": not asked for
 }
 
 // Cores is n of METRICS 4: ranks x threads.

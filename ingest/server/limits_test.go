@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -90,7 +89,7 @@ func TestReadRate(t *testing.T) {
 		t.Skip("requests as several users need root")
 	}
 	const burst, asked = 3, 100
-	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), ReadRate: burst})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), ReadRate: burst})
 	refused := func(uid int, method, path string) (n int) {
 		via := through(t, s, uid)
 		begin := time.Now()
@@ -302,7 +301,7 @@ func TestComplete(t *testing.T) {
 		r := report(1, alice)
 		r.NNodes = 2
 		s.check(t, "post", s.post(t, r), 200, "true")
-		for _, path := range []string{"/v1/jobs/1", "/v1/jobs"} {
+		for _, path := range []string{"/v1/jobs/1?stored=1", "/v1/jobs?stored=1"} {
 			s.check(t, path, request{Addr: s.unix, Method: "GET", Path: path}.do(), 200, want)
 		}
 	}
@@ -344,13 +343,12 @@ func TestReplayedLater(t *testing.T) {
 // too much is told so. Reports are not concerned.
 func TestLongRead(t *testing.T) {
 	var left time.Duration
-	s := start(t, func(o *Options) {
-		o.Pages.More = map[string]Page{"/slow": {Make: func(ctx context.Context, _ store.Viewer, _ url.Values) ([]byte, error) {
-			end, _ := ctx.Deadline()
-			left = time.Until(end)
-			return nil, context.DeadlineExceeded
-		}}}
-	})
+	s := start(t)
+	s.server.pageMux.HandleFunc("GET /slow", s.server.page("", nil, func(r *http.Request, _ viewer) ([]byte, error) {
+		end, _ := r.Context().Deadline()
+		left = time.Until(end)
+		return nil, context.DeadlineExceeded
+	}))
 	s.check(t, "slow", request{Addr: s.unix, Method: "GET", Path: "/slow"}.do(), 503, "jobeffd could not read this in time")
 	if left <= 0 || left > longestRead {
 		t.Errorf("%v are left", left)

@@ -112,13 +112,6 @@ func (r request) once(nonces string) response {
 	return response{resp.StatusCode, strings.TrimSpace(string(text)), resp.Header}
 }
 
-// plain makes no documents of its own: it answers what the store has, and judges nothing.
-type plain struct{}
-
-func (plain) Job(found *listing.JobAndWorkload) any            { return found }
-func (plain) Listed(j *job.Job, _ bool) any                    { return j }
-func (plain) Verdicts(*listing.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
-
 // textOf is the JSON that a node would send.
 func textOf(r *job.NodeReport) []byte {
 	text, _ := json.Marshal(r)
@@ -211,7 +204,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		t.Fatal(err)
 	}
 	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
-	o := Options{Store: s.store, Documents: plain{}, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
+	o := Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
 		Reported: func() { s.reported.Add(1) }}
 	for _, f := range change {
 		f(&o)
@@ -379,7 +372,7 @@ func TestMungeAway(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
 	l, err := ListenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/facts"
+	views "jobeff/report"
 )
 
 // Bounds of what is said of a notice, bytes.
@@ -30,6 +32,15 @@ func (s *Server) findNotice(r *http.Request, by viewer) (*facts.Told, *refusal) 
 		return nil, refuse(err)
 	}
 	return t, nil
+}
+
+// wrongPage asks who got a notice whether it was wrong, and shows what they said.
+func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
+	told, e := s.findNotice(r, by)
+	if e != nil {
+		return nil, e
+	}
+	return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(r, by.Viewer, "")) })
 }
 
 // postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule= with why of a form.

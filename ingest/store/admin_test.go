@@ -73,7 +73,7 @@ func TestExportImport(t *testing.T) {
 	if j := aJob(t, busy, bob, "9", 0); j.Reports != 1 || aJob(t, busy, alice, "9", 0).Reports != 1 {
 		t.Errorf("got %+v", j)
 	}
-	head := fmt.Sprintf(`{"jobeff_export":1,"schema":%d}`, schemaMark)
+	head := fmt.Sprintf(`{"jobeff_export":1,"schema":%d}`, schemaVersion)
 	for text, want := range map[string]string{
 		"":                         "line 1: EOF: it was not made by",
 		"{}":                       "line 1: this is no export",
@@ -243,7 +243,7 @@ func TestBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenBeside(database); err == nil || !strings.Contains(err.Error(), "another version of jobeffd made this database") {
+	if _, err := OpenBeside(database); !errors.Is(err, errOlderSchema) {
 		t.Errorf("another schema: %v", err)
 	}
 	if os.Getenv(testServer) == "" {

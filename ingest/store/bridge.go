@@ -8,10 +8,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// bridgedSchema is the schema of commit 967a4cf4, whose exports are taken, too.
-const bridgedSchema = 2788539471
-
-// bridge makes a line of such an export one of this version. What a job lost, the rules' answers tell anew.
+// bridge makes a line of an export of isFirstSchema one of this version, as the migrations do. What a job lost, the rules' answers tell anew.
 func (l *line) bridge() {
 	if a := l.Attempt; a != nil {
 		for _, gone := range []string{"run_s", "smt_most_s", "smt_s"} {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
@@ -53,12 +55,32 @@ func TestColumns(t *testing.T) {
 			delete(known, name)
 		}
 		if len(known) > 0 {
-			t.Errorf("columns.go does not list these of %s: %v", table, known)
+			t.Errorf("no field has a tag for these of %s: %v", table, known)
 		}
 	}
 }
 
-func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns, ""), ", ") }
+// TestWriters: each column of attempts has one line of writers, but for those that the database or a statement of its own writes.
+func TestWriters(t *testing.T) {
+	var listed []string
+	for _, w := range writers {
+		listed = append(listed, strings.Fields(w.columns)...)
+	}
+	listed = append(listed, "start_us", "end_us", "trimmed", "flags")
+	all := strings.Split(names(columnsOfAttempt), ", ")
+	slices.Sort(listed)
+	slices.Sort(all)
+	if d := gocmp.Diff(all, listed); d != "" {
+		t.Error(d)
+	}
+	for _, name := range unread {
+		if !slices.Contains(all, name) {
+			t.Errorf("attempts has no column %s, and it is named as unread", name)
+		}
+	}
+}
+
+func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns), ", ") }
 
 // TestJobIsKept: every field of a job comes back from the database, in a view and in a list. A
 // list leaves out executions and steps.

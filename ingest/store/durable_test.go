@@ -102,23 +102,6 @@ func databaseFile(s *Store) (seq int, path, name string) {
 	return seq, path, name
 }
 
-// TestOtherSchema: a database of another commit, or of a later release, is refused.
-func TestOtherSchema(t *testing.T) {
-	database := newDatabase(t)
-	s := openAt(t, database)
-	err := s.do(ctx, func(w *writer) error {
-		return w.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (16, ?)", true)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	_, err = Open(database)
-	if !errors.Is(err, errOtherSchema) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // TestOpenGarbage: a file that is not jobeff's database stays unchanged, and no file appears
 // beside it.
 func TestOpenGarbage(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q fu
 // in memory.
 func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) error {
 	out := json.NewEncoder(w)
-	err := out.Encode(line{Format: exportFormat, Schema: schemaMark})
+	err := out.Encode(line{Format: exportFormat, Schema: schemaVersion})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ var csvColumns = []string{"cluster", "job_id", "attempt", "array_job_id", "array
 	"elapsed_s", "useful_s", "mpi_time_s", "io_time_s", "wait_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
 
 // monthCSV are the columns of a CSV table of months.
-var monthCSV = strings.Split(names(monthTable.columns, ""), ", ")
+var monthCSV = strings.Split(names(monthTable.columns), ", ")
 
 // ExportCSV writes a table of all jobs, or of the months of pruned jobs. Times are UTC. No
 // field can become a formula in a spreadsheet.

@@ -65,7 +65,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 		if n == 1 {
 			schema, err = l.Schema, l.check()
 		} else {
-			if schema == bridgedSchema {
+			if isFirstSchema(schema) {
 				l.bridge()
 			}
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
@@ -102,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != bridgedSchema:
+	case l.Format > exportFormat || l.Schema != schemaVersion && !isFirstSchema(l.Schema):
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil

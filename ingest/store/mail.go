@@ -83,7 +83,7 @@ func (s *Store) Told(ctx context.Context, since time.Time) ([]facts.Told, error)
 // told reads lines of the log; the query goes on after its table.
 func (s *Store) told(ctx context.Context, query string, args []any) (all []facts.Told, err error) {
 	notices := newReader(noticeTable.columns)
-	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns, "")+" FROM notices "+query, args, func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns)+" FROM notices "+query, args, func(rows *sql.Rows) error {
 		n, err := notices.read(rows)
 		n.Muted = n.mailKey == ""
 		all = append(all, n.Told)
@@ -190,7 +190,7 @@ func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease 
 	err := s.do(ctx, func(w *writer) error {
 		m = &mailRow{Mail: new(notice.Mail)}
 		err := w.one("UPDATE mails SET lease_us = ? WHERE mail_key = ? AND sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ? RETURNING "+
-			names(mailTable.columns, ""),
+			names(mailTable.columns),
 			[]any{now.Add(lease).UnixMicro(), key, now.UnixMicro(), now.UnixMicro()}, cells(mailTable.columns, m))
 		if errors.Is(err, sql.ErrNoRows) {
 			m.Mail = nil

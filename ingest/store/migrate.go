@@ -6,83 +6,96 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"io/fs"
+	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
 
-//go:embed migrations/*.sql
+// migrations are the steps to this build's schema: NNNNN_what.sql is step NNNNN, and what an engine must say in its
+// own words follows under the same name in the engine's folder. They go forward only. A step that a commit on main
+// has is never changed.
+//
+//go:embed migrations/*.sql migrations/*/*.sql
 var migrations embed.FS
 
 // schemaVersion is the newest migration that this build knows.
-const schemaVersion = 1
+const schemaVersion = 4
 
-// markSchema names the mark that holds schemaMark.
-const markSchema = "schema"
+// Before there were migrations, a mark told the tables of one commit from those of another.
+const (
+	markSchema    = "schema"
+	schema967a4cf = 2788539471 // of commit 967a4cf4, and of all databases made since there are migrations
+	schemaBetween = 2963515392 // of the commits between these, which add the table comparison
+)
 
-// schemaMark tells the schemas of different commits apart: until the first release all are
-// version 1.
-var schemaMark = func() int64 {
-	h := fnv.New32a()
-	text, _ := migrations.ReadFile("migrations/00001_schema.sql") // embedded
-	h.Write(text)
-	io.WriteString(h, strings.Join(monthWords, ""))
-	return int64(h.Sum32())
-}()
+// isFirstSchema says whether a mark is of the tables of version 1.
+func isFirstSchema(mark int64) bool { return mark == schema967a4cf || mark == schemaBetween }
 
 // dialect is how an engine's SQL differs from SQLite's.
 type dialect struct {
+	folder string // of its own part of the migrations
 	goose  goose.Dialect
 	rebind func(query string) string
-	words  []string           // of the migrations, and what replaces them
 	locker lock.SessionLocker // nil: only one process uses the engine
 	err    error              // from making it
 }
 
-// errOtherSchema refuses a database whose tables are another commit's.
-var errOtherSchema = errors.New("another version of jobeffd made this database, and before the first release they differ: export it with that version (jobeff admin export --json FILE), let server.database name a new one, start this jobeffd, and add the jobs with jobeff admin import FILE")
+// Databases that this build cannot bring up to date.
+var (
+	errNewerSchema = errors.New("a newer version of jobeffd made this database: install that version, or restore a backup of the time before it")
+	errOlderSchema = errors.New("a version of jobeffd from before commit 967a4cf4 made this database: export it with that version (jobeff admin export --json FILE), let one of 967a4cf4 take that into a new database (jobeff admin import FILE), and start this jobeffd with it; or let server.database name a new one")
+	errNoSchema    = errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
+	errNotMigrated = errors.New("an older version of jobeffd made this database: stop jobeffd, and bring it up to date with `jobeff admin migrate`, or start this version's jobeffd")
+)
 
-// migrate makes the tables. Each migration is a transaction, so a killed one leaves a version
-// from which the next start goes on.
+// migrate makes the tables, or brings them up to date. Each migration is a transaction, so a killed one leaves a
+// version from which the next start goes on.
 func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 	p, err := d.provider(db)
 	if err != nil {
 		return err
 	}
-	have, want, err := p.GetVersions(ctx)
-	if err != nil {
-		return err
+	have, _, err := p.GetVersions(ctx)
+	if err == nil && have > 0 {
+		err = knownSchema(ctx, db, have)
 	}
-	if have > want {
-		return errOtherSchema
+	if err == nil {
+		_, err = p.Up(ctx)
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return err
-	}
-	return checkSchema(ctx, db)
+	return err
 }
 
 // checkSchema refuses a database whose tables are not those of this build.
 func checkSchema(ctx context.Context, db *sql.DB) error {
 	version, err := schemaOf(db)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case version == 0:
+		return errNoSchema
 	}
-	if version == 0 {
-		return errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
-	}
-	var mark int64
-	err = db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = '"+markSchema+"'").Scan(&mark)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (version != schemaVersion || mark != schemaMark) {
-		return errOtherSchema
+	if err = knownSchema(ctx, db, version); err == nil && version < schemaVersion {
+		err = errNotMigrated
 	}
 	return err
+}
+
+// knownSchema refuses a database whose tables no migration of this build made.
+func knownSchema(ctx context.Context, db *sql.DB, version int64) error {
+	var mark int64
+	err := db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = '"+markSchema+"'").Scan(&mark)
+	switch {
+	case sqlitePasses(err) || postgresPasses(err):
+		return err
+	case err != nil || !isFirstSchema(mark): // the oldest have no marks
+		return errOlderSchema
+	case version > schemaVersion:
+		return errNewerSchema
+	}
+	return nil
 }
 
 // schemaOf reads the version of a database's schema.
@@ -98,38 +111,34 @@ func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
+	var steps []*goose.Migration
+	for version := range int64(schemaVersion) {
+		text, err := d.step(version + 1)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, goose.NewGoMigration(version+1, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, text) // without arguments both drivers take several statements
+			return err
+		}}, nil))
 	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(steps...)}
 	if d.locker != nil {
 		options = append(options, goose.WithSessionLocker(d.locker))
 	}
-	words := strings.NewReplacer(slices.Concat([]string{"SCHEMA_MARK", strconv.FormatInt(schemaMark, 10)}, monthWords, d.words)...)
-	return goose.NewProvider(d.goose, db, replacedFiles{files, words}, options...)
+	return goose.NewProvider(d.goose, db, nil, options...)
 }
 
-// replacedFiles are the migrations in an engine's own words.
-type replacedFiles struct {
-	fs.FS
-	words *strings.Replacer
-}
-
-// Open returns a migration's text with the words replaced.
-func (r replacedFiles) Open(name string) (fs.File, error) {
-	f, err := r.FS.Open(name)
-	if err != nil || !strings.HasSuffix(name, ".sql") {
-		return f, err
+// step is the text of a migration: what all engines read, and then the engine's own.
+func (d dialect) step(version int64) (text string, err error) {
+	names, err := fs.Glob(migrations, fmt.Sprintf("migrations/%05d_*.sql", version))
+	if err != nil || len(names) != 1 {
+		return "", fmt.Errorf("schema %d has %d files: %w", version, len(names), err)
 	}
-	text, err := fs.ReadFile(r.FS, name)
-	return &replacedFile{f, strings.NewReader(r.words.Replace(string(text)))}, err
+	all, err := migrations.ReadFile(names[0])
+	own, missing := migrations.ReadFile(path.Join("migrations", d.folder, path.Base(names[0])))
+	if errors.Is(missing, fs.ErrNotExist) {
+		missing = nil
+	}
+	return string(slices.Concat(all, own)), errors.Join(err, missing)
 }
-
-type replacedFile struct {
-	fs.File
-	text *strings.Reader
-}
-
-// Read reads the replaced text.
-func (f *replacedFile) Read(p []byte) (int, error) { return f.text.Read(p) }

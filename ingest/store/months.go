@@ -17,14 +17,7 @@ import (
 //
 // Sums stand in parts, since transactions wait for one another at a row that both change: one for each
 // lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
-const (
-	keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
-	sumsInto   = "INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, %[2]s, %[1]sjobs, %[1]smeasured," +
-		" %[1]sCOALESCE(used_us, 0), %[1]sCOALESCE(judged_us, 0), %[1]sCOALESCE(lost_us, 0)" +
-		" FROM counted WHERE cluster = %[3]s AND job_id = %[4]s AND attempt = %[5]s ON CONFLICT (" + keyOfMonth + ") DO UPDATE SET" + // one line: it may stand in a comment
-		" jobs = month_sums.jobs + excluded.jobs, measured = month_sums.measured + excluded.measured, used_us = month_sums.used_us + excluded.used_us," +
-		" judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us"
-)
+const keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
 
 // hoursColumns sum up what rows of the view, or of month_sums, count.
 const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), ` + hoursSum
@@ -32,14 +25,13 @@ const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), ` + ho
 // hoursSum are core-hours. Sums of all that is kept may be larger than the largest whole number.
 const hoursSum = `COALESCE(sum(1.0 * used_us), 0) / 3600000000.0, COALESCE(sum(1.0 * judged_us), 0) / 3600000000.0, COALESCE(sum(1.0 * lost_us), 0) / 3600000000.0`
 
-// monthWords are words of the schema, and what they stand for.
-var monthWords = []string{
-	"SUM_OLD", fmt.Sprintf(sumsInto, "-", "part", "OLD.cluster", "OLD.job_id", "OLD.attempt"),
-	"SUM_NEW", fmt.Sprintf(sumsInto, "", "part", "NEW.cluster", "NEW.job_id", "NEW.attempt"),
-}
-
 // keepSum keeps what an attempt counts, before it is dropped.
-var keepSum = fmt.Sprintf(sumsInto, "", "-1 - part", "?", "?", "?")
+const keepSum = `INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, -1 - part,
+		jobs, measured, COALESCE(used_us, 0), COALESCE(judged_us, 0), COALESCE(lost_us, 0)
+	FROM counted WHERE cluster = ? AND job_id = ? AND attempt = ?
+	ON CONFLICT (` + keyOfMonth + `) DO UPDATE SET jobs = month_sums.jobs + excluded.jobs,
+		measured = month_sums.measured + excluded.measured, used_us = month_sums.used_us + excluded.used_us,
+		judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us`
 
 // numberOfMonth is a month as columns hold it: 202611.
 func numberOfMonth(t time.Time) int {

@@ -170,8 +170,7 @@ func (e *pgEngine) nearlyFull() bool { return false } // its disk is not seen fr
 
 func (e *pgEngine) dialect() dialect {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, words: []string{" BLOB", " BYTEA",
-		"-- +postgres begin", "-- +goose StatementBegin", "-- +postgres end", "-- +goose StatementEnd", "-- +postgres ", ""}}
+	return dialect{folder: "postgres", goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err}
 }
 
 func (e *pgEngine) openRead() (*sql.DB, error) {

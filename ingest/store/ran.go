@@ -14,17 +14,9 @@ import (
 )
 
 // readRan are the columns that a line is made of.
-var readRan = func() (all []column[attemptRow]) {
-	needed := []string{"cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "state", "nodes",
-		"alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
-		"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args", "tasks"}
-	for _, c := range attemptColumns {
-		if slices.Contains(needed, c.name) {
-			all = append(all, column[attemptRow]{"r." + c.name, c.field})
-		}
-	}
-	return all
-}()
+var readRan = of("r", only(columnsOfAttempt, "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "state",
+	"nodes", "alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
+	"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args", "tasks"))
 
 // Jobs that ended: those with runs of a workload, and those of one name without any, among a user's newest.
 const (
@@ -161,7 +153,7 @@ func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (a
 		query, args = query+" AND "+where, append(args, seen...)
 	}
 	read, seen := newReader(readRan), map[attemptKey]bool{}
-	err = s.eachRow(ctx, "SELECT "+names(readRan, "")+query+" ORDER BY r.start_us DESC LIMIT ?", append(args, job.RanMost), func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, "SELECT "+names(readRan)+query+" ORDER BY r.start_us DESC LIMIT ?", append(args, job.RanMost), func(rows *sql.Rows) error {
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()

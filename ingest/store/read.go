@@ -18,15 +18,9 @@ import (
 )
 
 // readOfAttempt are the columns of attempts that views are made of.
-var readOfAttempt = func() (all []column[attemptRow]) {
-	for _, c := range attemptColumns {
-		if !c.unread {
-			all = append(all, column[attemptRow]{"r." + c.name, c.field})
-		}
-	}
-	return append(all, column[attemptRow]{lostOfAttempt, func(r *attemptRow) any { return &r.lostText }},
-		column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
-}()
+var readOfAttempt = append(of("r", except(columnsOfAttempt, unread...)),
+	column[attemptRow]{lostOfAttempt, func(r *attemptRow) any { return &r.lostText }},
+	column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 
 // lostOfAttempt are two columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
 const lostOfAttempt = "r.judged_us || ' ' || r.lost_us"
@@ -289,7 +283,7 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 	if by, _, _ := strings.Cut(order, " LIMIT"); strings.HasSuffix(by, ", "+newestFirst) {
 		query = keysFirst(query, by)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "")+query, append(args, limits...)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...)...)
 	if err != nil {
 		return nil, err
 	}

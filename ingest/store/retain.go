@@ -265,7 +265,7 @@ func addMonthStatement() string {
 		sets = append(sets, c.name+" = rollup_months."+c.name+" + excluded."+c.name)
 	}
 	return "INSERT INTO " + monthTable.into + " VALUES (" + places(len(monthTable.columns)) + ") ON CONFLICT (" +
-		names(monthKey, "") + ") DO UPDATE SET " + strings.Join(sets, ", ")
+		names(monthKey) + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 // trim drops an attempt's figures of each rank and the text of its reports. It stays known

@@ -23,7 +23,7 @@ const oneDay = 24 * time.Hour
 func months(t *testing.T, s *Store) (all []Month) {
 	t.Helper()
 	months := newReader(monthTable.columns)
-	err := s.eachRow(ctx, "SELECT "+names(monthTable.columns, "")+" FROM rollup_months ORDER BY "+names(monthKey, ""), nil, func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, "SELECT "+names(monthTable.columns)+" FROM rollup_months ORDER BY "+names(monthKey), nil, func(rows *sql.Rows) error {
 		m, err := months.read(rows)
 		all = append(all, *m)
 		return err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -27,18 +28,93 @@ type table[T any] struct {
 	into    string // its name and columns, for insertRows
 }
 
-func newTable[T any](name string, columns ...[]column[T]) *table[T] {
-	all := slices.Concat(columns...)
-	return &table[T]{all, name + " (" + names(all, "") + ")"}
+func newTable[T any](name string, columns []column[T]) *table[T] {
+	return &table[T]{columns, name + " (" + names(columns) + ")"}
 }
 
-// names lists the columns, each behind a prefix.
-func names[T any](columns []column[T], prefix string) string {
+// columnsOf are the columns of the rows T: its fields with a tag `db:"NAME"`. A struct that is embedded, or that has the
+// tag, stands for its own columns, with NAME before each, and with the name that `renamed:"FROM TO"` changes. `known:"FIELD"`
+// names a field beside it: unless that one is true, the numbers are NULL.
+func columnsOf[T any]() (all []column[T]) {
+	for _, f := range taggedFields(reflect.TypeFor[T]()) {
+		all = append(all, column[T]{f.name, func(row *T) any {
+			v := reflect.ValueOf(row).Elem()
+			if f.known == nil {
+				return pointTo(v.FieldByIndex(f.index))
+			}
+			return unknown{pointTo(v.FieldByIndex(f.index)), pointTo(v.FieldByIndex(f.known)).(*bool)}
+		}})
+	}
+	return all
+}
+
+// pointTo points to a field, also to one that is not exported.
+func pointTo(field reflect.Value) any {
+	return reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Interface()
+}
+
+// taggedField is a field that stands in a column, as reflect counts it from the row.
+type taggedField struct {
+	name         string
+	index, known []int
+	number       bool
+}
+
+func taggedFields(t reflect.Type) (all []taggedField) {
+	for f := range t.Fields() {
+		name, tagged := f.Tag.Lookup("db")
+		if !tagged && !f.Anonymous {
+			continue
+		}
+		of := f.Type
+		if f.Anonymous && of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		columns := []taggedField{{number: of.Kind() != reflect.String && of.Kind() != reflect.Bool}}
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[time.Time]() {
+			columns = taggedFields(of)
+		}
+		flag, _ := t.FieldByName(f.Tag.Get("known"))
+		from, to, _ := strings.Cut(f.Tag.Get("renamed"), " ")
+		for _, c := range columns {
+			c.name, c.index = name+c.name, slices.Concat(f.Index, c.index)
+			if c.name == from {
+				c.name = to
+			}
+			if c.number {
+				c.known = flag.Index
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// only are the columns of these names; except are the others.
+func only[T any](columns []column[T], names ...string) []column[T] {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return !slices.Contains(names, c.name) })
+}
+
+func except[T any](columns []column[T], names ...string) []column[T] {
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return slices.Contains(names, c.name) })
+}
+
+// names lists the columns.
+func names[T any](columns []column[T]) string {
 	all := make([]string, len(columns))
 	for i, c := range columns {
-		all[i] = prefix + c.name
+		all[i] = c.name
 	}
 	return strings.Join(all, ", ")
+}
+
+// of are columns of the table that a query calls by this name.
+func of[T any](alias string, columns []column[T]) []column[T] {
+	all := slices.Clone(columns)
+	for i := range all {
+		all[i].name = alias + "." + all[i].name
+	}
+	return all
 }
 
 // appendValues appends the values that a row writes into the columns.

@@ -122,7 +122,7 @@ func (e *sqliteEngine) writeBackAgain() {
 }
 
 func (e *sqliteEngine) dialect() dialect {
-	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }, words: []string{"-- +sqlite begin", "-- +goose StatementBegin", "-- +sqlite end", "-- +goose StatementEnd", "-- +sqlite ", ""}}
+	return dialect{folder: "sqlite", goose: goose.DialectSQLite3, rebind: func(query string) string { return query }}
 }
 
 // openRead opens the views' pool. Its connections keep statements prepared, which makes a

@@ -232,7 +232,7 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 var readRun = slices.Concat(workloadTable.columns, jobOfRun, mpiOfRun)
 
 // selectRun selects them, except the MPI library, whose expression follows it.
-var selectRun = "SELECT " + names(workloadTable.columns, "w.") + ", " + names(jobOfRun, "r.") + ", "
+var selectRun = "SELECT " + names(of("w", workloadTable.columns)) + ", " + names(of("r", jobOfRun)) + ", "
 
 // withJob joins the runs with their attempts.
 const (

@@ -14,28 +14,28 @@ import (
 
 // Told is one line of the log of notices: what a user was told of a workload.
 type Told struct {
-	Cluster  string    `json:"cluster"`
-	UID      uint32    `json:"uid"`
-	User     string    `json:"user,omitempty"`
-	At       time.Time `json:"at"`
-	Subject  string    `json:"subject"` // what the cool-down counts: the workload's key, or else cluster, uid and program
-	Workload string    `json:"workload,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Rule     string    `json:"rule"`
-	Job      string    `json:"job"`               // the job that lost most
-	Cores    int       `json:"cores"`             // that the job ran on
-	Advised  int       `json:"advised,omitempty"` // cores; 0: no advice
-	Jobs     int       `json:"jobs"`
-	Lost     float64   `json:"lost"` // core-hours
-	Shadow   bool      `json:"shadow,omitempty"`
-	Muted    bool      `json:"muted,omitempty"`    // they were not told, since they had muted it
-	Cleared  time.Time `json:"cleared,omitzero"`   // when they were told that it is better now
-	Running  bool      `json:"running,omitempty"`  // it was told while the job ran
-	WrongAt  time.Time `json:"wrong_at,omitzero"`  // when somebody who got it said that it was wrong
-	WrongBy  uint32    `json:"wrong_by,omitempty"` // their uid
-	Wrong    string    `json:"wrong,omitempty"`    // in their words
-	Cut      bool      `json:"cut,omitempty"`      // Runs lack the oldest since
-	Runs     []job.Run `json:"runs,omitempty"`     // of the workload before and since, if they were asked for
+	Cluster  string    `json:"cluster" db:"cluster"`
+	UID      uint32    `json:"uid" db:"uid"`
+	User     string    `json:"user,omitempty" db:"user_name"`
+	At       time.Time `json:"at" db:"at_us"`
+	Subject  string    `json:"subject" db:"subject"` // what the cool-down counts: the workload's key, or else cluster, uid and program
+	Workload string    `json:"workload,omitempty" db:"workload_key"`
+	Name     string    `json:"name,omitempty" db:"name"`
+	Rule     string    `json:"rule" db:"rule"`
+	Job      string    `json:"job" db:"job"`                   // the job that lost most
+	Cores    int       `json:"cores" db:"cores"`               // that the job ran on
+	Advised  int       `json:"advised,omitempty" db:"advised"` // cores; 0: no advice
+	Jobs     int       `json:"jobs" db:"jobs"`
+	Lost     float64   `json:"lost" db:"lost_h"` // core-hours
+	Shadow   bool      `json:"shadow,omitempty" db:"shadow"`
+	Muted    bool      `json:"muted,omitempty"`                  // they were not told, since they had muted it
+	Cleared  time.Time `json:"cleared,omitzero" db:"cleared_us"` // when they were told that it is better now
+	Running  bool      `json:"running,omitempty" db:"running"`   // it was told while the job ran
+	WrongAt  time.Time `json:"wrong_at,omitzero" db:"wrong_us"`  // when somebody who got it said that it was wrong
+	WrongBy  uint32    `json:"wrong_by,omitempty" db:"wrong_by"` // their uid
+	Wrong    string    `json:"wrong,omitempty" db:"wrong"`       // in their words
+	Cut      bool      `json:"cut,omitempty"`                    // Runs lack the oldest since
+	Runs     []job.Run `json:"runs,omitempty"`                   // of the workload before and since, if they were asked for
 }
 
 // SeriesRuns is how many runs a series of Facts has at most: some are compared with those before them.

@@ -23,15 +23,15 @@ const (
 
 // Mail is a mail that was decided. Its key makes sure that it is decided once.
 type Mail struct {
-	Key       string // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID, alarm:KIND:TIME:ADDRESS
-	MessageID string // without <>; the same each time it is sent
-	Kind      string
-	Cluster   string // whom a notice is for
-	UID       uint32
-	Shadow    bool // the admins get it, not the user
-	Decided   time.Time
-	NotBefore time.Time // it is not sent earlier
-	Attempts  int       // tries that failed
+	Key       string    `db:"mail_key"`   // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID, alarm:KIND:TIME:ADDRESS
+	MessageID string    `db:"message_id"` // without <>; the same each time it is sent
+	Kind      string    `db:"kind"`
+	Cluster   string    `db:"cluster"` // whom a notice is for
+	UID       uint32    `db:"uid"`
+	Shadow    bool      `db:"shadow"` // the admins get it, not the user
+	Decided   time.Time `db:"decided_us"`
+	NotBefore time.Time `db:"next_us"`  // it is not sent earlier
+	Attempts  int       `db:"attempts"` // tries that failed
 	Letter    Letter
 	Told      []facts.Told // what the user was told, or would have been told without shadow
 }

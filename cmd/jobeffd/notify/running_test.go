@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 )
 
 // hungReports are those of a job of one node, whose four reports say since a moment that nothing moves.
@@ -36,7 +37,7 @@ func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeR
 }
 
 // judged adds reports, merges them, and asks the rules.
-func judged(t *testing.T, db *store.Store, rules *policy.Rules, reports []*job.NodeReport) {
+func judged(t *testing.T, db *store.Store, rules *rule.Rules, reports []*job.NodeReport) {
 	t.Helper()
 	for _, r := range reports {
 		text, err := json.Marshal(r)
@@ -86,7 +87,7 @@ func TestHungIsTold(t *testing.T) {
 			cfg.Mail.Link = "https://jobeff.example.org"
 			hungRule(cfg).Shadow = false
 			tt.edit(cfg)
-			rules, err := policy.Compile(cfg.Rules)
+			rules, err := rule.Compile(cfg.Rules)
 			must(t, err)
 			db := site(t, filepath.Join(t.TempDir(), "db"))
 			db.FindHung(30 * time.Minute)
@@ -138,7 +139,7 @@ func tooNew(t *testing.T, own, nodes, early, late time.Duration) {
 	cfg := config(s.port)
 	cfg.Report.Interim = etc.Duration(own)
 	hungRule(cfg).Shadow = false
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	must(t, err)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	db.FindHung(30 * time.Minute)

@@ -1,8 +1,8 @@
 -- Every key begins with cluster and job, so a sharding engine can split on them; no statement of
 -- the ingest path touches two jobs, but for the sums of their month. Times end in _us: microseconds since 1970, UTC. NULL is unknown.
--- Until the first release this file is changed in place, and the mark "schema" tells which it was.
+-- This is the schema of commit 967a4cf4; what came later stands in the files behind it. SQLite and PostgreSQL read the same text;
+-- what each must say in its own words stands under the same name in sqlite/ and postgres/.
 
--- +goose Up
 CREATE TABLE clusters (
 	cluster TEXT NOT NULL PRIMARY KEY
 );
@@ -39,9 +39,6 @@ CREATE TABLE attempts (
 	slurm_start_us  BIGINT,
 	slurm_end_us    BIGINT,
 	slurm_elapsed_s BIGINT,
-	used_us         BIGINT, -- core time, like the next two: alloc_cpus x elapsed, of a job that runs so far
-	judged_us       BIGINT, -- of these, those of which it is known whether they were lost; NULL: that is not known, or not worked out yet
-	lost_us         BIGINT, -- of these (METRICS 6); known where judged_us is
 	usage_read      BIGINT NOT NULL DEFAULT 0, -- 1: sacct was asked for the next six
 	total_cpu_us    BIGINT, -- sum over steps
 	memory_b        BIGINT, -- most bytes that steps held at once
@@ -81,6 +78,13 @@ CREATE TABLE attempts (
 	io_time_s                DOUBLE PRECISION, -- in MPI_File_*, sum over ranks
 	wait_time_s              DOUBLE PRECISION, -- part of mpi_time_s, in calls that only wait
 	rank_seconds             DOUBLE PRECISION, -- sum of n E over executions
+	run_s                    DOUBLE PRECISION, -- how long at least one of them ran
+	smt_most_s               DOUBLE PRECISION, -- time of the further hardware threads of their cores, if each rank or thread had a core
+	smt_s                    DOUBLE PRECISION NOT NULL GENERATED ALWAYS AS (CASE -- … as far as alloc_cpus reaches (METRICS 6)
+		WHEN smt_most_s > 0 AND smt_most_s < alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds THEN smt_most_s
+		WHEN smt_most_s > 0 AND 0 < alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds
+			THEN alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds
+		ELSE 0 END) STORED,
 	ranks                    BIGINT,
 	metric_nodes             BIGINT,
 	coverage                 DOUBLE PRECISION,
@@ -93,11 +97,6 @@ CREATE TABLE attempts (
 	serial_s        DOUBLE PRECISION, -- outside of regions, while another thread of the rank computed
 	PRIMARY KEY (cluster, job_id, attempt)
 );
--- Newest first, as lists are read. PostgreSQL's default order would put NULL first.
--- +sqlite CREATE INDEX attempts_by_user ON attempts (uid, start_us);
--- +sqlite CREATE INDEX attempts_by_start ON attempts (start_us);
--- +postgres CREATE INDEX attempts_by_user ON attempts (uid, start_us DESC NULLS LAST);
--- +postgres CREATE INDEX attempts_by_start ON attempts (start_us DESC NULLS LAST);
 CREATE INDEX attempts_by_end ON attempts (end_us);
 CREATE INDEX attempts_by_array ON attempts (cluster, array_job_id, array_task_id) WHERE array_job_id > 0;
 CREATE INDEX attempts_by_het ON attempts (cluster, het_job_id) WHERE het_job_id > 0;
@@ -106,13 +105,6 @@ CREATE INDEX attempts_to_ask ON attempts (changed_us) WHERE slurm_end_us IS NULL
 CREATE INDEX attempts_to_weigh ON attempts (slurm_end_us) WHERE usage_read = 0 AND slurm_end_us IS NOT NULL;
 CREATE INDEX attempts_to_judge ON attempts (judged_by, start_us DESC);
 CREATE INDEX attempts_to_trim ON attempts (start_us) WHERE trimmed = 0;
-
--- What jobs count in the sums of their month: all that have ended, as Slurm says. The words in capitals
--- that SQL does not have are those of monthWords in months.go.
-CREATE VIEW counted AS SELECT r.*, 1 AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured,
--- +sqlite 	0 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(strftime('%Y%m', r.end_us / 1000000, 'unixepoch') AS BIGINT) ELSE 0 END AS month
--- +postgres 	r.job_id % 8 AS part, CASE WHEN r.end_us BETWEEN 0 AND 253402300799999999 THEN CAST(to_char(timestamp '1970-01-01' + r.end_us / 1000000 * interval '1 second', 'YYYYMM') AS BIGINT) ELSE 0 END AS month
-	FROM attempts r WHERE r.slurm_submit_us IS NOT NULL AND r.end_us IS NOT NULL;
 
 -- The sums, see months.go.
 CREATE TABLE month_sums (
@@ -125,38 +117,11 @@ CREATE TABLE month_sums (
 	part           BIGINT NOT NULL, -- of PostgreSQL's lanes; -1 - part: of dropped jobs
 	jobs           BIGINT NOT NULL,
 	measured       BIGINT NOT NULL, -- … that have figures
-	used_us        BIGINT NOT NULL, -- as in attempts, where it is known
-	judged_us      BIGINT NOT NULL,
-	lost_us        BIGINT NOT NULL,
+	used_ms        BIGINT NOT NULL, -- allocated CPUs x elapsed
+	judged_ms      BIGINT NOT NULL, -- part of it: of jobs whose loss is known, without the further hardware threads of their cores
+	lost_ms        BIGINT NOT NULL, -- part of that
 	PRIMARY KEY (cluster, month, partition_name, account, uid, user_name, part)
 );
--- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_change BEFORE UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
--- +sqlite 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
--- +sqlite end
--- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_changed AFTER UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
--- +sqlite 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
--- +sqlite end
--- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_open AFTER INSERT ON attempts WHEN NEW.slurm_submit_us IS NOT NULL BEGIN SUM_NEW; END;
--- +sqlite end
--- +sqlite begin
--- +sqlite CREATE TRIGGER attempts_drop BEFORE DELETE ON attempts WHEN OLD.slurm_submit_us IS NOT NULL BEGIN SUM_OLD; END;
--- +sqlite end
--- +postgres begin
--- +postgres CREATE FUNCTION sum_attempt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
--- +postgres 	IF TG_WHEN = 'BEFORE' THEN SUM_OLD; ELSE SUM_NEW; END IF;
--- +postgres 	IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
--- +postgres 	RETURN NEW;
--- +postgres END $$;
--- +postgres end
--- +postgres CREATE TRIGGER attempts_change BEFORE DELETE OR UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
--- +postgres 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us
--- +postgres 	ON attempts FOR EACH ROW WHEN (OLD.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
--- +postgres CREATE TRIGGER attempts_changed AFTER INSERT OR UPDATE OF slurm_submit_us, slurm_end_us, node_end_us, as_of_us,
--- +postgres 	partition_name, account, user_name, parallel_efficiency, used_us, judged_us, lost_us
--- +postgres 	ON attempts FOR EACH ROW WHEN (NEW.slurm_submit_us IS NOT NULL) EXECUTE FUNCTION sum_attempt();
 
 -- Nodes' reports as they came. The key makes a report count once.
 CREATE TABLE reports (
@@ -167,8 +132,8 @@ CREATE TABLE reports (
 	sequence    BIGINT NOT NULL, -- a higher one has replaced the lower ones
 	attempt     BIGINT NOT NULL, -- negative: set aside, as that attempt did not have the node
 	received_us BIGINT NOT NULL,
-	still_json  TEXT   NOT NULL DEFAULT '', -- job.Still, what it and those before it say; '': it is no interim report
-	body        BLOB   NOT NULL, -- job.NodeReport, compressed JSON; empty: trimmed
+	still_json  TEXT   NOT NULL DEFAULT '', -- hang.Still, what it and those before it say; '': it is no interim report
+	body        BYTEA  NOT NULL, -- job.NodeReport, compressed JSON; empty: trimmed
 	PRIMARY KEY (cluster, job_id, node, nonce)
 );
 
@@ -223,7 +188,7 @@ CREATE TABLE executions (
 	imbalance_s     DOUBLE PRECISION,
 	scheduling_s    DOUBLE PRECISION,
 	serial_s        DOUBLE PRECISION,
-	detail      BLOB   NOT NULL, -- job.Execution, compressed JSON
+	detail      BYTEA  NOT NULL, -- job.Execution, compressed JSON
 	PRIMARY KEY (cluster, job_id, attempt, execution)
 );
 
@@ -285,7 +250,7 @@ CREATE TABLE window_logs (
 	tries       BIGINT NOT NULL DEFAULT 0, -- replays that began
 	tried_us    BIGINT NOT NULL DEFAULT 0, -- when the last one did
 	bytes       BIGINT NOT NULL, -- of body
-	body        BLOB   NOT NULL, -- packed, as it came
+	body        BYTEA  NOT NULL, -- packed, as it came
 	PRIMARY KEY (cluster, job_id, node, nonce)
 );
 CREATE INDEX window_logs_by_age ON window_logs (received_us, uid, sender, node, bytes);
@@ -340,7 +305,7 @@ CREATE TABLE mails (
 	sent_us    BIGINT,
 	failed_us  BIGINT, -- given up
 	error      TEXT   NOT NULL DEFAULT '', -- of the last try
-	letter     BLOB   NOT NULL -- job.Letter, compressed JSON
+	letter     BYTEA  NOT NULL -- notice.Letter, compressed JSON
 );
 CREATE INDEX mails_to_send ON mails (next_us) WHERE sent_us IS NULL AND failed_us IS NULL;
 
@@ -416,7 +381,7 @@ CREATE TABLE pending (
 	name           TEXT   NOT NULL,
 	cpus           BIGINT NOT NULL,
 	submit_us      BIGINT NOT NULL,
-	line_json      TEXT   NOT NULL, -- job.Pending
+	line_json      TEXT   NOT NULL, -- slurmid.Pending
 	PRIMARY KEY (cluster, job_id)
 );
 CREATE INDEX pending_by_user ON pending (uid, submit_us);
@@ -435,21 +400,15 @@ CREATE TABLE alarms (
 	kind       TEXT   NOT NULL,
 	at_us      BIGINT NOT NULL,
 	cleared_us BIGINT, -- when an operator looked; NULL: it is up
-	alarm_json TEXT   NOT NULL, -- job.Alarm
+	alarm_json TEXT   NOT NULL, -- harm.Alarm
 	PRIMARY KEY (kind, at_us)
 );
 CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
 
--- What could be seen by now of a harm, in its one row.
-CREATE TABLE comparison (
-	id              BIGINT NOT NULL PRIMARY KEY, -- 1
-	comparison_json TEXT   NOT NULL -- job.Comparison
-);
-
--- Facts about the database: when it began, how far sacct was read, which schema this is, which rules
--- judge.
+-- Facts about the database: when it began, how far sacct was read, which rules judge, and what firstTables in
+-- migrate.go knows these tables by.
 CREATE TABLE marks (
 	name    TEXT   NOT NULL PRIMARY KEY,
 	time_us BIGINT NOT NULL
 );
-INSERT INTO marks (name, time_us) VALUES ('schema', SCHEMA_MARK);
+INSERT INTO marks (name, time_us) VALUES ('schema', 2788539471);
