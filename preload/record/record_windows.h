@@ -115,8 +115,8 @@ struct je_windows {
 	uint32_t used;		/* entries of this slot; grows when an entry is whole */
 	/* the rest of the head, in the first slot only */
 	uint32_t k;
-	uint32_t why;  /* enum je_windows_why */
-	uint32_t lost; /* COMM and INIT entries that found no room */
+	uint32_t why;	    /* enum je_windows_why */
+	uint32_t lost;	    /* COMM and INIT entries that found no room */
 	uint32_t has_sites; /* of each slot: 1. Earlier readers take 0 for one without sites */
 	uint32_t reserved3[15];
 	struct je_log entries[JE_LOGS_PER_SLOT];
