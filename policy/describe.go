@@ -173,10 +173,9 @@ func (c *Case) waits(w *job.Windows) {
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
-	isSingleton := func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }
 	for i := range executions {
 		e := &executions[i]
-		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
+		if e.IsSingleton() {
 			w, n := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}, e.Count()
 			alone += n
 			if e.Folded != nil && e.ArgsHash == "" { // they may differ

@@ -24,11 +24,11 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/admit"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/report/page"
 	"jobeff/test/browser"
 )
@@ -335,7 +335,7 @@ func TestListsLookRight(t *testing.T) {
 			scheme := []string{"light", "dark"}[(i+k)%2]
 			browser.Look(r.ctx, t, width, scheme)
 			r.do(path, chromedp.Navigate(r.at+"/"+path))
-			browser.Shoot(r.ctx, t, fmt.Sprintf("list-%s-%d-%s", job.CleanText(strings.NewReplacer("?", "-", "=", "-", "/", "-").Replace(path), 40), width, scheme))
+			browser.Shoot(r.ctx, t, fmt.Sprintf("list-%s-%d-%s", wire.CleanText(strings.NewReplacer("?", "-", "=", "-", "/", "-").Replace(path), 40), width, scheme))
 			if !strings.Contains(path, "/") { // other pages' wide tables scroll
 				browser.CheckEdge(r.ctx, t)
 			}

@@ -21,6 +21,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/test/mungetest"
 )
@@ -267,7 +268,7 @@ func TestAnswerLost(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := start(t, func(o *Options) { o.Grace = time.Second })
 	c := s.signed(t)
-	c.TellOutbox(job.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
+	c.TellOutbox(wire.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
 	c.TellRunDir(node.RunDirState{Notes: 93, Records: 4, Full: 2, Held: 1 << 20})
 	for range 2 {
 		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
@@ -326,7 +327,7 @@ func TestSkewedClock(t *testing.T) {
 func TestReplayedLater(t *testing.T) {
 	s := start(t)
 	text := body(t, report(1, alice))
-	cred, err := munge.Encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
+	cred, err := munge.Encode(s.munge, wire.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/report/mail"
@@ -145,16 +145,16 @@ const (
 
 // SetAlarm makes every further answer to a report say whether an alarm is up.
 func (s *Server) SetAlarm(up bool) {
-	value := job.AlarmDown
+	value := wire.AlarmDown
 	if up {
-		value = job.AlarmUp
+		value = wire.AlarmUp
 	}
 	s.alarm.Store(&value)
 }
 
 func (s *Server) tellAlarm(w http.ResponseWriter) {
 	if value := s.alarm.Load(); value != nil {
-		w.Header().Set(job.AlarmHeader, *value)
+		w.Header().Set(wire.AlarmHeader, *value)
 	}
 }
 

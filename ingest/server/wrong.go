@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
 	views "jobeff/report"
 )
@@ -79,7 +79,7 @@ func (s *Server) sayWrong(ctx context.Context, by viewer, told *facts.Told, body
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
-	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, job.CleanText(strings.Join(strings.Fields(form.Get("why")), " "), maxWords)
+	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, wire.CleanText(strings.Join(strings.Fields(form.Get("why")), " "), maxWords)
 	said, err := s.store.SayWrong(ctx, told)
 	if err != nil {
 		return refuse(err)

@@ -17,6 +17,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
+	"jobeff/policy"
 )
 
 // TestExportImport imports an export into an empty database and into one with jobs of its
@@ -288,7 +290,7 @@ func TestImportOfCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := job.Decompress(packed)
+	text, err := wire.Decompress(packed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,6 +356,8 @@ func TestBulkIsTheSame(t *testing.T) {
 	want := aJob(t, one, root, "7", 0)
 	want.Submit, want.State, want.CPUs, want.Name, want.QOS = day.Add(-time.Second), "COMPLETED", 2, "melt", "normal"
 	want.Unconfirmed = false
+	hours := policy.CoreHoursOf(want)
+	want.Judged, want.Lost = hours.Judged(), hours.Lost
 	if err := bulk.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}

@@ -222,13 +222,9 @@ func (s *Store) health(ctx context.Context, p span, h *facts.Health) error {
 		return err
 	}
 	h.Outboxes = troubled(boxes)
-	return s.eachRow(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
-		[]any{p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent}, func(rows *sql.Rows) error {
-			var node string
-			err := rows.Scan(&node)
-			h.Silent = append(h.Silent, node)
-			return err
-		})
+	h.Silent, err = onlyColumn[string](s.read.QueryContext(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
+		p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent))
+	return err
 }
 
 // Limits of what is read to find savings and changes.
@@ -351,14 +347,9 @@ var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVE
 
 func (s *Store) lineages(ctx context.Context, p span, f *facts.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
-	var all []string
 	join, where, args := p.runs()
-	err := s.eachRow(ctx, fmt.Sprintf(changedLineages, join, where), append(append([]any{since, p.to.UnixMicro()}, args...), p.from.UnixMicro(), mostLineages), func(rows *sql.Rows) error {
-		var one string
-		err := rows.Scan(&one)
-		all = append(all, one)
-		return err
-	})
+	all, err := onlyColumn[string](s.read.QueryContext(ctx, fmt.Sprintf(changedLineages, join, where),
+		append(append([]any{since, p.to.UnixMicro()}, args...), p.from.UnixMicro(), mostLineages)...))
 	if err != nil {
 		return err
 	}
@@ -473,18 +464,13 @@ const daysAttempts = `SELECT state, count(*), count(coverage), sum(coverage), su
 // DayUntil counts the attempts that started in the 24 hours before end.
 func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {
 	d := Day{Jobs: map[string]int{}}
-	rows, err := s.read.QueryContext(ctx, daysAttempts, end.Add(-24*time.Hour).UnixMicro(), end.UnixMicro())
-	if err != nil {
-		return d, unavailable(err)
-	}
-	defer rows.Close()
 	var covered float64
-	for rows.Next() {
+	err := s.eachRow(ctx, daysAttempts, []any{end.Add(-24 * time.Hour).UnixMicro(), end.UnixMicro()}, func(rows *sql.Rows) error {
 		var state string
 		var all, measured, partial int
 		var coverage sql.NullFloat64
 		if err := rows.Scan(&state, &all, &measured, &coverage, &partial); err != nil {
-			return d, unavailable(err)
+			return err
 		}
 		if state == "" {
 			state = "unknown"
@@ -493,9 +479,10 @@ func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {
 		d.Measured += measured
 		d.Partial += partial
 		covered += coverage.Float64
-	}
+		return nil
+	})
 	if d.Measured > 0 {
 		d.Coverage = covered / float64(d.Measured)
 	}
-	return d, unavailable(rows.Err())
+	return d, unavailable(err)
 }

@@ -171,12 +171,7 @@ func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most in
 	if night {
 		but = notice.MailNotice
 	}
-	err = s.eachRow(ctx, dueMails, []any{now.UnixMicro(), now.UnixMicro(), but, most}, func(rows *sql.Rows) error {
-		var key string
-		err := rows.Scan(&key)
-		keys = append(keys, key)
-		return err
-	})
+	keys, err = onlyColumn[string](s.read.QueryContext(ctx, dueMails, now.UnixMicro(), now.UnixMicro(), but, most))
 	if err != nil {
 		return nil, fmt.Errorf("store: mails: %w", unavailable(err))
 	}

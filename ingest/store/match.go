@@ -145,23 +145,17 @@ const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_
 		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the attempts of a job.
-func (w *writer) candidates(k jobKey) ([]*candidate, error) {
+func (w *writer) candidates(k jobKey) (all []*candidate, err error) {
 	rows, err := w.rows(candidatesOfJob, k.cluster, k.jobID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []*candidate
-	for rows.Next() {
+	err = eachOf(rows, err, func(rows *sql.Rows) error {
 		c := &candidate{by: map[string]bool{}}
 		var asOf sql.NullInt64
-		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &asOf, &c.trimmed, &c.figures.cpus, &c.figures.elapsed, &c.figures.cpu); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &asOf, &c.trimmed, &c.figures.cpus, &c.figures.elapsed, &c.figures.cpu)
 		c.asOf = fromMicro(asOf)
 		all = append(all, c)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
 
 // nearest returns the candidate with the smallest distance among those that fit, the latest of them; nil if none
@@ -382,41 +376,24 @@ func (c *candidate) strays() bool {
 
 // nodesOf lists the nodes that reported an attempt.
 func (w *writer) nodesOf(k attemptKey) (nodes []string, err error) {
-	rows, err := w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var node string
-		if err := rows.Scan(&node); err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, node)
-	}
-	return nodes, rows.Err()
+	return onlyColumn[string](w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...))
 }
 
 // reportsOf reads the reports of an attempt, as far as they are matched.
 func (w *writer) reportsOf(k attemptKey) (all []*incoming, err error) {
 	rows, err := w.rows("SELECT body, received_us FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = eachOf(rows, err, func(rows *sql.Rows) error {
 		in := new(incoming)
 		var received int64
-		if err := rows.Scan(&in.body, &received); err != nil {
-			return nil, err
-		}
-		in.received = time.UnixMicro(received)
-		if in.NodeReport, err = unpackHead(in.body); err != nil {
-			return nil, err
+		err := rows.Scan(&in.body, &received)
+		if err == nil {
+			in.received = time.UnixMicro(received)
+			in.NodeReport, err = unpackHead(in.body)
 		}
 		all = append(all, in)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
 
 // addAgain matches reports again. Those of nodes that an ended attempt did not have are set

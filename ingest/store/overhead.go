@@ -68,22 +68,19 @@ func (s *Store) addOverheads(ctx context.Context, j *job.Job) error {
 // overheads reads the curves that a condition selects.
 func (s *Store) overheads(ctx context.Context, where string, args ...any) (all []overhead.Curve, err error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT cluster, partition_name, mpi, direction, nodes, measured_us, points_json FROM overhead_curves WHERE "+where, args...)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = eachOf(rows, err, func(rows *sql.Rows) error {
 		var c overhead.Curve
 		var measured int64
 		var points string
 		if err := rows.Scan(&c.Cluster, &c.Partition, &c.MPI, &c.Direction, &c.Nodes, &measured, &points); err != nil {
-			return nil, unavailable(err)
+			return err
 		}
 		if err := json.Unmarshal([]byte(points), &c.Points); err != nil {
-			return nil, fmt.Errorf("store: overhead of %s: %w", c.Partition, err)
+			return fmt.Errorf("store: overhead of %s: %w", c.Partition, err)
 		}
 		c.Measured = time.UnixMicro(measured).UTC()
 		all = append(all, c)
-	}
-	return all, unavailable(rows.Err())
+		return nil
+	})
+	return all, unavailable(err)
 }

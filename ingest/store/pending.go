@@ -247,13 +247,7 @@ func (s *Store) startTasks(ctx context.Context, p *slurmid.Pending, looked time.
 	if p.ArrayJobID == 0 || !strings.Contains(p.ID, "[") {
 		return true, nil
 	}
-	var started []uint32
-	err := s.eachRow(ctx, "SELECT r.array_task_id FROM attempts r WHERE "+ofArrayOf+" AND r.start_us >= ? AND r.slurm_submit_us IS NOT NULL AND r.array_task_id IS NOT NULL ORDER BY r.array_task_id",
-		[]any{p.Cluster, p.ArrayJobID, looked.Add(-startedSince).UnixMicro()}, func(rows *sql.Rows) error {
-			var task uint32
-			err := rows.Scan(&task)
-			started = append(started, task)
-			return err
-		})
+	started, err := onlyColumn[uint32](s.read.QueryContext(ctx, "SELECT r.array_task_id FROM attempts r WHERE "+ofArrayOf+" AND r.start_us >= ? AND r.slurm_submit_us IS NOT NULL AND r.array_task_id IS NOT NULL ORDER BY r.array_task_id",
+		p.Cluster, p.ArrayJobID, looked.Add(-startedSince).UnixMicro()))
 	return p.Start(started), err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -188,7 +189,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref slurmid.Ref, attempt int)
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
-	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+	j.Warnings = append(j.Warnings, assemble.UsageWarnings(j)...)
 	return j, nil
 }
 
@@ -277,30 +278,22 @@ func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any
 }
 
 // readAttempts reads the attempts of a query that the viewer may see. limits are the arguments in order.
-func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
+func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) (all []*attemptRow, err error) {
 	where, args = s.shownTo(v, from, where, args)
 	query := " FROM " + from + " WHERE " + where + " ORDER BY " + order
 	if by, _, _ := strings.Cut(order, " LIMIT"); strings.HasSuffix(by, ", "+newestFirst) {
 		query = keysFirst(query, by)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []*attemptRow
 	read := newReader(readOfAttempt)
-	for rows.Next() {
+	err = s.eachRow(ctx, "SELECT "+names(readOfAttempt)+query, append(args, limits...), func(rows *sql.Rows) error {
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()
 		}
-		if err != nil {
-			return nil, err
-		}
 		all = append(all, r)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, err
 }
 
 // isShown leaves out attempts that wait for Slurm's word: those that came less than patience
@@ -475,7 +468,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindStep, Name: step}}
 		switch {
 		case job.OnlyUnknownThreads(j.Executions):
-			j.NoData = job.NoThreads(j.Executions)
+			j.NoData = assemble.NoThreads(j.Executions)
 		case folded:
 			j.NoData.Code = doubt.WhyFolded
 		}

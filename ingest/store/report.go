@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +10,10 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
-// AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
+// AddReport stores a report that wire.DecodeReport made, joins it to its attempt, and returns
 // after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
@@ -152,7 +154,7 @@ func (w *writer) mayWait(in *incoming, c *candidate, attempts []*candidate) (ref
 	case !in.received.IsZero(): // what was acknowledged stays
 		return nil, nil
 	case in.cramped, c == nil && in.sender.full(in.Node, attempts),
-		in.asked && job.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
+		in.asked && wire.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
 		in.asked && c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
 		return ErrManyWaiting, nil
 	}
@@ -193,12 +195,8 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 	}
 	list, args := oneOf(nodes)
 	rows, err := w.rows(reportsOfNodes+list, append([]any{k.cluster, k.jobID}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	there := map[reportKey]keptReport{}
-	for rows.Next() {
+	err = eachOf(rows, err, func(rows *sql.Rows) error {
 		var key reportKey
 		var kept keptReport
 		var attempt int64
@@ -207,17 +205,15 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 		if err == nil {
 			kept.still, err = hang.ReadStill(still)
 		}
-		if err != nil {
-			return nil, err
-		}
 		for _, c := range attempts {
 			if c.attempt == attempt {
 				kept.attempt, c.by[key.node] = c, true
 			}
 		}
 		there[key] = kept
-	}
-	return there, rows.Err()
+		return err
+	})
+	return there, err
 }
 
 // addToAttempt writes the new reports of an attempt, which Merge then finds.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // column is one column of a table, with the field of T that it holds. A T is a row.
@@ -297,7 +298,7 @@ func bit(b bool) int {
 func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // clean makes sacct's text harmless.
-func clean(s string) string { return job.CleanText(s, 1024) }
+func clean(s string) string { return wire.CleanText(s, 1024) }
 
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
@@ -317,32 +318,51 @@ func ofAttempt(table string) string {
 	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 }
 
-// readRows reads all rows of a query.
-func readRows(rows *sql.Rows, err error) (all []row, e error) {
+// eachOf reads the rows that a query answered.
+func eachOf(rows *sql.Rows, err error, do func(*sql.Rows) error) error {
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
 	for rows.Next() {
-		values := make([]any, len(columns))
-		into := make([]any, len(columns))
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// onlyColumn reads all rows of a query for one column.
+func onlyColumn[T any](rows *sql.Rows, err error) (all []T, e error) {
+	e = eachOf(rows, err, func(rows *sql.Rows) error {
+		var one T
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	})
+	return all, e
+}
+
+// readRows reads all rows of a query.
+func readRows(rows *sql.Rows, err error) (all []row, e error) {
+	e = eachOf(rows, err, func(rows *sql.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		values, into := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
 		r := row{}
+		err = rows.Scan(into...)
 		for i, c := range columns {
 			r[c] = values[i]
 		}
 		all = append(all, r)
-	}
-	return all, rows.Err()
+		return err
+	})
+	return all, e
 }
 
 // places are the places of n arguments.
@@ -401,26 +421,26 @@ func pack(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.Compress(text), nil
+	return wire.Compress(text), nil
 }
 
 // unpack reads what pack wrote.
 func unpack(blob []byte, v any) error {
-	text, err := job.Decompress(blob)
+	text, err := wire.Decompress(blob)
 	if err != nil {
 		return fmt.Errorf("store: a packed column is damaged: %v", err) // an io.EOF would be taken for the connection's
 	}
-	return job.UnmarshalFast(text, v)
+	return wire.UnmarshalFast(text, v)
 }
 
 // unpackReport decodes a report as it came.
-func unpackReport(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeReport) }
+func unpackReport(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, wire.DecodeReport) }
 
 // unpackHead is unpackReport without the report's lists, which may be large.
-func unpackHead(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeHead) }
+func unpackHead(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, wire.DecodeHead) }
 
 func decodeReport(blob []byte, decode func([]byte) (*job.NodeReport, error)) (*job.NodeReport, error) {
-	text, err := job.DecompressReport(nil, blob)
+	text, err := wire.DecompressReport(nil, blob)
 	if err != nil {
 		return nil, fmt.Errorf("store: a report is damaged: %v", err) // as in unpack
 	}

@@ -199,19 +199,8 @@ func (s *Store) ToAsk(ctx context.Context, skip, most int) (ids []uint32, next i
 }
 
 func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args ...any) ([]uint32, error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id uint32
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	more, err := onlyColumn[uint32](s.read.QueryContext(ctx, query, args...))
+	return append(ids, more...), err
 }
 
 const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
@@ -288,17 +277,11 @@ func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, erro
 
 // grants reads the grants that a query selects, sorted.
 func (s *Store) grants(ctx context.Context, query string, args ...any) (all []Grant, err error) {
-	rows, err := s.read.QueryContext(ctx, query+" ORDER BY uid, account", args...)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = s.eachRow(ctx, query+" ORDER BY uid, account", args, func(rows *sql.Rows) error {
 		var g Grant
-		if err := rows.Scan(&g.UID, &g.Account); err != nil {
-			return nil, unavailable(err)
-		}
+		err := rows.Scan(&g.UID, &g.Account)
 		all = append(all, g)
-	}
-	return all, unavailable(rows.Err())
+		return err
+	})
+	return all, unavailable(err)
 }

@@ -215,16 +215,7 @@ func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []str
 // eachRow calls do for every row of a query.
 func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*sql.Rows) error) error {
 	rows, err := s.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return eachOf(rows, err, do)
 }
 
 // readRun are the columns that a run is read from: of w (runs), of r (their attempts), and

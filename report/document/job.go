@@ -213,8 +213,8 @@ type Node struct {
 
 // shares are parts of 255, with the digits that are known.
 func shares(all []byte) (out []float64) {
-	for _, b := range all {
-		out = append(out, math.Round(float64(b)/255*1000)/1000)
+	for _, share := range job.Shares(all) {
+		out = append(out, math.Round(share*1000)/1000)
 	}
 	return out
 }

@@ -18,7 +18,8 @@ import (
 // what keeps, sends and serves it: no package of it knows a database or HTTP. policy/rule stands behind the report: what shows
 // verdicts carries no compiler of conditions. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang", "jobeff/ingest/job", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang",
+	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/harm", "jobeff/policy/facts", "jobeff/policy/curve", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
 	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/view", "jobeff/report/mail", "jobeff/policy/rule",
@@ -29,7 +30,7 @@ var flow = []string{
 // nobody imports them. The SPANK body runs as root at every job's end: it must
 // not carry the database or the server.
 var beside = map[string][]string{
-	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/node"},
+	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/wire", "jobeff/ingest/node"},
 	"jobeff/preload":   {"jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/node"},
 	"jobeff/test":      {"jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/munge"},
 	"jobeff/packaging": {"jobeff/cmd"},

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
@@ -42,9 +43,9 @@ func judged(t *testing.T, db *store.Store, rules *rule.Rules, reports []*job.Nod
 	for _, r := range reports {
 		text, err := json.Marshal(r)
 		must(t, err)
-		r, err := job.DecodeReport(text)
+		r, err := wire.DecodeReport(text)
 		must(t, err)
-		_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text))
+		_, err = db.AddReport(ctx, store.Sender{}, r, wire.Compress(text))
 		must(t, err)
 	}
 	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
