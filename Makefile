@@ -104,7 +104,7 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@go test ./ingest/node ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
 	@go test ./ingest/node -run '^$$' -bench Fold -benchtime 5x
 	@go test ./ingest/replay -run '^$$' -bench Replay -benchtime 100x
-	@go test ./ingest/job -run '^$$' -bench TakeReport -benchtime 5000x
+	@go test ./ingest/wire -run '^$$' -bench TakeReport -benchtime 5000x
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench 'Load|Interim' -benchtime 1x -timeout 30m

@@ -20,9 +20,9 @@ type Case struct {
 	why     Cause
 	Hours   CoreHours
 	// Of a job that runs, what rules may read that speak of it while it runs; nil: its nodes do not tell of one moment.
-	soFar *Case
-	runs  bool
-	asOf  string // how a text of such a case begins
+	SoFar *Case
+	Runs  bool   // it runs
+	AsOf  string // how a text of such a case begins
 	// From the study of the job's workload.
 	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
 	Waits       []string                 // the doubts of these that are the cause itself: ranks lacked CPUs
@@ -34,13 +34,13 @@ type Case struct {
 
 // Fields that are not known for a reason that concerns them all.
 var (
-	efficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
+	EfficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
 		"communication_efficiency", "idle_ranks", "idle_rank_share", "openmp_parallel_efficiency", "openmp_load_balance",
 		"openmp_scheduling_efficiency", "openmp_serialisation_efficiency", "serialisation_efficiency", "transfer_efficiency"}
 	mpiFields      = []string{"mpi_parallel_efficiency", "mpi_load_balance", "mpi_communication_efficiency"}
 	measuredFields = slices.Concat([]string{"program", "mpi", "nodes_used", "executions", "ranks", "threads", "coverage", "threaded", "singletons",
-		"mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, mpiFields, efficiencyFields)
-	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
+		"mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, mpiFields, EfficiencyFields)
+	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, EfficiencyFields...)
 )
 
 // unknown notes why fields are not known; the first reason stays.
@@ -55,10 +55,8 @@ func (c *Case) unknown(why string, names ...string) {
 // Fields that only the runs of a job's workload tell.
 var (
 	curveFields    = []string{"n_fast", "n_eff"}
-	coreFields     = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
-	workloadFields = slices.Concat(coreFields, []string{"slower_than_before", "compare"})
-	// adviceFields are those whose flag a core count answers.
-	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, coreFields...)
+	CoreFields     = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
+	workloadFields = slices.Concat(CoreFields, []string{"slower_than_before", "compare"})
 )
 
 // workload fills in what the other runs of the job's workload tell.
@@ -145,8 +143,3 @@ func estimated(c *Case, field string, count curve.CoreCount) float64 {
 	}
 	return count.Estimate.Value
 }
-
-var (
-	// judgedFields speak of how well the job ran, or of how much it lost.
-	judgedFields = slices.Concat(efficiencyFields, adviceFields, usedFields, []string{"unused_nodes", "nodes_used", "cause", "slower_than_before"})
-)

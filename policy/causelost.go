@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -151,12 +153,12 @@ func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 // single ranks are not told.
 func shares(e *job.Execution, elapsed float64) (all []float64) {
 	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		if len(n.UsefulShare) != n.Ranks {
+		times, told := e.Nodes[i].UsefulTimes()
+		if !told {
 			return nil
 		}
-		for _, share := range n.UsefulShare {
-			all = append(all, float64(share)/255*n.ElapsedMax.Seconds()/elapsed)
+		for _, t := range times {
+			all = append(all, t/elapsed)
 		}
 	}
 	return all
@@ -236,9 +238,27 @@ func through(p *job.WaitPath) string {
 	case p.Inside*p.ChainShare < most || len(p.Chain) < 2:
 		return ""
 	}
-	text := fmt.Sprintf(" Most of it is %s", p.Who())
+	text := fmt.Sprintf(" Most of it is %s", Waiters(p))
 	if len(p.Calls) > 0 && p.Calls[0].Share >= most {
 		text += ", in " + p.Calls[0].Call
 	}
 	return text + "."
+}
+
+// Waiters names the ranks of a path's chain: "in a chain through ranks 3 -> 4 -> 5".
+func Waiters(p *job.WaitPath) string {
+	var ranks []string
+	for _, r := range p.Chain {
+		ranks = append(ranks, strconv.Itoa(r))
+	}
+	more := p.ChainLength - len(ranks)
+	switch {
+	case p.ChainReturns && more > 0:
+		return fmt.Sprintf("where %d ranks wait for each other by turns", p.ChainLength)
+	case p.ChainReturns:
+		return fmt.Sprintf("where ranks %s wait for each other by turns", figure.And(ranks))
+	case more > 0:
+		return fmt.Sprintf("in a chain through %d ranks, %s -> ...", p.ChainLength, strings.Join(ranks, " -> "))
+	}
+	return "in a chain through ranks " + strings.Join(ranks, " -> ")
 }

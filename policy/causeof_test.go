@@ -234,7 +234,7 @@ func TestFields(t *testing.T) {
 		{"its runs", jobOf(run(1, 4, 100, 90)), "workload", "the runs of its workload were not looked at"},
 	} {
 		d := Describe(c.job, nil)
-		if got, why := d.value(c.field), d.Unknown[c.field]; why != "" && why != c.want || why == "" && got != c.want {
+		if got, why := d.Value(c.field), d.Unknown[c.field]; why != "" && why != c.want || why == "" && got != c.want {
 			t.Errorf("%s: %s is %v (%q), want %v", c.name, c.field, got, why, c.want)
 		}
 	}

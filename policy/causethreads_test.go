@@ -5,10 +5,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/job/jobtest"
 )
-
-var openmp = jobtest.Threaded
 
 func withoutMPI(e job.Execution) job.Execution { e.MPI = ""; return e }
 

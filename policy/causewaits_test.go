@@ -56,3 +56,17 @@ func TestCauseOfWaits(t *testing.T) {
 		}
 	}
 }
+
+// A chain of waiting ranks is named as far as its ranks are known.
+func TestWhoWaits(t *testing.T) {
+	for want, p := range map[string]job.WaitPath{
+		"in a chain through ranks 3 -> 4":                  {Chain: []int{3, 4}, ChainLength: 2},
+		"in a chain through 9 ranks, 3 -> 4 -> ...":        {Chain: []int{3, 4}, ChainLength: 9},
+		"where ranks 3 and 4 wait for each other by turns": {Chain: []int{3, 4}, ChainLength: 2, ChainReturns: true},
+		"where 9 ranks wait for each other by turns":       {Chain: []int{3, 4}, ChainLength: 9, ChainReturns: true},
+	} {
+		if got := Waiters(&p); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

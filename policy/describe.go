@@ -16,12 +16,12 @@ import (
 // Describe makes a job's case. A job from a list has no executions, so what only these tell is
 // unknown. Without a study, so is what the runs of its workload tell.
 func Describe(j *job.Job, study *workload.Study) *Case {
-	c := &Case{Unknown: map[string]string{}, runs: j.IsRunning()}
-	if c.runs && (j.Together || j.Hung != nil) {
-		c.soFar = Describe(upToNow(j), study)
-		c.soFar.asOf = "So far, as of " + figure.Minute(j.AsOf) + ": "
+	c := &Case{Unknown: map[string]string{}, Runs: j.IsRunning()}
+	if c.Runs && (j.Together || j.Hung != nil) {
+		c.SoFar = Describe(upToNow(j), study)
+		c.SoFar.AsOf = "So far, as of " + figure.Minute(j.AsOf) + ": "
 		if !j.Together {
-			c.soFar.unknown("its nodes have not all told of one moment yet", slices.DeleteFunc(slices.Concat(measuredFields, workloadFields), func(name string) bool { return name == "coverage" })...)
+			c.SoFar.unknown("its nodes have not all told of one moment yet", slices.DeleteFunc(slices.Concat(measuredFields, workloadFields), func(name string) bool { return name == "coverage" })...)
 		}
 	}
 	c.identity(j)
@@ -143,10 +143,10 @@ func (c *Case) executions(j *job.Job) {
 	}
 	c.MPIRuntime = job.RunTime(j.Executions).Seconds()
 	if job.ThreadsUnknown(j.Executions) {
-		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), efficiencyFields...)
+		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), EfficiencyFields...)
 	}
 	if alone > 1 {
-		c.unknown("its ranks never met each other", slices.Concat(efficiencyFields, mpiFields)...)
+		c.unknown("its ranks never met each other", slices.Concat(EfficiencyFields, mpiFields)...)
 	}
 	c.waits(job.JobWindows(j.Executions))
 	c.idle(j.Executions)
@@ -173,10 +173,9 @@ func (c *Case) waits(w *job.Windows) {
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
-	isSingleton := func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }
 	for i := range executions {
 		e := &executions[i]
-		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
+		if e.IsSingleton() {
 			w, n := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}, e.Count()
 			alone += n
 			if e.Folded != nil && e.ArgsHash == "" { // they may differ
@@ -233,7 +232,7 @@ func (c *Case) cause(j *job.Job, study *workload.Study) {
 		c.Ended = c.why.clause()
 	}
 	if c.why.blursUseful() {
-		c.unknown(c.why.clause(), efficiencyFields...)
+		c.unknown(c.why.clause(), EfficiencyFields...)
 	}
 	if c.Recommended = recommend(study, j, c.why); c.Recommended != nil {
 		c.Advised = int(c.Recommended.Cores.Value)

@@ -124,7 +124,11 @@ var fieldIndex = func() map[string]int {
 	return index
 }()
 
-// value is the field of that name.
-func (f *Fields) value(name string) any {
-	return reflect.ValueOf(f).Elem().Field(fieldIndex[name]).Interface()
+// Value is the field of that name: a string, a []string, an int, a float64 or a bool; nil: there is no such field.
+func (f *Fields) Value(name string) any {
+	i, known := fieldIndex[name]
+	if !known {
+		return nil
+	}
+	return reflect.ValueOf(f).Elem().Field(i).Interface()
 }

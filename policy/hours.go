@@ -64,8 +64,8 @@ func CoreHoursListed(j *job.Job) CoreHours {
 	return h
 }
 
-// coreTime is so many seconds of a core, or the most that a number holds without a doubt.
-func coreTime(seconds float64) job.CoreTime { return job.CoreTime(math.Round(min(1e6*seconds, 1e18))) }
+// CoreTime is so many seconds of a core, or the most that a number holds without a doubt.
+func CoreTime(seconds float64) job.CoreTime { return job.CoreTime(math.Round(min(1e6*seconds, 1e18))) }
 
 // split divides the core-hours of a job whose every rank and thread was recorded. Slurm counts whole seconds, so a part may
 // come out negative: it is then 0.
@@ -76,15 +76,15 @@ func (h *CoreHours) split(j *job.Job) {
 		mpi, io, openmp = m.Hybrid.MPITime, m.Hybrid.IOTime, m.Hybrid.OpenMPTime()
 	}
 	further, idle := j.Beside()
-	smt := min(coreTime(further), *h.Used)
-	lost := max(*h.Used-smt-coreTime(m.RealUseful()), 0)
+	smt := min(CoreTime(further), *h.Used)
+	lost := max(*h.Used-smt-CoreTime(m.RealUseful()), 0)
 	h.SMT, h.Lost = &smt, &lost
 	left := lost
 	for _, part := range []struct {
 		of   **job.CoreTime
 		took float64 // s
 	}{{&h.MPI, mpi}, {&h.IO, io}, {&h.OpenMP, openmp}, {&h.Idle, idle}} {
-		took := min(max(coreTime(part.took), 0), left)
+		took := min(max(CoreTime(part.took), 0), left)
 		*part.of, left = &took, left-took
 	}
 	if h.Outside = &left; float64(*h.Idle) > busyShare*float64(*h.Used) && othersBusy(j) {

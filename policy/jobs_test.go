@@ -16,6 +16,12 @@ var (
 	alike      = jobtest.Alike
 	aJob       = jobtest.Job
 	with       = jobtest.With
+	threaded   = jobtest.Unmeasured
+	loaded     = jobtest.Loaded
+	singleton  = jobtest.Singleton
+	idling     = jobtest.Idling
+	onOneNode  = jobtest.OnOneNode
+	openmp     = jobtest.Threaded
 	run        = jobtest.Run
 	changed    = jobtest.ChangedRun
 	workloadOf = jobtest.Workload

@@ -5,12 +5,11 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
-	"jobeff/report/figure"
 )
 
-// Fields that Slurm's accounting tells of any job, with MPI or without. A job that did not end by
+// UsedFields are those that Slurm's accounting tells of any job, with MPI or without. A job that did not end by
 // itself might have used more.
-var usedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "least_memory", "memory_efficiency", "needed_nodes", "time_efficiency"}
+var UsedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "least_memory", "memory_efficiency", "needed_nodes", "time_efficiency"}
 
 // usage is what the job asked for beside its cores, and what it used.
 func (c *Case) usage(j *job.Job) {
@@ -126,6 +125,3 @@ func (c *Case) nodesNeeded(j *job.Job) {
 	used := math.Max(c.BusyCores*float64(j.ThreadsPerCore())/float64(c.AllocCores), c.NeededMemory/c.RequestedMemory)
 	c.NeededNodes = min(max(int(math.Ceil(spareNode*used*float64(c.Nodes))), 1), c.Nodes)
 }
-
-// bytesText writes GiB.
-func bytesText(v float64) string { return figure.Bytes(uint64(math.Round(v * (1 << 30)))) }

@@ -255,7 +255,7 @@ func callsPart(j *job.Job, most int) block.Part {
 		return block.Part{}
 	}
 	return block.Part{Heading: "MPI calls that cost most (time summed over ranks, share of the ranks' time)",
-		Tables: []block.Table{callsTable(all[:min(most, len(all))], measure.CoreTime(j.Metrics, j.Executions))},
+		Tables: []block.Table{callsTable(all[:min(most, len(all))], j.RankSeconds())},
 		Notes:  block.Notes(more(len(all)-most, "function", "with less time"))}
 }
 

@@ -10,6 +10,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )
@@ -28,14 +29,14 @@ func goldenRules() []etc.Rule {
 }
 
 // shippedRules look at short jobs too.
-func shippedRules(t *testing.T) *policy.Rules {
+func shippedRules(t *testing.T) *rule.Rules {
 	t.Helper()
 	own := goldenRules()
 	for i := range own {
 		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
 		own[i].Shadow = own[i].Name == "node-imbalance"
 	}
-	rules, err := policy.Compile(own)
+	rules, err := rule.Compile(own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +53,10 @@ func TestExplainViews(t *testing.T) {
 // TestRulesViews: what a site sees of its rules.
 func TestRulesViews(t *testing.T) {
 	rules := shippedRules(t)
-	backtest := notice.NewBacktest(rules, notice.NoticeSettings{WithoutLine: true})
+	backtest := notice.NewBacktest(rules.Settings(), notice.NoticeSettings{WithoutLine: true})
 	for _, name := range []string{"bad", "good", "hostile", "no-mpi"} {
-		backtest.Add(fixtures()[name], nil)
+		c := policy.Describe(fixtures()[name], nil)
+		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
 	}
 	examples, err := rules.ReadExamples("examples.toml", []byte(`
 [[example]]
@@ -78,7 +80,7 @@ singletons = 0
 	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return Backtest(w, backtest, opts) })
 	eachView(t, "examples", func(w io.Writer, opts text.Options) error { return Examples(w, tried, opts) })
 	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
-		return Fields(w, policy.AllFields(), policy.Functions(), opts)
+		return Fields(w, policy.AllFields(), rule.Functions(), opts)
 	})
 }
 

@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
-	"jobeff/policy"
+	"jobeff/ingest/wire"
+	"jobeff/policy/rule"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )
@@ -46,7 +48,7 @@ func extremeReport(rng *rand.Rand, node, ranks int) *job.NodeReport {
 	if err != nil { // a year beyond 9999
 		return nil
 	}
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil {
 		return nil
 	}
@@ -86,9 +88,9 @@ func sound(e *job.Execution, ranks int) {
 }
 
 // checkExtremes merges made-up reports, and renders the job. No figure of it may be negative, or no number.
-func checkExtremes(t *testing.T, rules *policy.Rules, rng *rand.Rand) (executions int) {
+func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions int) {
 	t.Helper()
-	var m job.JobMerger
+	var m assemble.Merger
 	for node := range 2 {
 		if r := extremeReport(rng, node, 1+rng.IntN(3)); r != nil {
 			m.Add(r)
@@ -204,7 +206,7 @@ func TestExtremes(t *testing.T) {
 
 // FuzzExtremes does the same of more numbers.
 func FuzzExtremes(f *testing.F) {
-	var rules *policy.Rules
+	var rules *rule.Rules
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, a, b uint64) {
 		if rules == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy"
@@ -312,6 +313,6 @@ func usage() *job.Job {
 	j := aJob(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
 	j.GPUs, j.TRES = 4, "billing=4,cpu=4,gres/gpu=4,mem=6400M,node=2"
 	j.Usage = &job.Usage{TotalCPU: sec(450.5), Memory: 3 << 30, LargestTask: 800 << 20, Allocated: 6400 << 20}
-	j.Warnings = job.UsageWarnings(j)
+	j.Warnings = assemble.UsageWarnings(j)
 	return j
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
@@ -28,8 +29,8 @@ func TestFoldedExecutions(t *testing.T) {
 		}
 		r.Executions = append(r.Executions, e)
 	}
-	r.Executions = job.FoldWhole(r.Executions)
-	var m job.JobMerger
+	r.Executions = assemble.FoldWhole(r.Executions)
+	var m assemble.Merger
 	m.Add(r)
 	j := m.Job()
 	var b bytes.Buffer

@@ -14,10 +14,12 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
@@ -54,7 +56,7 @@ func huge() *job.Job {
 // shippedVerdicts are what the shipped rules say of a job.
 func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 	t.Helper()
-	rules, err := policy.Compile(goldenRules())
+	rules, err := rule.Compile(goldenRules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +245,7 @@ func TestSitePages(t *testing.T) {
 		},
 		"nodes": func(w io.Writer) error {
 			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
-				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: job.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
 			return NodesHTML(w, listing.JobQuery{Limit: 2}, nodes, began, listLinks)
 		},
 		"notices": func(w io.Writer) error {

@@ -11,6 +11,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
 	"jobeff/report/shell"
@@ -33,13 +34,13 @@ func jobOfRun(r job.Run) *job.Job {
 }
 
 // rulesForShortJobs are the shipped ones without a least runtime.
-func rulesForShortJobs(t *testing.T) *policy.Rules {
+func rulesForShortJobs(t *testing.T) *rule.Rules {
 	t.Helper()
 	own := goldenRules()
 	for i := range own {
 		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
 	}
-	rules, err := policy.Compile(own)
+	rules, err := rule.Compile(own)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -199,8 +199,7 @@ func TestJSONViews(t *testing.T) {
 // TestJSONNames holds the names that programs rely on (doc/API.md), for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
-	made := document.Judge{}
-	if err := document.WriteServed(&out, map[string]any{"jobs": []any{made.Listed(fixtures()["bad"], true), made.Listed(fixtures()["off"], true)}}); err != nil {
+	if err := document.WriteServed(&out, map[string]any{"jobs": []any{document.Listed(fixtures()["bad"], true), document.Listed(fixtures()["off"], true)}}); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }

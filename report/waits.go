@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -139,7 +140,7 @@ func pathTexts(w *job.Windows) []string {
 			calls = append(calls, fmt.Sprintf("%s (%s)", c.Call, figure.Percent(c.Share)))
 		}
 	}
-	texts := []string{fmt.Sprintf("%s of the waiting for work is %s", figure.Percent(p.Inside*p.ChainShare), p.Who())}
+	texts := []string{fmt.Sprintf("%s of the waiting for work is %s", figure.Percent(p.Inside*p.ChainShare), policy.Waiters(p))}
 	if len(calls) > 0 {
 		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
 	}

@@ -19,7 +19,7 @@ END
 chmod +x "$bin/go"
 export PATH=$bin:$PATH GOFLAGS=-short JOBEFF_CURVES=$PWD/../shared/data/scaling
 [ -d "$JOBEFF_CURVES" ] || unset JOBEFF_CURVES
-[ $# -gt 0 ] || set -- ingest/job ingest/node ingest/replay policy/curve policy/workload policy
+[ $# -gt 0 ] || set -- ingest/job ingest/node ingest/replay policy/curve policy/workload policy policy/rule
 for folder in "$@"; do
 	others=/ # files of folders inside it, and what holds no formula
 	case $folder in

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/preload/record"
@@ -19,7 +20,7 @@ import (
 // jobOf folds records made by hand into one job. It writes to notes what a person would else take
 // the figures for.
 func jobOf(files []string, notes io.Writer) (*job.Job, error) {
-	var merger job.JobMerger
+	var merger assemble.Merger
 	machine := node.ThisMachine()
 	for _, file := range files {
 		r, err := node.FoldFile(file, machine)

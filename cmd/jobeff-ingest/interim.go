@@ -17,6 +17,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/report/inert"
 )
 
@@ -116,7 +117,7 @@ func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, momen
 		return err
 	}
 	r := new(job.NodeReport)
-	said := json.NewDecoder(io.LimitReader(report, job.MaxReportBytes)).Decode(r)
+	said := json.NewDecoder(io.LimitReader(report, wire.MaxReportBytes)).Decode(r)
 	report.Close() // it has no more to say
 	if ended := child.Wait(); ended != nil {
 		fmt.Fprintf(os.Stderr, "jobeff-ingest: job %s has no interim report: %v %s\n", id, ended, inert.Text(string(*words), false))

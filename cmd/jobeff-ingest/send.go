@@ -9,9 +9,9 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/report/figure"
 )
 
@@ -131,7 +131,7 @@ func (f *sendFlags) tell(c *cobra.Command, s *client.Sender, res client.SendResu
 	if !f.quiet {
 		fmt.Fprintf(c.OutOrStdout(), "%s sent, %s kept for the next time, %s refused\n", figure.Count(res.Sent), figure.Count(res.Kept), figure.Count(res.Refused))
 		for _, p := range res.Problems {
-			fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest:", job.CleanText(p.Error(), 1000))
+			fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest:", wire.CleanText(p.Error(), 1000))
 		}
 	}
 	switch {

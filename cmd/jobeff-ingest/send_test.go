@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 )
 
 // TestSend runs the subcommand against a server that refuses job 2 for good and
@@ -27,7 +28,7 @@ func TestSend(t *testing.T) {
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		packed, _ := io.ReadAll(r.Body)
-		body, err := job.DecompressReport(nil, packed)
+		body, err := wire.DecompressReport(nil, packed)
 		if err != nil {
 			t.Error(err)
 		}

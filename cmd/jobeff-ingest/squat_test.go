@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -21,18 +21,18 @@ import (
 func squatter(w http.ResponseWriter, r *http.Request, refuses bool) {
 	text, _ := io.ReadAll(r.Body)
 	if r.Header.Get("Content-Encoding") == "zstd" {
-		text, _ = job.DecompressReport(nil, text)
+		text, _ = wire.DecompressReport(nil, text)
 	}
-	w.Header().Set(job.AlarmHeader, job.AlarmUp)
+	w.Header().Set(wire.AlarmHeader, wire.AlarmUp)
 	switch _, credential, _ := strings.Cut(r.Header.Get("Authorization"), " "); {
 	case refuses:
 		w.Header().Set("Jobeff-Proof", credential) // root's, and of this request
 		w.WriteHeader(http.StatusGone)
 		io.WriteString(w, `{"type":"urn:jobeff:gone","detail":"the job is old","status":410}`)
 	case strings.HasSuffix(r.URL.Path, "batch"):
-		var answers []job.BatchAnswer
+		var answers []wire.BatchAnswer
 		for range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
-			answers = append(answers, job.BatchAnswer{New: true, Problem: job.Problem{Status: http.StatusOK}})
+			answers = append(answers, wire.BatchAnswer{New: true, Problem: wire.Problem{Status: http.StatusOK}})
 		}
 		json.NewEncoder(w).Encode(map[string]any{"answers": answers})
 	default:

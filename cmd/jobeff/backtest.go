@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -65,7 +66,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	if err != nil {
 		return nil, err
 	}
-	rules, err := policy.Compile(tried.Rules)
+	rules, err := rule.Compile(tried.Rules)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +76,14 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	b := notice.NewBacktest(rules, notice.SettingsOf(tried))
+	b := notice.NewBacktest(rules.Settings(), notice.SettingsOf(tried))
 	studies := workload.NewStudies(now)
 	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // -1: the number of jobs is not known before the last page
 	defer bar.Done()
 	return b, eachJob(ctx, c, listing.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
 		study, err := studies.Of(j, func() (*job.Workload, error) { return workloadOf(ctx, c, j) })
-		b.Add(j, study)
+		c := policy.Describe(j, study)
+		b.Add(notice.NewJudged(j, study, c, rules.JudgeCase(c)))
 		judged++
 		bar.Set(judged)
 		return err

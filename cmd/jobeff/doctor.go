@@ -20,8 +20,8 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
-	"jobeff/policy"
 	"jobeff/policy/harm"
+	"jobeff/policy/rule"
 	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/mail"
@@ -96,7 +96,7 @@ func (d *doctor) configuration() {
 		return
 	}
 	d.cfg = cfg
-	if _, err := policy.Compile(cfg.Rules); err != nil {
+	if _, err := rule.Compile(cfg.Rules); err != nil {
 		d.say(report.Fail, "rules", err.Error(), "correct the file; until then jobeff shows no job")
 	}
 	switch _, err := os.Stat(etc.Path()); {

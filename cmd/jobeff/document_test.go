@@ -18,11 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
+	"jobeff/ingest/wire"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 )
@@ -57,8 +59,7 @@ func startDaemon(t *testing.T) daemon {
 	}
 	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
 	t.Cleanup(c.Close)
-	db, _ := stores.Load(socket)
-	return daemon{c, db.(*store.Store)}
+	return daemon{c, serverAt(socket).Store}
 }
 
 // TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
@@ -67,7 +68,7 @@ func TestOneDocument(t *testing.T) {
 	d := startDaemon(t)
 	for what, names := range map[string][]string{"MPI": {"bad-n1", "bad-n2"}, "threads": {"bad-n1", "bad-n2"}, "five programs": {"five"}, "no data": {"nompi"}, "killed": {"killed-n1"}} {
 		t.Run(what, func(t *testing.T) {
-			var merger job.JobMerger
+			var merger assemble.Merger
 			var reports [][]byte
 			for _, name := range names {
 				text, err := os.ReadFile(filepath.Join("testdata/reports", name+".json"))
@@ -77,7 +78,7 @@ func TestOneDocument(t *testing.T) {
 				if what == "threads" {
 					text = withThreads(t, text)
 				}
-				r, err := job.DecodeReport(text)
+				r, err := wire.DecodeReport(text)
 				if err != nil {
 					t.Fatal(err)
 				}

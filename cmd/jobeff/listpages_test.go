@@ -19,7 +19,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/server"
-	"jobeff/ingest/store"
 )
 
 // listed are what TestListsWhileJobsEnd's lists are of: more than one answer holds.
@@ -36,7 +35,7 @@ func busySite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, _ := stores.Load(socket)
+	db := serverAt(socket)
 	begin := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
 	add := func(ids ...uint32) {
 		var all []*job.Job
@@ -49,7 +48,7 @@ func busySite(t *testing.T) {
 			}
 			all = append(all, j)
 		}
-		if err := db.(*store.Store).AddJobs(context.Background(), all); err != nil {
+		if err := db.AddJobs(context.Background(), all); err != nil {
 			t.Error(err)
 		}
 	}

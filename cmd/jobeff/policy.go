@@ -11,6 +11,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/policy"
+	"jobeff/policy/rule"
 	"jobeff/report"
 	"jobeff/report/document"
 )
@@ -104,7 +105,7 @@ func (p *program) policyCommand() *cobra.Command {
 		Short: "List what a rule's condition and text may read",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return report.Fields(p.stdout, policy.AllFields(), policy.Functions(), p.options())
+			return report.Fields(p.stdout, policy.AllFields(), rule.Functions(), p.options())
 		},
 	})
 	return c
@@ -146,7 +147,7 @@ func (p *program) policyTest(path string) error {
 	if err != nil {
 		return err
 	}
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	if err != nil {
 		return err
 	}

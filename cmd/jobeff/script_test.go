@@ -30,7 +30,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
 	"jobeff/policy"
-	"jobeff/report/document"
+	"jobeff/policy/rule"
 )
 
 func TestMain(m *testing.M) {
@@ -86,57 +86,90 @@ func TestScripts(t *testing.T) {
 			if err := os.WriteFile(env.Getenv("RULES"), nil, 0o644); err != nil {
 				return err
 			}
-			stop, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket, env.Getenv("RULES"))
-			env.Defer(stop)
+			env.Defer(func() {
+				if s, is := testServers.Load(socket); is {
+					s.(testServer).stop()
+				}
+			})
+			_, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket, env.Getenv("RULES"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "tasks": tasks, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "tasks": tasks, "restart": restart, "as": as},
 	})
 }
 
-// rulesFile makes documents with the rules that a file has when it is asked.
-type rulesFile string
-
-func (f rulesFile) judge() document.Judge {
-	cfg, err := etc.Load(string(f))
-	if err != nil {
-		panic(err)
-	}
-	rules, err := policy.Compile(cfg.Rules)
-	if err != nil {
-		panic(err)
-	}
-	return document.Judge{Rules: rules}
+// testServer is a jobeffd in this process.
+type testServer struct {
+	*store.Store
+	rules *rule.Rules
+	stop  func()
 }
 
-func (f rulesFile) Job(found *listing.JobAndWorkload) any { return f.judge().Job(found) }
-func (f rulesFile) Listed(j *job.Job, detail bool) any    { return f.judge().Listed(j, detail) }
-func (f rulesFile) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
-	return f.judge().Verdicts(found)
+// testServers are they by socket.
+var testServers sync.Map
+
+// serverAt is the last one that was started on a socket.
+func serverAt(socket string) testServer {
+	s, _ := testServers.Load(socket)
+	return s.(testServer)
+}
+
+// figures makes and judges what came, as jobeffd does over time.
+func (s testServer) figures() error {
+	if err := storetest.Merge(context.Background(), s.Store); err != nil {
+		return err
+	}
+	for {
+		n, err := s.Judge(context.Background(), store.Judging{Rules: s.rules.Mark(), Ask: func(found *listing.JobAndWorkload) []string {
+			_, verdicts := s.rules.JudgeFound(found, time.Now())
+			return policy.Flags(verdicts)
+		}}, time.Now())
+		if n == 0 || err != nil {
+			return err
+		}
+	}
 }
 
 // startServer runs jobeffd in this process, as root's. rules is its configuration.
 func startServer(database, socket, rules string) (stop func(), err error) {
-	db, err := store.Open(database)
+	s := testServer{stop: func() {}}
+	cfg, err := etc.Load(rules)
 	if err != nil {
-		return func() {}, err
+		return s.stop, err
+	}
+	if s.rules, err = rule.Compile(cfg.Rules); err != nil {
+		return s.stop, err
+	}
+	if s.Store, err = store.Open(database); err != nil {
+		return s.stop, err
 	}
 	l, err := server.ListenUnix(socket)
-	if err != nil {
-		db.Close()
-		return func() {}, err
+	if err == nil {
+		err = s.JudgeBy(context.Background(), s.rules.Mark())
 	}
-	stores.Store(socket, db)
+	if err != nil {
+		s.Close()
+		return s.stop, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Documents: rulesFile(rules)}).Serve(ctx, l)
+		done <- server.New(server.Options{Store: s.Store, Log: zerolog.Nop(), Rules: s.rules}).Serve(ctx, l)
 	}()
-	return func() {
+	s.stop = sync.OnceFunc(func() {
 		cancel()
 		<-done
-		db.Close()
-	}, nil
+		s.Close()
+	})
+	testServers.Store(socket, s)
+	return s.stop, nil
+}
+
+// restart starts the script's jobeffd again, which judges by what $RULES has: restart.
+func restart(ts *testscript.TestScript, neg bool, args []string) {
+	serverAt(ts.Getenv("SOCKET")).stop()
+	_, err := startServer(ts.MkAbs("jobeff.db"), ts.Getenv("SOCKET"), ts.Getenv("RULES"))
+	ts.Check(err)
 }
 
 // post sends node reports from testdata/reports as root.
@@ -148,8 +181,7 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Check(err)
 		ts.Check(c.PostReport(context.Background(), body))
 	}
-	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
+	ts.Check(serverAt(ts.Getenv("SOCKET")).figures())
 }
 
 // ran sends what root would report of a job that ran on one node from 12:00 on:
@@ -173,10 +205,10 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 
 // tell adds what sacct would say of jobs.
 func tell(ts *testscript.TestScript, lines ...slurm.Job) {
-	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	_, err := db.(*store.Store).AddSlurm(context.Background(), lines)
+	s := serverAt(ts.Getenv("SOCKET"))
+	_, err := s.AddSlurm(context.Background(), lines)
 	ts.Check(err)
-	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
+	ts.Check(s.figures())
 }
 
 // many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.
@@ -187,9 +219,6 @@ func many(ts *testscript.TestScript, neg bool, args []string) {
 		ran(ts, neg, []string{strconv.Itoa(300 + i), args[1], fmt.Sprint("many-", i), "2", "60", "100"})
 	}
 }
-
-// stores are the databases of the scripts' servers, by socket.
-var stores sync.Map
 
 // recent is ran of a job that began an hour ago, and adds what sacct would say of it:
 // recent JOB UID WORKLOAD RANKS ELAPSED USEFUL THREADS NAME CPUS.

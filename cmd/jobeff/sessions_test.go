@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"jobeff/etc"
-	"jobeff/policy"
+	"jobeff/policy/rule"
 )
 
 // The documents' sessions are run as they stand. Those of a cluster are run there, by
@@ -140,16 +140,16 @@ func TestRuleOfTheDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := regexp.MustCompile(`(?m)(^    (\[\[rule\]\]|\w+ = ).*\n)+`).Find(text)
+	own := regexp.MustCompile(`(?m)(^    (\[\[rule\]\]|\w+ = ).*\n)+`).Find(text)
 	path := filepath.Join(t.TempDir(), "jobeff.toml")
-	if err := os.WriteFile(path, rule, 0o644); err != nil {
+	if err := os.WriteFile(path, own, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := etc.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,10 @@ import (
 
 	"golang.org/x/term"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -53,7 +55,7 @@ func (w *watch) add(text []byte, now time.Time) (any, whole bool) {
 		s = new(said)
 		w.said[task] = s
 	}
-	s.at, s.fresh, s.why, s.last, s.node = now, true, job.CleanText(line.Why, 200), nil, job.CleanText(line.Node, 200)
+	s.at, s.fresh, s.why, s.last, s.node = now, true, wire.CleanText(line.Why, 200), nil, wire.CleanText(line.Node, 200)
 	s.cpu = max(line.CPU, s.cpu)
 	if r := reportOf(line.SoFar, w.of); r != nil {
 		s.soFar, s.last = r, reportOf(line.Last, w.of)
@@ -66,7 +68,7 @@ func reportOf(text []byte, j *job.Job) *job.NodeReport {
 	if len(text) == 0 {
 		return nil
 	}
-	r, err := job.DecodeReport(text)
+	r, err := wire.DecodeReport(text)
 	if err != nil || r.JobID != j.JobID {
 		return nil
 	}
@@ -85,7 +87,7 @@ func (w *watch) waits() bool {
 
 // show is what is known now. What is new is not new any more.
 func (w *watch) show(now time.Time) report.Watched {
-	var soFar, last job.JobMerger
+	var soFar, last assemble.Merger
 	v := report.Watched{}
 	var none []string
 	for _, task := range w.tasks() {

@@ -15,9 +15,9 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
-	"jobeff/policy"
 	"jobeff/policy/demo"
 	"jobeff/policy/facts"
+	"jobeff/policy/rule"
 	"jobeff/report/document"
 )
 
@@ -67,11 +67,11 @@ func newHoursSite(t *testing.T) *hoursSite {
 	browser, socket := browse(t, s.db)
 	s.madeUpSite = madeUpSite{browser, socket}
 	addDemo(t, s.db, demo.Options{Seed: 4, Jobs: 400, Users: 12, Workloads: 30, Until: demoUntil})
-	rules, err := policy.Compile(etc.Default().Rules)
+	rules, err := rule.Compile(etc.Default().Rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	how := judging(document.Judge{Rules: rules}, time.Hour)
+	how := judging(rules, time.Hour)
 	if err := s.db.JudgeBy(ctx, how.Rules); err != nil {
 		t.Fatal(err)
 	}

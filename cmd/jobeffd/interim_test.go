@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // interimNodes is how many nodes report a running job of their own at a moment.
@@ -145,7 +146,7 @@ func interimBody(b *testing.B, nodeNumber, moment int) []byte {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return job.Compress(text)
+	return wire.Compress(text)
 }
 
 // daemonTime is the CPU time that a process has taken.

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
-	"jobeff/report/document"
+	"jobeff/policy/rule"
 )
 
 // judgeEvery is how often judge looks for jobs that the rules have not judged. While there are many,
@@ -21,9 +21,9 @@ const (
 )
 
 // judging is how a configuration's rules are asked.
-func judging(by document.Judge, grace time.Duration) store.Judging {
-	return store.Judging{Rules: by.Rules.Mark(), Grace: grace, Ask: func(found *listing.JobAndWorkload) []string {
-		_, verdicts := by.Judge(found)
+func judging(rules *rule.Rules, grace time.Duration) store.Judging {
+	return store.Judging{Rules: rules.Mark(), Grace: grace, Ask: func(found *listing.JobAndWorkload) []string {
+		_, verdicts := rules.JudgeFound(found, time.Now())
 		return policy.Flags(verdicts)
 	}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/listing"
-	"jobeff/policy"
+	"jobeff/policy/rule"
 	"jobeff/report/document"
 )
 
@@ -70,7 +70,7 @@ func TestFlagsOfLists(t *testing.T) {
 	if !strings.Contains(fmt.Sprint(want), "past-inflexion") || cmp.Equal(want, same(want[ids[0]])) {
 		t.Fatalf("the jobs are too much alike: %v", want)
 	}
-	rules, err := policy.Compile(c.cfg.Rules)
+	rules, err := rule.Compile(c.cfg.Rules)
 	must(t, err)
 	must(t, c.db.JudgeBy(ctx, rules.Mark()))
 	c.judge(t, rules)
@@ -81,7 +81,7 @@ func TestFlagsOfLists(t *testing.T) {
 	for i := range off {
 		off[i].Enabled = false
 	}
-	if rules, err = policy.Compile(off); err != nil {
+	if rules, err = rule.Compile(off); err != nil {
 		t.Fatal(err)
 	}
 	must(t, c.db.JudgeBy(ctx, rules.Mark()))
@@ -95,12 +95,12 @@ func TestFlagsOfLists(t *testing.T) {
 }
 
 // judge judges as jobeffd does until nothing is left.
-func (c *madeCluster) judge(t *testing.T, rules *policy.Rules) {
+func (c *madeCluster) judge(t *testing.T, rules *rule.Rules) {
 	t.Helper()
 	run, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		judge(run, c.db, judging(document.Judge{Rules: rules}, time.Duration(c.cfg.Server.Grace)), zerolog.New(zerolog.NewTestWriter(t)))
+		judge(run, c.db, judging(rules, time.Duration(c.cfg.Server.Grace)), zerolog.New(zerolog.NewTestWriter(t)))
 	})
 	defer wg.Wait()
 	defer stop()

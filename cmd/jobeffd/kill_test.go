@@ -22,6 +22,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/test/pgtest"
 )
 
@@ -225,7 +226,7 @@ func (l *killLoad) acknowledged(t *testing.T, c *client.Client, r *job.NodeRepor
 	body := mustJSON(t, r)
 	var err error
 	if r.Executions != nil {
-		err = c.PostReport(ctx, job.Compress(body))
+		err = c.PostReport(ctx, wire.Compress(body))
 	} else if of, e := c.PostReports(ctx, [][]byte{body}); e != nil {
 		err = e
 	} else {

@@ -24,11 +24,11 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/admit"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/report/page"
 	"jobeff/test/browser"
 )
@@ -38,6 +38,9 @@ const (
 	games, bin, daemonUser = 5, 2, 1
 	pagesSecret            = "0123456789abcdef"
 )
+
+// listedJobs is how many jobs a page of a list has.
+const listedJobs = 50
 
 // hostile is a name, an account, a program and a path at once.
 const hostile = `<script>alert(1)</script>"' OR 1=1 -- =cmd`
@@ -59,8 +62,7 @@ func madeUpPages(t *testing.T) (address, database string) {
 		t.Fatal(err)
 	}
 	o := server.Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: admit.Proxy{Header: "X-Forwarded-User", Secret: []byte(pagesSecret)}}
-	by, err := show(&o, etc.Default(), db)
-	if err != nil {
+	if err := show(&o, etc.Default()); err != nil {
 		t.Fatal(err)
 	}
 	web, err := server.ListenPages("127.0.0.1:0")
@@ -76,7 +78,7 @@ func madeUpPages(t *testing.T) (address, database string) {
 	go func() { done <- server.New(o).Serve(run, web, socket) }()
 	t.Cleanup(func() { stop(); <-done })
 	addJobs(t, db, "unix:"+socket.Addr().String())
-	how := judging(by, 0)
+	how := judging(o.Rules, 0)
 	if err := db.JudgeBy(ctx, how.Rules); err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +335,7 @@ func TestListsLookRight(t *testing.T) {
 			scheme := []string{"light", "dark"}[(i+k)%2]
 			browser.Look(r.ctx, t, width, scheme)
 			r.do(path, chromedp.Navigate(r.at+"/"+path))
-			browser.Shoot(r.ctx, t, fmt.Sprintf("list-%s-%d-%s", job.CleanText(strings.NewReplacer("?", "-", "=", "-", "/", "-").Replace(path), 40), width, scheme))
+			browser.Shoot(r.ctx, t, fmt.Sprintf("list-%s-%d-%s", wire.CleanText(strings.NewReplacer("?", "-", "=", "-", "/", "-").Replace(path), 40), width, scheme))
 			if !strings.Contains(path, "/") { // other pages' wide tables scroll
 				browser.CheckEdge(r.ctx, t)
 			}

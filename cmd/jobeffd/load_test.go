@@ -23,6 +23,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -243,7 +244,7 @@ func loadReports(jobs, first int) (next func() []byte, total int) {
 				text = append(text, p...)
 			}
 		}
-		return job.Compress(text)
+		return wire.Compress(text)
 	}
 	ahead := make([][]byte, min(loadAhead, len(all)))
 	for i := range ahead {

@@ -24,6 +24,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // What the daemon has to live with: limitMemory is what the kernel lets it have. Each second paced
@@ -188,11 +189,11 @@ func (d *daemon) attack(which int, over *atomic.Bool, fakes, replays *atomic.Int
 
 // withHead is a report of loadReports with another sequence.
 func withHead(body []byte, sequence string) []byte {
-	text, err := job.DecompressReport(nil, body)
+	text, err := wire.DecompressReport(nil, body)
 	if err != nil {
 		panic(err)
 	}
-	return job.Compress([]byte(strings.Replace(string(text), `"sequence":1,`, sequence, 1)))
+	return wire.Compress([]byte(strings.Replace(string(text), `"sequence":1,`, sequence, 1)))
 }
 
 // makeUp reports of one job that runs on and on, from many nodes.
@@ -211,7 +212,7 @@ func (d *daemon) makeUp(over *atomic.Bool) error {
 			x.Executable = x.Key
 			r.Executions = append(r.Executions, x)
 		}
-		if err := c.PostReport(ctx, job.Compress(mustText(r))); err != nil {
+		if err := c.PostReport(ctx, wire.Compress(mustText(r))); err != nil {
 			return err
 		}
 	}
@@ -238,7 +239,7 @@ func attackOf(id uint32) []*job.NodeReport {
 }
 
 func mustText(r *job.NodeReport) []byte {
-	text, err := r.Text()
+	text, err := wire.ReportText(r)
 	if err != nil {
 		panic(err)
 	}
@@ -251,7 +252,7 @@ func hostileLogs(r *job.NodeReport, ranks, entries int, packed []byte) []byte {
 	x := &r.Executions[0]
 	head := fmt.Appendf(nil, `{"version":1,"cluster":%q,"job_id":%d,"nonce":%q,"node":%q,"key":%q,"size":%d,"ranks":%d,"entries":%d,"start":%q}`+"\n",
 		r.Cluster, r.JobID, r.Nonce, r.Node, x.Key, x.Size, ranks, entries, x.Start.Format(time.RFC3339Nano))
-	return slices.Concat(job.Compress(head), packed)
+	return slices.Concat(wire.Compress(head), packed)
 }
 
 // emptyLogs are packed logs of so many ranks without an entry.
@@ -260,12 +261,12 @@ func emptyLogs(first, ranks int) []byte {
 	for r := range ranks {
 		text = append(binary.AppendUvarint(text, uint64(first+r)), 0, 0, 0)
 	}
-	return job.Compress(text)
+	return wire.Compress(text)
 }
 
 // nothings are logs without an end of rank 0, as small as they can be: 5 bytes each.
 func nothings(logs int) []byte {
-	return job.Compress(append(binary.AppendUvarint([]byte{2, 0}, uint64(logs)), make([]byte, 5*logs)...))
+	return wire.Compress(append(binary.AppendUvarint([]byte{2, 0}, uint64(logs)), make([]byte, 5*logs)...))
 }
 
 // fullWindows are the packed log of a rank with as many windows as entries have room, in which it
@@ -288,7 +289,7 @@ func fullWindows(rank int) []byte {
 		}
 		add(replay.OpCollAll, replay.Border, 1, 1, 0, 0, 0, 0, 1)
 	}
-	return job.Compress(text)
+	return wire.Compress(text)
 }
 
 // rowsOf counts in a database that no daemon holds.

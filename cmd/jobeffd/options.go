@@ -16,13 +16,19 @@ import (
 	"jobeff/ingest/admit"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/notice"
+	"jobeff/policy/rule"
+	"jobeff/report/mail"
 )
 
-// options are what the servers of both processes have in common, without the store and pages.
+// options are what the servers of both processes have in common, without the store.
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
 		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace)}
 	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
+		return o, err
+	}
+	if err = show(&o, cfg); err != nil {
 		return o, err
 	}
 	o.Proxy, err = proxy(cfg.Web)
@@ -32,6 +38,15 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 		}
 	}
 	return o, err
+}
+
+// show fills in what jobs are judged by, and what pages and letters are made of.
+func show(o *server.Options, cfg *etc.Config) (err error) {
+	o.Weeks, o.Help, o.Link = notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}, cfg.Mail.Help, cfg.Mail.Link
+	if o.Rules, err = rule.Compile(cfg.Rules); err == nil {
+		o.Letters, err = mail.Load(cfg.Mail.Templates)
+	}
+	return err
 }
 
 // proxy says which proxy is believed.

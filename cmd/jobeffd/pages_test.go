@@ -2,12 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,13 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
-	"jobeff/policy/notice"
-	"jobeff/report/mail"
 	"jobeff/report/page"
 	"jobeff/test/trial"
 )
@@ -180,38 +175,6 @@ func startNginx(t *testing.T, d *daemon) string {
 	})
 	t.Cleanup(func() { proxy.End(syscall.SIGINT) }) // killed, it would leave its workers
 	return "http://127.0.0.1:" + port + "/jobeff/"
-}
-
-// TestDigestPageOfCoordinator: the page of a week shows a coordinator their accounts, and nobody else's.
-func TestDigestPageOfCoordinator(t *testing.T) {
-	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
-	must(t, err)
-	defer db.Close()
-	end := time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
-	var jobs []*job.Job
-	for i, of := range []string{"chemist chem", "biologist bio"} {
-		user, account, _ := strings.Cut(of, " ")
-		jobs = append(jobs, &job.Job{Cluster: "test", JobID: uint32(7 + i), Attempt: 1, UID: uint32(2000 + i), User: user, Account: account, State: "COMPLETED",
-			CPUs: 1000, Submit: end.Add(-time.Hour), Start: end.Add(-time.Hour), End: end, Elapsed: time.Hour})
-	}
-	must(t, db.AddJobs(ctx, jobs))
-	letters, err := mail.Load("")
-	must(t, err)
-	chem := store.Viewer{UID: 2002, Accounts: []string{"chem"}}
-	for _, accounts := range [][]string{nil, {"chem"}} {
-		text, err := digestPage(ctx, etc.Default(), db, notice.Weekly{Zone: time.UTC}, letters, chem, url.Values{"week": {"2026-W46"}, "account": accounts})
-		if shown := string(text); err != nil || !strings.Contains(shown, "chemist") || !strings.Contains(shown, "1,000") || strings.Contains(shown, "bio") || strings.Contains(shown, "2,000") {
-			t.Errorf("%v: %v: %s", accounts, err, text)
-		}
-	}
-	for _, c := range []struct {
-		v       store.Viewer
-		account string
-	}{{chem, "bio"}, {store.Viewer{UID: 2000}, "chem"}} {
-		if text, err := digestPage(ctx, etc.Default(), db, notice.Weekly{Zone: time.UTC}, letters, c.v, url.Values{"week": {"2026-W46"}, "account": {c.account}}); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%+v sees %s: %v: %s", c.v, c.account, err, text)
-		}
-	}
 }
 
 // BenchmarkJobPage is what a page takes from the request to its last byte: out of the

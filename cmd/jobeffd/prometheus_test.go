@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
+	"jobeff/ingest/wire"
 	"jobeff/test/trial"
 )
 
@@ -78,7 +78,7 @@ func fillHostile(t *testing.T, database string) (name string) {
 	line := slurmsLine(r)
 	line.State, line.End, line.Elapsed, line.CPUs = "COMPLETED", r.End, r.End.Sub(r.Start), 4
 	line.Account, line.Partition, line.User = name, name, name
-	_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(mustJSON(t, r)))
+	_, err = db.AddReport(ctx, store.Sender{}, r, wire.Compress(mustJSON(t, r)))
 	if err == nil {
 		_, err = db.AddSlurm(ctx, []slurm.Job{line})
 	}

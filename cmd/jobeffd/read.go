@@ -30,9 +30,6 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 	}
 	defer func() { err = errors.Join(err, o.Store.Close()) }()
 	o.Store.WaitForSlurm(patience(cfg.Server))
-	if _, err = show(&o, cfg, o.Store); err != nil {
-		return err
-	}
 	listeners, err := readersUnit(cfg).listen()
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // readUsers have the jobs of BenchmarkRead, which are spread over readSpan.
@@ -336,7 +337,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	x := &r.Executions[0]
 	x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/model", "b1d0", strings.Repeat("a1", 16), strings.Repeat("c1", 16)
 	text, _ := json.Marshal(r)
-	if _, err := s.AddReport(ctx, store.Sender{}, r, job.Compress(text)); err != nil {
+	if _, err := s.AddReport(ctx, store.Sender{}, r, wire.Compress(text)); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()

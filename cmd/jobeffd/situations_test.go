@@ -301,8 +301,7 @@ func newMadeCluster(t *testing.T, rules string) *madeCluster {
 	t.Cleanup(func() { db.Close() })
 	must(t, db.SetMark(ctx, "notice", situationsNow.AddDate(0, 0, -42)))
 	o := server.Options{Store: db, Log: zerolog.Nop(), Grace: time.Duration(cfg.Server.Grace)}
-	_, err = show(&o, cfg, db)
-	must(t, err)
+	must(t, show(&o, cfg))
 	l, err := server.ListenUnix(socket)
 	must(t, err)
 	run, stop := context.WithCancel(ctx)

@@ -37,11 +37,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	by, err := show(&o, cfg, db)
-	if err != nil {
-		return err
-	}
-	how := judging(by, time.Duration(cfg.Server.Grace))
+	how := judging(o.Rules, time.Duration(cfg.Server.Grace))
 	if err := db.JudgeBy(ctx, how.Rules); err != nil {
 		return err
 	}

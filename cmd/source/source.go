@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // Reader is the argument 0 of the process that parses: a program that uses Find calls Read when it has it.
@@ -106,8 +107,8 @@ func fillIn(places []*[]job.Frame, answer [][]found, err error) {
 		*frames = (*frames)[:min(len(*frames), len(answer[i]))]
 		for k := range *frames {
 			a, to := answer[i][k], &(*frames)[k]
-			to.Symbol, to.File = job.CleanText(a.Symbol, mostName), job.CleanText(a.File, mostName)
-			to.Line, to.Why = max(a.Line, 0), job.CleanText(a.Why, mostName)
+			to.Symbol, to.File = wire.CleanText(a.Symbol, mostName), wire.CleanText(a.File, mostName)
+			to.Line, to.Why = max(a.Line, 0), wire.CleanText(a.Why, mostName)
 		}
 	}
 }

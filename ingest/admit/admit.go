@@ -39,7 +39,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // Options are what a Door needs. A bound of 0 is none.
@@ -111,9 +111,9 @@ type Refusal struct {
 }
 
 // Problem is what the client is told.
-func (e *Refusal) Problem() job.Problem {
+func (e *Refusal) Problem() wire.Problem {
 	title := strings.ToLower(cmp.Or(strings.ReplaceAll(e.Reason, "_", " "), http.StatusText(e.Status)))
-	return job.Problem{Type: job.ProblemType + strings.ReplaceAll(title, " ", "_"), Title: title, Status: e.Status, Detail: e.Message, Hint: e.Hint}
+	return wire.Problem{Type: wire.ProblemType + strings.ReplaceAll(title, " ", "_"), Title: title, Status: e.Status, Detail: e.Message, Hint: e.Hint}
 }
 
 // Error returns the message and the cause.

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"net/http"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 )
 
 // Answer is the answer of a visit. Where the request came with a good credential, and whole, jobeffd signs it
-// (job.Proof): in the header, or behind what is longer than mostHeld. Other answers are not signed. What refuses
+// (wire.Proof): in the header, or behind what is longer than mostHeld. Other answers are not signed. What refuses
 // a part of a request might refuse it for what somebody on its way changed.
 type Answer struct {
 	http.ResponseWriter
 	v       *visit
-	proof   job.Proof // once something was written
+	proof   wire.Proof // once something was written
 	status  int
 	held    []byte // not sent yet
 	streams bool   // the header was sent
@@ -44,7 +44,7 @@ func (a *Answer) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if !a.streams {
-		a.Header().Set("Trailer", job.ProofHeader)
+		a.Header().Set("Trailer", wire.ProofHeader)
 		a.send()
 	}
 	return a.ResponseWriter.Write(p)
@@ -54,7 +54,7 @@ func (a *Answer) Write(p []byte) (int, error) {
 func (a *Answer) begin() {
 	if a.proof.Hash == nil {
 		a.status = cmp.Or(a.status, http.StatusOK)
-		a.proof = job.NewProof(a.v.by.credential, a.v.by.nonce, a.Header().Get)
+		a.proof = wire.NewProof(a.v.by.credential, a.v.by.nonce, a.Header().Get)
 	}
 }
 
@@ -78,7 +78,7 @@ func (a *Answer) End() {
 	d := a.v.by.door
 	cred, err := munge.Encode(d.Munge, a.proof.Payload(a.status), 0)
 	if err == nil {
-		a.Header().Set(job.ProofHeader, cred)
+		a.Header().Set(wire.ProofHeader, cred)
 	} else {
 		d.Log.Error().Err(err).Msg("an answer cannot be signed: the client does not believe it, and asks again later")
 	}

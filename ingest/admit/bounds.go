@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // part is whose share of jobeffd something is charged to.
@@ -151,8 +151,8 @@ type texts struct {
 }
 
 const (
-	aroundText = 64 << 10                        // what a report takes besides its text, bytes
-	mostOfOne  = aroundText + job.MaxReportBytes // bytes of one part: its largest report
+	aroundText = 64 << 10                         // what a report takes besides its text, bytes
+	mostOfOne  = aroundText + wire.MaxReportBytes // bytes of one part: its largest report
 	mostOfAll  = 4 * mostOfOne
 )
 

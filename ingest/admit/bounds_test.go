@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 var ctx = context.Background()
@@ -67,7 +67,7 @@ func TestTexts(t *testing.T) {
 	m := newTexts()
 	var given []func()
 	for i := range 4 {
-		release, e := m.take(ctx, part{class: known, name: fmt.Sprint(i)}, job.MaxReportBytes)
+		release, e := m.take(ctx, part{class: known, name: fmt.Sprint(i)}, wire.MaxReportBytes)
 		if e != nil {
 			t.Fatal(e)
 		}
@@ -81,7 +81,7 @@ func TestTexts(t *testing.T) {
 	}
 	given = nil
 	for i := range strangersTogether {
-		release, e := m.take(ctx, part{class: stranger, name: fmt.Sprint(i)}, job.MaxReportBytes)
+		release, e := m.take(ctx, part{class: stranger, name: fmt.Sprint(i)}, wire.MaxReportBytes)
 		if e != nil {
 			t.Fatal(e)
 		}

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 )
 
 // Caller is who makes a request, and how jobeffd knows them.
@@ -133,7 +133,7 @@ func (d *Door) Page(r *http.Request) (*Caller, *Refusal) {
 // Shown checks a credential where a client shows one, though it needs none. So whoever
 // asks for the health learns whether this server believes them.
 func (d *Door) Shown(r *http.Request) *Refusal {
-	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, job.AuthScheme) {
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, wire.AuthScheme) {
 		return nil
 	}
 	_, e := d.Asks(r)
@@ -213,7 +213,7 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 		return by, nil
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, job.AuthScheme) {
+	if !strings.EqualFold(scheme, wire.AuthScheme) {
 		return by, d.unauthorized("the request has no munge credential", nil)
 	}
 	if text == "" {
@@ -226,7 +226,7 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	if e != nil {
 		return by, e
 	}
-	rest, mine := strings.CutPrefix(string(cred.Payload), job.AuthPrefix(r.Method, r.URL.RequestURI()))
+	rest, mine := strings.CutPrefix(string(cred.Payload), wire.AuthPrefix(r.Method, r.URL.RequestURI()))
 	sum, nonces, both := strings.Cut(rest, " ")
 	by.nonce, by.challenges, _ = strings.Cut(nonces, " ")
 	by.User, by.From, by.made, by.payload = cred.UID, cred.Addr.String(), cred.Encoded, string(cred.Payload)
@@ -234,7 +234,7 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	switch fields := len(strings.Fields(by.payload)); {
 	case fields != 5 && fields != 6:
 		return by, d.unauthorized("the credential was not made for jobeffd", nil)
-	case !mine || !both || len(sum) != job.AuthSumSize:
+	case !mine || !both || len(sum) != wire.AuthSumSize:
 		return by, d.unauthorized("the credential was made for another request", nil)
 	}
 	if by.part = ofUser(by.User); by.trusted() {
@@ -296,7 +296,7 @@ func firstError(err error) error {
 }
 
 func (d *Door) unauthorized(message string, cause error) *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Challenge: fmt.Sprintf(job.ChallengeForm, d.challenge), Cause: cause}
+	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Challenge: fmt.Sprintf(wire.ChallengeForm, d.challenge), Cause: cause}
 }
 
 // sent says that a request's whole body came, and checks that the credential was made for it.
@@ -309,7 +309,7 @@ func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
 		return nil
 	}
 	nonces := strings.TrimSuffix(c.nonce+" "+c.challenges, " ")
-	if string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, nonces)) != c.payload {
+	if string(wire.AuthPayload(r.Method, r.URL.RequestURI(), body, nonces)) != c.payload {
 		return c.door.unauthorized("the credential was made for another request", nil)
 	}
 	if ok {
@@ -344,11 +344,11 @@ func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byt
 	switch {
 	case r.ContentLength < 0:
 		return nil, nil, &Refusal{Status: http.StatusLengthRequired, Message: "the request does not say its length"}
-	case r.ContentLength > job.MaxReportBytes:
+	case r.ContentLength > wire.MaxReportBytes:
 		return nil, nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the report is larger than jobeffd takes"}
 	}
-	in := bufio.NewReaderSize(r.Body, job.TextSizeHead)
-	head, _ := in.Peek(job.TextSizeHead) // what is wrong with it, the whole body tells
+	in := bufio.NewReaderSize(r.Body, wire.TextSizeHead)
+	head, _ := in.Peek(wire.TextSizeHead) // what is wrong with it, the whole body tells
 	release, e = c.door.texts.take(ctx, c.part, size(head, r.ContentLength))
 	if e != nil {
 		return nil, nil, e

@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -72,7 +72,7 @@ func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorSe
 // ask is the status of a question with a credential of this process.
 func (s *doorServer) ask(t *testing.T, path string) int {
 	t.Helper()
-	cred, err := munge.Encode(s.munge, job.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
+	cred, err := munge.Encode(s.munge, wire.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func (s *doorServer) ask(t *testing.T, path string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", job.AuthScheme+" "+cred)
+	r.Header.Set("Authorization", wire.AuthScheme+" "+cred)
 	r.Close = true
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
@@ -282,11 +282,11 @@ func TestSlowReadersOfOneNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		cred, err := munge.Encode(socket, job.AuthPayload("GET", "/", nil, nonce()+" "+d.challenge), 0)
+		cred, err := munge.Encode(socket, wire.AuthPayload("GET", "/", nil, nonce()+" "+d.challenge), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: %s %s\r\n\r\n", job.AuthScheme, cred)
+		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: %s %s\r\n\r\n", wire.AuthScheme, cred)
 	}
 	for range mostAtOnce {
 		<-writes
@@ -308,13 +308,13 @@ func TestMungeGoesAway(t *testing.T) {
 	s := open(t, Options{}, func(*Caller, *http.Request) {})
 	answer := func(body int, path, end string) *http.Response {
 		socket := s.munge
-		cred, err := munge.Encode(socket, job.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
+		cred, err := munge.Encode(socket, wire.AuthPayload("GET", path, nil, nonce()+" "+s.challenge), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", path, nil)
-		r.Header.Set("Authorization", job.AuthScheme+" "+cred)
+		r.Header.Set("Authorization", wire.AuthScheme+" "+cred)
 		a, r, leave := s.Enter(w, r)
 		defer leave()
 		if _, e := s.Asks(r); e != nil {
@@ -341,7 +341,7 @@ func TestMungeGoesAway(t *testing.T) {
 	} {
 		got := answer(c.body, "/x", c.end)
 		body, _ := io.ReadAll(got.Body)
-		if got.StatusCode != 200 || len(body) != c.body || (got.Header.Get(job.ProofHeader) != "") != c.head || (got.Trailer.Get(job.ProofHeader) != "") != c.trailer {
+		if got.StatusCode != 200 || len(body) != c.body || (got.Header.Get(wire.ProofHeader) != "") != c.head || (got.Trailer.Get(wire.ProofHeader) != "") != c.trailer {
 			t.Errorf("%s: %d, %d bytes, %v, %v", c.name, got.StatusCode, len(body), got.Header, got.Trailer)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -102,7 +103,7 @@ func TestBatchAnswers(t *testing.T) {
 		t.Error(d)
 	}
 	text, err := os.ReadFile(filepath.Join(node.RefusedDir(spool), line))
-	if r, bad := job.DecodeReport(text); err != nil || bad != nil || r.JobID != 5 {
+	if r, bad := wire.DecodeReport(text); err != nil || bad != nil || r.JobID != 5 {
 		t.Errorf("%v, %v: %s", err, bad, text)
 	}
 	away = false

@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
 )
 
@@ -41,7 +42,7 @@ type Client struct {
 	// remote is false on a unix socket, where compressing saves nothing.
 	remote bool
 	// outbox is sent with every report; nil: not known.
-	outbox atomic.Pointer[job.OutboxState]
+	outbox atomic.Pointer[wire.OutboxState]
 	runDir atomic.Pointer[node.RunDirState] // likewise
 	alarm  atomic.Pointer[bool]             // what jobeffd said last of an alarm; nil: nothing
 	// challenges are those that answered 401 so far, comma-separated: behind a load balancer are several jobeffd.
@@ -56,7 +57,7 @@ type Munge interface {
 }
 
 // TellOutbox makes every further report say what the node's outbox holds.
-func (c *Client) TellOutbox(s job.OutboxState) { c.outbox.Store(&s) }
+func (c *Client) TellOutbox(s wire.OutboxState) { c.outbox.Store(&s) }
 
 // TellRunDir makes every further report say how full the node's run directories are.
 func (c *Client) TellRunDir(s node.RunDirState) { c.runDir.Store(&s) }
@@ -138,13 +139,13 @@ func innermost(err error) error {
 	}
 }
 
-// PostReport sends a report's JSON, plain or from job.Compress. It returns nil only after the
+// PostReport sends a report's JSON, plain or from wire.Compress. It returns nil only after the
 // server has committed it, otherwise a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
 	return c.postOne(ctx, "/v1/reports", "application/json", body)
 }
 
-// PostLogs sends packed logs of windows (job.NodeLogs), likewise.
+// PostLogs sends packed logs of windows (wire.NodeLogs), likewise.
 func (c *Client) PostLogs(ctx context.Context, body []byte) error {
 	return c.postOne(ctx, "/v1/logs", "application/octet-stream", body)
 }
@@ -165,15 +166,15 @@ func (c *Client) postOne(ctx context.Context, path, contentType string, body []b
 func (c *Client) post(ctx context.Context, path, contentType string, body []byte) (answer []byte, err error) {
 	header := http.Header{"Content-Type": {contentType}}
 	if s := c.outbox.Load(); s != nil {
-		header.Set(job.OutboxHeader, s.String())
+		header.Set(wire.OutboxHeader, s.String())
 	}
 	if s := c.runDir.Load(); s != nil {
 		header.Set(node.RunDirHeader, s.String())
 	}
-	if c.remote && job.Encoding(body) == "" && len(body) >= packFrom {
-		body = job.Compress(body)
+	if c.remote && wire.Encoding(body) == "" && len(body) >= packFrom {
+		body = wire.Compress(body)
 	}
-	if encoding := job.Encoding(body); encoding != "" {
+	if encoding := wire.Encoding(body); encoding != "" {
 		header.Set("Content-Encoding", encoding)
 	}
 	return c.do(ctx, "POST", path, header, body)
@@ -290,8 +291,8 @@ func (c *Client) read(req *http.Request, nonce string, resp *http.Response, answ
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.serverError(resp, answer)
 	}
-	if said := resp.Header.Get(job.AlarmHeader); said == job.AlarmUp || said == job.AlarmDown {
-		up := said == job.AlarmUp
+	if said := resp.Header.Get(wire.AlarmHeader); said == wire.AlarmUp || said == wire.AlarmDown {
+		up := said == wire.AlarmUp
 		c.alarm.Store(&up)
 	}
 	return answer, nil
@@ -332,11 +333,11 @@ func patiently(ctx context.Context, request func() error) error {
 
 // serverError reads an answer that is not 200.
 func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
-	var said job.Problem
-	if json.Unmarshal(answer, &said) != nil || !strings.HasPrefix(said.Type, job.ProblemType) || said.Detail == "" {
+	var said wire.Problem
+	if json.Unmarshal(answer, &said) != nil || !strings.HasPrefix(said.Type, wire.ProblemType) || said.Detail == "" {
 		return c.foreign(resp.StatusCode, resp.Status)
 	}
-	return &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Detail, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText),
+	return &ServerError{Status: resp.StatusCode, Message: wire.CleanText(said.Detail, maxErrorText), Hint: wire.CleanText(said.Hint, maxErrorText),
 		RetryAfter: retryAfter(resp)}
 }
 
@@ -351,7 +352,7 @@ func retryAfter(resp *http.Response) time.Duration {
 // foreign is the error of an answer that jobeffd does not give.
 func (c *Client) foreign(status int, answered string) *ServerError {
 	return &ServerError{Status: status, Foreign: true, Hint: "is `to` right in the configuration?",
-		Message: fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, job.CleanText(answered, 100))}
+		Message: fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, wire.CleanText(answered, 100))}
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -383,7 +384,7 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 		return nil, err
 	}
 	var said struct {
-		Answers []job.BatchAnswer `json:"answers"`
+		Answers []wire.BatchAnswer `json:"answers"`
 	}
 	if json.Unmarshal(text, &said) != nil || len(said.Answers) != len(reports) {
 		return nil, fmt.Errorf("jobeffd at %s did not answer for each of %d reports: is it another version?", c.addr, len(reports))
@@ -461,7 +462,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	if err != nil {
 		return err
 	}
-	if err := job.UnmarshalFast(answer, into); err != nil {
+	if err := wire.UnmarshalFast(answer, into); err != nil {
 		return fmt.Errorf("jobeffd at %s gave an answer that is no %s: %w", c.addr, what, err)
 	}
 	return nil

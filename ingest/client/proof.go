@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // This file proves on TCP who asks and who answers: whoever is there first can listen at jobeffd's port.
@@ -26,16 +26,16 @@ func (c *Client) authorize(req *http.Request, body []byte) (nonce string, err er
 	case req.Method == http.MethodPost:
 		nonces = nonce
 	case known == nil:
-		req.Header.Set("Authorization", job.AuthScheme)
+		req.Header.Set("Authorization", wire.AuthScheme)
 		return "", nil
 	default:
 		nonces = nonce + " " + *known
 	}
-	cred, err := c.munge.Sign(job.AuthPayload(req.Method, req.URL.RequestURI(), body, nonces))
+	cred, err := c.munge.Sign(wire.AuthPayload(req.Method, req.URL.RequestURI(), body, nonces))
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("Authorization", job.AuthScheme+" "+cred)
+	req.Header.Set("Authorization", wire.AuthScheme+" "+cred)
 	return nonce, nil
 }
 
@@ -55,7 +55,7 @@ func (c *Client) challenged(resp *http.Response) bool {
 	_, one, _ := strings.Cut(resp.Header.Get("WWW-Authenticate"), `challenge="`)
 	one = strings.TrimSuffix(one, `"`)
 	known := c.challenges.Load()
-	if c.munge == nil || resp.StatusCode != http.StatusUnauthorized || !job.IsHex32(one) || known != nil && strings.Contains(*known, one) {
+	if c.munge == nil || resp.StatusCode != http.StatusUnauthorized || !wire.IsHex32(one) || known != nil && strings.Contains(*known, one) {
 		return false
 	}
 	if known != nil && strings.Count(*known, ",")+1 < mostChallenges {
@@ -72,8 +72,8 @@ func (c *Client) prove(req *http.Request, nonce string, resp *http.Response, ans
 		return nil
 	}
 	why := errors.New("it signed nothing")
-	if cred := cmp.Or(resp.Header.Get(job.ProofHeader), resp.Trailer.Get(job.ProofHeader)); cred != "" && nonce != "" {
-		proof := job.NewProof(strings.TrimPrefix(req.Header.Get("Authorization"), job.AuthScheme+" "), nonce, resp.Header.Get)
+	if cred := cmp.Or(resp.Header.Get(wire.ProofHeader), resp.Trailer.Get(wire.ProofHeader)); cred != "" && nonce != "" {
+		proof := wire.NewProof(strings.TrimPrefix(req.Header.Get("Authorization"), wire.AuthScheme+" "), nonce, resp.Header.Get)
 		proof.Write(answer)
 		var payload []byte
 		if payload, why = c.munge.Payload(cred); why == nil && string(payload) != string(proof.Payload(resp.StatusCode)) {
@@ -84,11 +84,11 @@ func (c *Client) prove(req *http.Request, nonce string, resp *http.Response, ans
 		}
 	}
 	said := resp.Status
-	var problem job.Problem
+	var problem wire.Problem
 	if json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
 		said += ", " + problem.Detail
 	}
 	return &ServerError{Status: resp.StatusCode, Foreign: true, RetryAfter: retryAfter(resp),
-		Message: fmt.Sprintf("what listens at %s does not prove that it is jobeffd (%v). It answered %s", c.addr, why, job.CleanText(said, maxErrorText)),
+		Message: fmt.Sprintf("what listens at %s does not prove that it is jobeffd (%v). It answered %s", c.addr, why, wire.CleanText(said, maxErrorText)),
 		Hint:    "is the server's jobeffd as new as this one? `jobeff admin doctor`, there and here, says whom this machine believes"}
 }

@@ -15,6 +15,8 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
+	"jobeff/ingest/wire/wiretest"
 	"jobeff/policy/doubt"
 )
 
@@ -40,13 +42,13 @@ func TestQuota(t *testing.T) {
 	if err != nil || state.Waiting != full["whole"]+full["cut"] || state.Cut != full["cut"] || state.Lost != full["lost"] {
 		t.Errorf("%+v, %v; %v", state, err, full)
 	}
-	if back, ok := job.ParseOutboxState(state.String()); !ok || back != (job.OutboxState{Waiting: state.Waiting, Oldest: state.Oldest.Truncate(time.Second), Refused: state.Refused, Cut: state.Cut, Lost: state.Lost}) {
+	if back, ok := wire.ParseOutboxState(state.String()); !ok || back != (wire.OutboxState{Waiting: state.Waiting, Oldest: state.Oldest.Truncate(time.Second), Refused: state.Refused, Cut: state.Cut, Lost: state.Lost}) {
 		t.Errorf("%s: %+v, %v", state, back, ok)
 	}
 	told := ""
-	f := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }, look: func(h http.Header) { told = h.Get(job.OutboxHeader) }}
+	f := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }, look: func(h http.Header) { told = h.Get(wire.OutboxHeader) }}
 	send(t, f, spool)
-	heard, ok := job.ParseOutboxState(told)
+	heard, ok := wire.ParseOutboxState(told)
 	heard.Oldest = state.Oldest // it grew older meanwhile
 	if !ok || heard != state {
 		t.Errorf("told %q, want %q", told, state)
@@ -82,7 +84,7 @@ func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 	case err != nil:
 		t.Fatal(err)
 	case strings.HasSuffix(path, node.PackedExt):
-		if r, err := job.DecodeReport(jobtest.PackedText(t, path)); err != nil || len(r.Executions) != 1 {
+		if r, err := wire.DecodeReport(wiretest.PackedText(t, path)); err != nil || len(r.Executions) != 1 {
 			t.Errorf("%v: %+v", err, r)
 		}
 		return "whole"
@@ -92,7 +94,7 @@ func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 		t.Fatal(err)
 	}
 	lines := node.BatchLines(text)
-	short, err := job.DecodeReport(lines[len(lines)-1])
+	short, err := wire.DecodeReport(lines[len(lines)-1])
 	if err != nil || short.JobID != r.JobID || jobtest.Codes(short.Warnings) != doubt.WarnOutboxFull {
 		t.Errorf("%v: %+v", err, short)
 	}
@@ -215,7 +217,7 @@ func spoolOfFiles(t *testing.T, files int) (spool string) {
 
 func TestParseOutboxState(t *testing.T) {
 	for _, text := range []string{"", "waiting=1", "waiting=-1 oldest=0 refused=0 cut=0 lost=0", "waiting=1 oldest=99999999999 refused=0 cut=0 lost=0"} {
-		if s, ok := job.ParseOutboxState(text); ok {
+		if s, ok := wire.ParseOutboxState(text); ok {
 			t.Errorf("%q: %+v", text, s)
 		}
 	}

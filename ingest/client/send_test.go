@@ -25,6 +25,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 )
 
 // taken is jobeffd's answer to a report that it has.
@@ -55,7 +56,7 @@ type fakeServer struct {
 func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err == nil && r.Header.Get("Content-Encoding") == "zstd" {
-		text, err = job.DecompressReport(nil, text)
+		text, err = wire.DecompressReport(nil, text)
 	}
 	if err != nil {
 		panic(err)
@@ -73,9 +74,9 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		io.WriteString(w, text)
 	default:
-		var answers []job.BatchAnswer
+		var answers []wire.BatchAnswer
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
-			var a job.BatchAnswer
+			var a wire.BatchAnswer
 			status, text := f.take(line)
 			json.Unmarshal([]byte(text), &a)
 			a.Status = status

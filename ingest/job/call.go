@@ -149,3 +149,55 @@ func (s *Section) addLabel(b *Section) {
 	s.Instances, s.Threads = nil, nil
 	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
 }
+
+// CallSums sums up lists of calls, by name.
+type CallSums map[string]*Call
+
+// Add adds a list.
+func (c CallSums) Add(list []Call) {
+	for _, f := range list {
+		if c[f.Name] == nil {
+			c[f.Name] = &Call{Name: f.Name}
+		}
+		c[f.Name].Add(f)
+	}
+}
+
+// List lists all of them, the longest first.
+func (c CallSums) List() []Call {
+	var out []Call
+	for _, f := range c {
+		out = append(out, *f)
+	}
+	SortCalls(out)
+	return out
+}
+
+// SumCalls sums up a list of calls over executions, the longest first.
+func SumCalls(executions []Execution, list func(*Execution) []Call) []Call {
+	sums := CallSums{}
+	for i := range executions {
+		sums.Add(list(&executions[i]))
+	}
+	return sums.List()
+}
+
+// AddHist adds two histograms, bin by bin.
+func AddHist(a, b []uint64) []uint64 {
+	out := make([]uint64, max(len(a), len(b)))
+	copy(out, a)
+	for i, n := range b {
+		out[i] = AddCount(out[i], n)
+	}
+	return out
+}
+
+// Slowest keeps the SlowestKept ranks with the most useful time. The order is total, so the
+// order of merging makes no difference.
+func Slowest(ranks []Rank) []Rank {
+	slices.SortFunc(ranks, func(a, b Rank) int {
+		return cmp.Or(cmp.Compare(b.Useful, a.Useful), cmp.Compare(a.Rank, b.Rank),
+			cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
+	})
+	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
+}

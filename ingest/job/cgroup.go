@@ -83,7 +83,7 @@ func addKnown(a, b *time.Duration) *time.Duration {
 }
 
 // possible tells whether one node can have said it.
-func (c *Cgroup) possible() bool {
+func (c *Cgroup) Possible() bool {
 	return c.Nodes == 1 && max(c.Peaks, c.Caches, c.Events) <= 1 && c.NodeLow == c.Low && c.NodeHigh == c.High && (c.High > 0) == (c.Peaks == 1) &&
 		(c.Peaks == 0 || c.Low <= c.High)
 }

@@ -73,7 +73,7 @@ func TestCgroupOfNodes(t *testing.T) {
 		"less than nothing": func(c *Cgroup) { c.High, c.NodeHigh = 5, 5 }, "another node's": func(c *Cgroup) { c.NodeLow = 5 }, "events": func(c *Cgroup) { c.Events = 2 },
 	} {
 		c := a
-		if change(&c); c.possible() || !a.possible() {
+		if change(&c); c.Possible() || !a.Possible() {
 			t.Errorf("%s: %v", name, c)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *Course) Shares(row int) []float64 {
 }
 
 // possible tells whether a node can have said it.
-func (c *Course) possible() bool {
+func (c *Course) Possible() bool {
 	return c.Shift >= 0 && c.Shift <= mostLength && c.First >= 0 && c.Nodes == 0 && len(c.Rows) >= 1 && len(c.Rows) <= MostRows &&
 		!slices.ContainsFunc(c.Rows, func(row string) bool {
 			return len(row) > MostBuckets || strings.Trim(row, courseSigns+string(courseGone)) != ""
@@ -94,7 +94,7 @@ func (e *Execution) dropCourses() {
 
 // settleCourse leaves what a job needs, to which nothing will be added: the rows of all nodes, in the
 // buckets of the timeline, at most MostRows of them. There are none where a node has none.
-func (e *Execution) settleCourse() {
+func (e *Execution) SettleCourse() {
 	settled := *e.Timeline
 	settled.Most = settled.Most[:1]
 	e.Timeline = &settled

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"fmt"
@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/assemble"
+	"jobeff/ingest/job"
 )
 
 // TestCoursesFit: the rows of any nodes come into the execution's buckets, at most MostRows of them, each
@@ -18,17 +21,17 @@ func TestCoursesFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 32))
 	for range 60 {
 		nodes := 1 + rng.IntN(100)
-		var m, back JobMerger
-		reports := make([]*NodeReport, nodes)
+		var m, back assemble.Merger
+		reports := make([]*job.NodeReport, nodes)
 		for i := range reports {
-			one := randomTimeline(rng)
+			one := job.RandomTimeline(rng)
 			if i == 0 && rng.IntN(2) == 0 {
 				one.Elapsed[0], one.Useful[0] = 0, 0
 			}
 			id := strconv.Itoa(i)
-			e := Execution{Key: "k", KeyFrom: "pmix", Size: nodes, Start: time.Unix(1_700_000_000, 0), Timeline: one, Endings: map[string]int{},
-				Nodes: []NodeShare{{Node: "n" + fmt.Sprintf("%03d", i), Ranks: 1, RankIDs: id, Course: NewCourse(one, []*Timeline{one})}}}
-			reports[i] = &NodeReport{Node: e.Nodes[0].Node, NNodes: nodes, Decision: "on", Executions: []Execution{e}}
+			e := job.Execution{Key: "k", KeyFrom: "pmix", Size: nodes, Start: time.Unix(1_700_000_000, 0), Timeline: one, Endings: map[string]int{},
+				Nodes: []job.NodeShare{{Node: "n" + fmt.Sprintf("%03d", i), Ranks: 1, RankIDs: id, Course: job.NewCourse(one, []*job.Timeline{one})}}}
+			reports[i] = &job.NodeReport{Node: e.Nodes[0].Node, NNodes: nodes, Decision: "on", Executions: []job.Execution{e}}
 			m.Add(reports[i])
 		}
 		for _, r := range slices.Backward(reports) {
@@ -63,7 +66,7 @@ func TestCoursesFit(t *testing.T) {
 				t.Fatalf("row %+v of %+v", c, e.Timeline)
 			}
 		}
-		if rows > MostRows || told != nodes {
+		if rows > job.MostRows || told != nodes {
 			t.Fatalf("%d rows of %d nodes of %d", rows, told, nodes)
 		}
 		if reports[0].Executions[0].Nodes[0].Course.Nodes != 0 {

@@ -9,18 +9,18 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// hungWarning carries a Hung in a row of attempts, as TellHung reads it.
-func hungWarning(h *hang.Hung) doubt.Warning {
+// HungWarning carries a Hung in a row of attempts, as TellHung reads it.
+func HungWarning(h *hang.Hung) doubt.Warning {
 	text, _ := json.Marshal(h) // cannot fail
-	return doubt.Warning{Code: warnHung, Args: doubt.Arguments{Other: string(text)}}
+	return doubt.Warning{Code: WarnHung, Args: doubt.Arguments{Other: string(text)}}
 }
 
-// warnHung is no doubt: it is how Hung is kept with a job.
-const warnHung = "hung"
+// WarnHung is no doubt: it is how Hung is kept with a job.
+const WarnHung = "hung"
 
 // TellHung takes Hung out of the warnings of a job. It counts only while the job runs and Slurm has not suspended it.
 func (j *Job) TellHung() {
-	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == warnHung })
+	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == WarnHung })
 	if i < 0 {
 		return
 	}

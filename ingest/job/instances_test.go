@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurmid"
@@ -47,7 +48,7 @@ func ownBoots(node int) string { return fmt.Sprint("boot", node) }
 // haloOf are the figures of "halo".
 func haloOf(t *testing.T, parts []job.Execution) job.SectionFigures {
 	t.Helper()
-	all := job.Merge(parts)
+	all := assemble.Merge(parts)
 	if len(all) != 1 || all[0].Check() != nil {
 		t.Fatalf("%d executions, %v", len(all), all[0].Check())
 	}

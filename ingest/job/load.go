@@ -139,42 +139,11 @@ func CPUsAllowed(e *Execution) (n int) {
 	return n
 }
 
-// checkLoad takes away what cannot be.
-func (n *NodeShare) checkLoad() {
-	l := n.Load
-	if l == nil {
-		return
-	}
+// Possible tells whether so many ranks can have spent their time so.
+func (l *Load) Possible(ranks int) bool {
 	cpus := func(list string) bool { return list == "" || cpusIn(list) > 0 }
-	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
-	if !counts || l.Other > l.CPU || l.Slept > l.Span || l.OffLeast > l.OffMost || l.OffMost > l.Span || !cpus(l.CPUList) || !cpus(l.CrowdCPUs) {
-		n.Load = nil
-	}
-}
-
-// loadWarnings are the doubts that the kernel's counts raise.
-func loadWarnings(e *Execution) (out []doubt.Warning) {
-	l := LoadOf([]Execution{*e})
-	if l == nil {
-		return nil
-	}
-	add := func(code string, a doubt.Arguments) { out = append(out, doubt.Warning{Code: code, Args: a}) }
-	switch {
-	case l.Threaded > l.OpenMP && l.BusyOfMPI:
-		add(doubt.WarnProgress, doubt.Arguments{Name: l.BusyName})
-	case l.Threaded > l.OpenMP && !e.asksForThreads() && e.MPI != "":
-		add(doubt.WarnThreadsCounted, l.ThreadedArgs())
-	}
-	switch {
-	case l.CrowdBusy > 0:
-		add(doubt.WarnContention, l.CrowdArgs())
-	case l.Contended():
-		add(doubt.WarnContention, l.QueueArgs())
-	}
-	if l.IsAsleep() {
-		add(doubt.WarnSlept, l.SleptArgs())
-	}
-	return out
+	counts := l.Ranks >= 1 && l.Ranks <= ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
+	return counts && l.Other <= l.CPU && l.Slept <= l.Span && l.OffLeast <= l.OffMost && l.OffMost <= l.Span && cpus(l.CPUList) && cpus(l.CrowdCPUs)
 }
 
 // ThreadedArgs says how many of the ranks had busy threads that OpenMP does not explain.

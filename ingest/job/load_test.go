@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"jobeff/policy/doubt"
 )
 
 // What cannot be is taken away, and the figures beside it stay.
@@ -29,7 +27,7 @@ func TestLoadIsBounded(t *testing.T) {
 		l := good
 		spoil(&l)
 		n := NodeShare{Ranks: 2, Load: &l}
-		if n.checkLoad(); (n.Load != nil) != (name == "") {
+		if n.Load.Possible(n.Ranks) != (name == "") {
 			t.Errorf("%q: %+v", name, n.Load)
 		}
 	}
@@ -80,42 +78,6 @@ func TestLoadsAddUpInAnyOrder(t *testing.T) {
 	}
 	if sums[0] != sums[1] || sums[1] != sums[2] {
 		t.Error(sums)
-	}
-}
-
-// From which share on waiting and sleeping are told, and in which words.
-func TestWhatLoadsSay(t *testing.T) {
-	const s = time.Second
-	for name, c := range map[string]struct {
-		load Load
-		code string
-		args doubt.Arguments
-		e    Execution
-	}{
-		"nothing":         {Load{Queue: 5 * s, Slept: 10 * s}, "", doubt.Arguments{}, Execution{}},
-		"threads":         {Load{Threaded: 1}, doubt.WarnThreadsCounted, doubt.Arguments{N: 1, Of: 4}, Execution{MPI: "m"}},
-		"all":             {Load{Threaded: 4}, doubt.WarnThreadsCounted, doubt.Arguments{N: 4, Of: 4}, Execution{MPI: "m"}},
-		"one of one":      {Load{Ranks: -3, Threaded: 1}, doubt.WarnThreadsCounted, doubt.Arguments{N: 1, Of: 1}, Execution{MPI: "m"}},
-		"some are OpenMP": {Load{Threaded: 3, OpenMP: 1}, doubt.WarnThreadsCounted, doubt.Arguments{N: 2, Of: 4}, Execution{MPI: "m"}},
-		"no MPI":          {Load{Threaded: 1}, "", doubt.Arguments{}, Execution{}},
-		"asked for":       {Load{Threaded: 1}, "", doubt.Arguments{}, Execution{MPI: "m", CPUsPerTask: 2}},
-		"OpenMP":          {Load{Threaded: 1, OpenMP: 1, BusyOfMPI: true}, "", doubt.Arguments{}, Execution{MPI: "m"}},
-		"MPI's thread":    {Load{Threaded: 1, BusyOfMPI: true, BusyName: "prog"}, doubt.WarnProgress, doubt.Arguments{Name: "prog"}, Execution{MPI: "m"}},
-		"crowd":           {Load{CrowdBusy: 4, CrowdRanks: 2, CrowdCPUs: "0-1"}, doubt.WarnContention, doubt.Arguments{N: 4, Of: 2, CPUs: 2, Name: "0-1"}, Execution{}},
-		"on one CPU":      {Load{CrowdBusy: 4, CrowdRanks: 2, CrowdCPUs: "3"}, doubt.WarnContention, doubt.Arguments{N: 4, Of: 2, CPUs: 1, Name: "3"}, Execution{}},
-		"waits":           {Load{Queue: 6 * s}, doubt.WarnContention, doubt.Arguments{Time: 6 * s, OfTime: 100 * s}, Execution{}},
-		"sleeps":          {Load{Slept: 11 * s}, doubt.WarnSlept, doubt.Arguments{Time: 11 * s, OfTime: 100 * s}, Execution{}},
-	} {
-		l := c.load
-		l.Ranks, l.Span, l.ThreadSpan = l.Ranks+4, 100*s, 100*s
-		c.e.Nodes = []NodeShare{{Ranks: 4, Load: &l}}
-		got := loadWarnings(&c.e)
-		if len(got) != min(len(c.code), 1) || len(got) > 0 && got[0] != (doubt.Warning{Code: c.code, Args: c.args}) {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-	if loadWarnings(&Execution{Nodes: make([]NodeShare, 1)}) != nil || LoadOf(nil) != nil {
-		t.Error("what nobody counted has a load")
 	}
 }
 

@@ -130,6 +130,14 @@ func RankSeconds(executions []Execution) float64 {
 	return span
 }
 
+// RankSeconds is that of the job's executions; in a list, which has none, by its figures. It must have some.
+func (j *Job) RankSeconds() float64 {
+	if len(j.Executions) == 0 {
+		return float64(j.Metrics.Ranks) * j.Metrics.Elapsed
+	}
+	return RankSeconds(j.Executions)
+}
+
 // Covered is the share of the job's CPU time that rankSeconds covers. It is at most 1, since
 // Slurm's times are whole seconds. nil if unknown.
 func Covered(rankSeconds float64, cpus int, elapsed time.Duration) *float64 {
@@ -240,7 +248,7 @@ func (e *Execution) threaded() bool {
 			}
 		}
 	}
-	return counted < ranks && e.asksForThreads()
+	return counted < ranks && e.AsksForThreads()
 }
 
 // WithMPI tells whether a program used MPI. What uses none is measured where it uses OpenMP.
@@ -269,7 +277,7 @@ func (e *Execution) threadsUnknown() bool {
 		}
 		ranks += n.Ranks
 	}
-	return counted < ranks && e.asksForThreads()
+	return counted < ranks && e.AsksForThreads()
 }
 
 // ThreadsUnknown tells whether ranks had threads that compute, and what these did was not

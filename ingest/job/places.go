@@ -165,8 +165,8 @@ func (s *PlaceSums) Places(most int) *Places {
 	return out
 }
 
-// joinPlaces are those of all parts of an execution that have some.
-func joinPlaces(parts []*Execution) *Places {
+// JoinPlaces are those of all parts of an execution that have some.
+func JoinPlaces(parts []*Execution) *Places {
 	var sums PlaceSums
 	for _, p := range parts {
 		if p.Places != nil {
@@ -177,7 +177,7 @@ func joinPlaces(parts []*Execution) *Places {
 }
 
 // cut keeps those that took the most time.
-func (p *Places) cut() *Places {
+func (p *Places) Cut() *Places {
 	var sums PlaceSums
 	sums.Add(p)
 	return sums.Places(MostPlaces)
@@ -253,7 +253,7 @@ func PlacedTime(classes []Call) (sum time.Duration) {
 }
 
 // possible tells whether `ranks` ranks can have such places.
-func (p *Places) possible(ranks int) bool {
+func (p *Places) Possible(ranks int) bool {
 	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
 		return false
 	}
@@ -271,7 +271,7 @@ func framesPossible(frames []Frame, modules int) bool {
 }
 
 func (p *Place) possible(ranks, modules int) bool {
-	if p.Function == "" || len(p.Function) > mostName || len(p.Frames) > mostFrames || p.Ranks < 1 || p.Ranks > ranks {
+	if p.Function == "" || len(p.Function) > MostName || len(p.Frames) > mostFrames || p.Ranks < 1 || p.Ranks > ranks {
 		return false
 	}
 	if p.Sampled < 0 || p.Time < p.Sampled || p.Least < 0 || p.Most < p.Least || p.Time < p.Most || p.Longest < 0 {

@@ -44,10 +44,10 @@ func TestPlacesAddInAnyOrder(t *testing.T) {
 				want += one.Time
 			}
 		}
-		whole := joinPlaces(parts)
+		whole := JoinPlaces(parts)
 		rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		cut := 1 + rng.IntN(len(parts)-1)
-		other := joinPlaces([]*Execution{{Places: joinPlaces(parts[:cut])}, {Places: joinPlaces(parts[cut:])}})
+		other := JoinPlaces([]*Execution{{Places: JoinPlaces(parts[:cut])}, {Places: JoinPlaces(parts[cut:])}})
 		if diff := cmp.Diff(whole, other); diff != "" {
 			t.Fatalf("in another order (-, +)\n%s", diff)
 		}
@@ -58,7 +58,7 @@ func TestPlacesAddInAnyOrder(t *testing.T) {
 		if got != want {
 			t.Fatalf("%v of %v", got, want)
 		}
-		if few := whole.cut(); len(few.List) > MostPlaces || !few.possible(1000) {
+		if few := whole.Cut(); len(few.List) > MostPlaces || !few.Possible(1000) {
 			t.Fatalf("%+v cannot be", few)
 		}
 	}
@@ -70,11 +70,11 @@ func TestPlacesAreBounded(t *testing.T) {
 	for i := range 100 {
 		p.List = append(p.List, Place{Function: "MPI_Wait", Frames: []Frame{{Offset: uint64(i)}}, Time: time.Duration(1 + i), Most: 1, Ranks: 1})
 	}
-	got := p.cut()
+	got := p.Cut()
 	if len(got.List) != MostPlaces || got.List[0].Time != 100 || got.Dropped != 36*37/2 {
 		t.Errorf("%d places, the first of %d, %d dropped", len(got.List), got.List[0].Time, got.Dropped)
 	}
-	if !got.possible(1) || p.possible(1) {
+	if !got.Possible(1) || p.Possible(1) {
 		t.Error("64 places can be, 100 cannot")
 	}
 }
@@ -100,10 +100,10 @@ func TestImpossiblePlaces(t *testing.T) {
 		func(p *Places) { p.Modules = make([]Module, 1000) },
 	} {
 		p := &Places{Modules: []Module{{Path: "/a", BuildID: "ab"}}, List: []Place{{Function: "MPI_Wait", Frames: []Frame{{}}, Time: 7, Most: 5, Least: 2, Ranks: 2}}}
-		if !p.possible(2) {
+		if !p.Possible(2) {
 			t.Fatal("it can be before the change")
 		}
-		if change(p); p.possible(2) {
+		if change(p); p.Possible(2) {
 			t.Errorf("change %d: %+v can be", i, p)
 		}
 	}

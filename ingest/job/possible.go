@@ -6,10 +6,7 @@ import (
 	"slices"
 	"time"
 
-	json "github.com/go-json-experiment/json/v1"
-
 	"jobeff/ingest/slurmid"
-	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -19,15 +16,12 @@ import (
 // Limits of an execution's numbers and lists. A node's fold stays far below them: only another
 // program, or a record that was tampered with, goes beyond.
 const (
-	maxRank     = 1 << 26
-	maxListed   = 1 << 20 // of ranks of a node, and of any list without its own limit
-	maxRankIDs  = 1 << 20 // bytes of NodeShare.RankIDs
-	maxCalls    = 4096
-	maxSections = 2 * MostLabels
-
-	maxSharesOfNode = 64
-	maxHistogram    = 65
-	maxNamed        = 1000 // different endings or warnings: there are a few hundred
+	maxRank        = 1 << 26
+	maxRankIDs     = 1 << 20 // bytes of NodeShare.RankIDs
+	MostListed     = 1 << 20 // of ranks of a node, and of any list without its own limit
+	MostExecutions = 20_000  // of one node and job
+	MostName       = 255     // bytes of a name. An index of PostgreSQL holds keys of 2,704 bytes
+	MostNumber     = 1 << 42 // of anything that is counted: sums over all that a job can have fit 64 bits
 )
 
 // Tolerance is by how much a share may exceed 1. The fold cuts each rank's times to its region,
@@ -46,9 +40,9 @@ var (
 	errTooMuch  = errors.New("ranks spent more time than passed")
 	errShare    = errors.New("a share is above 100 %")
 	errRanks    = errors.New("its ranks cannot be")
-	errLists    = errors.New("a list in it is too long, or empty")
-	errMany     = errors.New("the job has too many MPI programs")
-	errBytes    = errors.New("the report is too large")
+	ErrLists    = errors.New("a list in it is too long, or empty")
+	ErrMany     = errors.New("the job has too many MPI programs")
+	ErrBytes    = errors.New("the report is too large")
 )
 
 // spent is how ranks spent their time, s: what every figure is made of.
@@ -149,17 +143,17 @@ func (n *NodeShare) check(size int) error {
 
 // checkRanks looks at the numbers of a node's ranks.
 func (n *NodeShare) checkRanks(size int) error {
-	if max(len(n.UsefulShare), len(n.MPIShare)) > maxListed || n.Ranks > maxListed && n.RankIDs != "" || len(n.RankIDs) > maxRankIDs {
-		return errLists
+	if max(len(n.UsefulShare), len(n.MPIShare)) > MostListed || n.Ranks > MostListed && n.RankIDs != "" || len(n.RankIDs) > maxRankIDs {
+		return ErrLists
 	}
 	count := 0
 	err := slurmid.EachRange(n.RankIDs, func(lo, hi int) {
 		count += min(hi, size) - min(lo, size) + 1
 		if hi >= size {
-			count += maxListed
+			count += MostListed
 		}
 	})
-	if err != nil || n.Ranks < 0 || n.Ranks > mostNumber || n.RankIDs != "" && count != n.Ranks {
+	if err != nil || n.Ranks < 0 || n.Ranks > MostNumber || n.RankIDs != "" && count != n.Ranks {
 		return errRanks
 	}
 	return nil
@@ -175,7 +169,7 @@ func (s *Section) check() error {
 	switch {
 	case !fits(own.elapsed, elapsed, ranks):
 		return errTooMuch
-	case s.Ranks > mostNumber:
+	case s.Ranks > MostNumber:
 		return errRanks
 	}
 	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks), s.Threads.check(s.Ranks, s.ElapsedMax))
@@ -196,50 +190,6 @@ func (r *Rank) check(size int) error {
 // negative tells whether one of the times is.
 func (o *OpenMP) negative() bool {
 	return min(o.InRegions, o.Team, o.Useful, o.UsefulMain, o.UsefulMost, o.MPI, o.MPIMain, o.IO, o.IOMain, o.Imbalance, o.Scheduling, o.Locked) < 0
-}
-
-// checkLists bounds the lists of a node's part of an execution.
-func (x *Execution) checkLists() error {
-	if x.Key == "" || len(x.Nodes) == 0 || len(x.Nodes) > maxSharesOfNode || max(len(x.HistP2P), len(x.HistCol)) > maxHistogram ||
-		max(len(x.Calls), len(x.Classes)) > maxCalls || len(x.Args) > MostArgs || len(x.Sections) > maxSections ||
-		max(len(x.Endings), len(x.Warnings)) > maxNamed || len(x.Steps) > maxSteps {
-		return errLists
-	}
-	return nil
-}
-
-// DropImpossible leaves out the executions of a report that cannot be. The rest of the report stays:
-// it is root's own.
-func (r *NodeReport) DropImpossible() {
-	if len(r.Executions) > maxExecutions {
-		r.refuse(errMany, len(r.Executions)-maxExecutions)
-		r.Executions = r.Executions[:maxExecutions]
-	}
-	r.Executions = slices.DeleteFunc(r.Executions, func(x Execution) bool {
-		err := cmp.Or(x.checkLists(), x.Check())
-		if err != nil {
-			r.refuse(err, 1)
-		}
-		return err != nil
-	})
-}
-
-// Text is the report as JSON. Its executions are left out if it would be larger than the server
-// takes.
-func (r *NodeReport) Text() ([]byte, error) {
-	text, err := json.Marshal(r)
-	if err != nil || len(text) <= MaxReportBytes {
-		return text, err
-	}
-	small := *r
-	small.Executions = nil
-	small.refuse(errBytes, len(r.Executions))
-	return json.Marshal(&small)
-}
-
-// refuse warns that n executions were left out.
-func (r *NodeReport) refuse(why error, n int) {
-	r.Warnings = doubt.MergeWarnings(r.Warnings, []doubt.Warning{{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}, Count: n}})
 }
 
 // checkThreads says why a node's threads cannot be; nil if they can.
@@ -306,7 +256,7 @@ func (i *Instances) check(ranks int) error {
 		return nil
 	}
 	if len(i.Kept) > record.MostInstances || i.Least > i.Most {
-		return errLists
+		return ErrLists
 	}
 	last := uint64(0)
 	for _, one := range i.Kept {
@@ -326,7 +276,7 @@ func (i *Instances) check(ranks int) error {
 const mostInWindows = 64
 
 // possible tells whether the figures of a world of size can be.
-func (w *Windows) possible(size int) bool {
+func (w *Windows) Possible(size int) bool {
 	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Talking, w.Dropped) >= 0 && w.Talking <= w.Matched && w.Matched+w.Dropped == w.Logged &&
 		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && isShare(w.LoadBalance) && isShare(w.Communication) && w.Serialisation.possible() && w.Transfer.possible()
 	if w.WhatIf != nil {
@@ -363,7 +313,7 @@ func (p *WaitPath) possible(size int) bool {
 }
 
 func (c *CallAt) possible(modules int) bool {
-	return c.Function != "" && len(c.Function) <= mostName && len(c.Frames) <= 1 && framesPossible(c.Frames, modules)
+	return c.Function != "" && len(c.Function) <= MostName && len(c.Frames) <= 1 && framesPossible(c.Frames, modules)
 }
 
 func isShare(f float64) bool { return f >= 0 && f <= 1+Tolerance }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -17,63 +16,6 @@ func twoRanks() *Execution {
 	const s = time.Second
 	return &Execution{Key: "k", Size: 2, Nodes: []NodeShare{{Node: "n1", Ranks: 2, RankIDs: "0-1",
 		Useful: 12 * s, UsefulMax: 8 * s, MPI: 6 * s, IO: 2 * s, ElapsedMax: 10 * s, ElapsedSum: 20 * s}}}
-}
-
-// A list, or a number, at its bound can be; one more cannot.
-func TestBoundsOfAnExecution(t *testing.T) {
-	for name, c := range map[string]struct {
-		most int
-		set  func(x *Execution, n int)
-	}{
-		"size": {maxRank + 1, func(x *Execution, n int) { x.Size = n }},
-		"nodes": {maxSharesOfNode, func(x *Execution, n int) {
-			x.Size = 2 * n
-			for i := 1; i < n; i++ {
-				x.Nodes = append(x.Nodes, x.Nodes[0])
-			}
-		}},
-		"sizes of messages":   {maxHistogram, func(x *Execution, n int) { x.HistP2P = make([]uint64, n) }},
-		"of collectives":      {maxHistogram, func(x *Execution, n int) { x.HistCol = make([]uint64, n) }},
-		"calls":               {maxCalls, func(x *Execution, n int) { x.Calls = make([]Call, n) }},
-		"classes":             {maxCalls, func(x *Execution, n int) { x.Classes = make([]Call, n) }},
-		"arguments":           {MostArgs, func(x *Execution, n int) { x.Args = make([]string, n) }},
-		"sections":            {maxSections, func(x *Execution, n int) { x.Sections = make([]Section, n) }},
-		"warnings":            {maxNamed, func(x *Execution, n int) { x.Warnings = make([]doubt.Warning, n) }},
-		"steps":               {maxSteps, func(x *Execution, n int) { x.Steps = make([]string, n) }},
-		"shares of MPI":       {maxListed, func(x *Execution, n int) { x.Nodes[0].MPIShare = make([]byte, n) }},
-		"ranks that are told": {maxListed, func(x *Execution, n int) { x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = n, n, fmt.Sprint("0-", n-1) }},
-		"text of ranks":       {maxRankIDs, func(x *Execution, n int) { x.Nodes[0].RankIDs = strings.Repeat("0", n-3) + "0-1" }},
-		"instances": {record.MostInstances, func(x *Execution, n int) {
-			s := Section{Ranks: 1, Instances: &Instances{Least: 1, Most: 1, Kept: make([]Instance, n)}}
-			for i := range s.Instances.Kept {
-				s.Instances.Kept[i].Number = uint64(i + 1)
-			}
-			x.Sections = []Section{s}
-		}},
-		"endings": {maxNamed, func(x *Execution, n int) {
-			x.Endings = map[string]int{}
-			for i := range n {
-				x.Endings[fmt.Sprint(i)] = 1
-			}
-		}},
-		"threads of a rank": {mostThreads, func(x *Execution, n int) { x.Nodes[0].Threads = &ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: n} }},
-	} {
-		for _, more := range []int{0, 1} {
-			x := twoRanks()
-			c.set(x, c.most+more)
-			r := NodeReport{Executions: []Execution{*x}}
-			if r.DropImpossible(); len(r.Executions) != 1-more {
-				t.Errorf("%s: with %d of at most %d it is kept: %v", name, c.most+more, c.most, more == 1)
-			}
-		}
-	}
-	r := NodeReport{Executions: make([]Execution, maxExecutions+3)}
-	for i := range r.Executions {
-		r.Executions[i] = *twoRanks()
-	}
-	if r.DropImpossible(); len(r.Executions) != maxExecutions || len(r.Warnings) != 1 || r.Warnings[0].Count != 3 {
-		t.Errorf("%d executions, %+v", len(r.Executions), r.Warnings)
-	}
 }
 
 // Times may exceed what passed by what rounding makes of them, and by no more.
@@ -203,7 +145,7 @@ func TestWindowsThatCannotBe(t *testing.T) {
 		"!a link's share":           func(w *Windows) { w.Path.Links[0].Share.Value = 2 },
 	} {
 		w := good()
-		if change(w); w.possible(8) == strings.HasPrefix(name, "!") {
+		if change(w); w.Possible(8) == strings.HasPrefix(name, "!") {
 			t.Errorf("%q: possible is %v", name, !strings.HasPrefix(name, "!"))
 		}
 	}
@@ -214,18 +156,8 @@ func TestWindowsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A chain of waiting ranks is named as far as its ranks are known.
-func TestWhoWaits(t *testing.T) {
-	for want, p := range map[string]WaitPath{
-		"in a chain through ranks 3 -> 4":                  {Chain: []int{3, 4}, ChainLength: 2},
-		"in a chain through 9 ranks, 3 -> 4 -> ...":        {Chain: []int{3, 4}, ChainLength: 9},
-		"where ranks 3 and 4 wait for each other by turns": {Chain: []int{3, 4}, ChainLength: 2, ChainReturns: true},
-		"where 9 ranks wait for each other by turns":       {Chain: []int{3, 4}, ChainLength: 9, ChainReturns: true},
-	} {
-		if got := p.Who(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
+// TestDeterminedAndVaried: what is not determined says why.
+func TestDeterminedAndVaried(t *testing.T) {
 	if p := (WaitPath{Inside: 0.5}); p.Varies() || !(&WaitPath{Inside: 0.49}).Varies() {
 		t.Error("half of the waiting is for work that changes")
 	}
@@ -241,6 +173,34 @@ func TestSquaresThatCannotBe(t *testing.T) {
 		i := Instances{Least: 1, Most: 1, Kept: []Instance{{Number: 1, In: 10 * s, Out: 12 * s, Late: 2 * time.Second, Late2: square}}}
 		if err := i.check(2); (err == nil) != can {
 			t.Errorf("%g s^2: %v", square.seconds(), err)
+		}
+	}
+}
+
+// A list, or a number, at its bound can be; one more cannot.
+func TestBoundsOfAnExecution(t *testing.T) {
+	for name, c := range map[string]struct {
+		most int
+		set  func(x *Execution, n int)
+	}{
+		"size":                {maxRank + 1, func(x *Execution, n int) { x.Size = n }},
+		"shares of MPI":       {MostListed, func(x *Execution, n int) { x.Nodes[0].MPIShare = make([]byte, n) }},
+		"ranks that are told": {MostListed, func(x *Execution, n int) { x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = n, n, fmt.Sprint("0-", n-1) }},
+		"text of ranks":       {maxRankIDs, func(x *Execution, n int) { x.Nodes[0].RankIDs = strings.Repeat("0", n-3) + "0-1" }},
+		"instances": {record.MostInstances, func(x *Execution, n int) {
+			s := Section{Ranks: 1, Instances: &Instances{Least: 1, Most: 1, Kept: make([]Instance, n)}}
+			for i := range s.Instances.Kept {
+				s.Instances.Kept[i].Number = uint64(i + 1)
+			}
+			x.Sections = []Section{s}
+		}},
+		"threads of a rank": {mostThreads, func(x *Execution, n int) { x.Nodes[0].Threads = &ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: n} }},
+	} {
+		for _, more := range []int{0, 1} {
+			x := twoRanks()
+			if c.set(x, c.most+more); (x.Check() == nil) != (more == 0) {
+				t.Errorf("%s: with %d of at most %d: %v", name, c.most+more, c.most, x.Check())
+			}
 		}
 	}
 }

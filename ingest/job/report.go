@@ -1,18 +1,19 @@
-// Package job holds what a node reports and what a job is: a node's report, with steps,
-// executions, calls, sections and warnings; the ids of jobs; and the bounds that make a
-// hostile report harmless. JobMerger merges the reports of all nodes: Merge joins the parts of
-// one MPI world into one Execution, and JobMetrics computes the POP metrics of METRICS 1.
+// Package job holds what a node reports and what a job is: a node's report, with steps, executions,
+// calls and sections, sums of them that may be made in any order, and which figures can be. JobMetrics
+// computes the POP metrics of METRICS 1.
 //
 // Before this package stands preload/record, which a process leaves behind. Package node makes
-// the reports, client carries them, store and server keep them, and policy and report read
-// them.
+// the reports, assemble makes a job of those of all nodes, client carries them, store and server
+// keep them, and policy and report read them.
 package job
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -150,7 +151,7 @@ type Execution struct {
 	// Costly says that others were folded, and this one was not because it took much core time.
 	Costly bool `json:"costly,omitempty"`
 
-	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in by JobMerger.Job, never
+	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in by assemble.Merger.Job, never
 	// by a node. Metrics is nil without data.
 	RankIDs string   `json:"rank_ids,omitempty"`
 	Metrics *Metrics `json:"metrics,omitempty"`
@@ -390,7 +391,7 @@ func (r *NodeReport) Measured() bool {
 }
 
 // asksForThreads tells what the environment claims.
-func (e *Execution) asksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
+func (e *Execution) AsksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
 
 // How ranks end, as in Execution.Endings. Others are "exit N without MPI_Finalize",
 // "MPI_Abort N", "exit N" and "signal N (NAME)".
@@ -442,4 +443,19 @@ func CutEndings(all map[string]int) map[string]int {
 		delete(all, name)
 	}
 	return all
+}
+
+// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
+// component of a het job. Until sacct tells the offset, it follows from the raw ids, which
+// Slurm assigns in a row.
+func DisplayID(j *Job) string {
+	switch {
+	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:
+		return fmt.Sprintf("%d_%d", j.ArrayJobID, *j.ArrayTaskID)
+	case j.HetJobID != 0 && j.HetOffset != nil:
+		return fmt.Sprintf("%d+%d", j.HetJobID, *j.HetOffset)
+	case j.HetJobID != 0 && j.JobID >= j.HetJobID:
+		return fmt.Sprintf("%d+%d", j.HetJobID, j.JobID-j.HetJobID)
+	}
+	return strconv.FormatUint(uint64(j.JobID), 10)
 }

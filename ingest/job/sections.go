@@ -14,11 +14,11 @@ const MainSection = "MPI_MAIN"
 // JobSections are the figures of all sections of executions, at most mostLabels. MPI_MAIN comes
 // first, then the section with the most time of all ranks. None if no execution has a region.
 func JobSections(executions []Execution) []SectionFigures {
-	byLabel := map[string]*SectionSum{}
+	totals := SectionTotals{}
 	for i := range executions {
-		addSections(byLabel, &executions[i])
+		totals.AddOf(&executions[i])
 	}
-	all := listSections(byLabel)
+	all := totals.List()
 	out := make([]SectionFigures, 0, len(all))
 	for i := range all {
 		out = append(out, all[i].figures())
@@ -26,13 +26,16 @@ func JobSections(executions []Execution) []SectionFigures {
 	return out
 }
 
-// addSections adds the sections of an execution.
-func addSections(byLabel map[string]*SectionSum, e *Execution) {
+// SectionTotals are the sections of executions, by label.
+type SectionTotals map[string]*SectionSum
+
+// AddOf adds the sections of an execution.
+func (t SectionTotals) AddOf(e *Execution) {
 	at := func(label string) *SectionSum {
-		if byLabel[label] == nil {
-			byLabel[label] = &SectionSum{SectionFigures: SectionFigures{Label: label}}
+		if t[label] == nil {
+			t[label] = &SectionSum{SectionFigures: SectionFigures{Label: label}}
 		}
-		return byLabel[label]
+		return t[label]
 	}
 	if e.Folded != nil {
 		for i := range e.Folded.Sections {
@@ -48,10 +51,10 @@ func addSections(byLabel map[string]*SectionSum, e *Execution) {
 	}
 }
 
-// listSections sorts sections and keeps the first MostLabels and MPI_MAIN.
-func listSections(byLabel map[string]*SectionSum) []SectionSum {
+// List sorts sections and keeps the first MostLabels and MPI_MAIN.
+func (t SectionTotals) List() []SectionSum {
 	var out []SectionSum
-	for _, s := range byLabel {
+	for _, s := range t {
 		out = append(out, *s)
 	}
 	slices.SortFunc(out, func(a, b SectionSum) int {

@@ -180,6 +180,11 @@ func (c *Counters) Add(b Counters) {
 	c.Useful = AddTime(c.Useful, b.Useful)
 }
 
+// Possible tells whether so many ranks can have counted it.
+func (c *Counters) Possible(ranks int) bool {
+	return c.Ranks >= 1 && c.Ranks <= ranks && c.Useful >= 0
+}
+
 // IPC is useful instructions per cycle; nil without a cycle.
 func (c *Counters) IPC() *float64 { return ratio(float64(c.Instructions), float64(c.Cycles)) }
 

@@ -33,10 +33,6 @@ type Timeline struct {
 	MostWhole time.Duration `json:"most_whole_ns"`
 }
 
-// mostTimelines is how many executions of a job have one: with the courses of its nodes it takes up to 4 KiB
-// in the database.
-const mostTimelines = 1
-
 // MostBuckets is how many buckets a Timeline has at most.
 const MostBuckets = 64
 
@@ -143,7 +139,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 }
 
 // possible tells whether the ranks of an execution can have spent their time so.
-func (t *Timeline) possible(ranks int) bool {
+func (t *Timeline) Possible(ranks int) bool {
 	n := len(t.Elapsed)
 	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || !t.whole() || t.Ranks != ranks || ranks < 1 {
 		return false
@@ -221,8 +217,8 @@ func (t *Timeline) Buckets() (all []Bucket) {
 	return all
 }
 
-// joinTimelines is that of all parts of an execution; nil if one has none.
-func joinTimelines(parts []*Execution) *Timeline {
+// JoinTimelines is that of all parts of an execution; nil if one has none.
+func JoinTimelines(parts []*Execution) *Timeline {
 	var all []*Timeline
 	for _, p := range parts {
 		if p.Timeline == nil {

@@ -49,10 +49,10 @@ func TestTimelinesAddInAnyOrder(t *testing.T) {
 			for i := range all {
 				parts[i] = &Execution{Timeline: all[i]}
 			}
-			return joinTimelines(parts)
+			return JoinTimelines(parts)
 		}
 		want := add(ranks)
-		if !want.possible(len(ranks)) || len(want.Elapsed) > MostBuckets {
+		if !want.Possible(len(ranks)) || len(want.Elapsed) > MostBuckets {
 			t.Fatalf("%+v cannot be", want)
 		}
 		for i := range want.Elapsed {
@@ -110,7 +110,7 @@ func TestHostileTimelines(t *testing.T) {
 		shift := rng.IntN(33)
 		first, n := []int64{0, 1, lastShortest / 2}[rng.IntN(3)]>>shift, 1+rng.IntN(MostBuckets)
 		x := NewTimeline(shift, first, n)
-		x.Ranks, x.MostWhole = []int{1, maxListed, maxRank}[rng.IntN(3)], math.MaxInt64
+		x.Ranks, x.MostWhole = []int{1, MostListed, maxRank}[rng.IntN(3)], math.MaxInt64
 		for i := range n {
 			x.Elapsed[i] = duration(math.MaxInt64)
 			x.Useful[i] = duration(x.Elapsed[i])
@@ -128,11 +128,11 @@ func TestHostileTimelines(t *testing.T) {
 	seen := 0
 	for range 5000 {
 		a, b := hostile(), hostile()
-		if !a.possible(a.Ranks) || !b.possible(b.Ranks) {
+		if !a.Possible(a.Ranks) || !b.Possible(b.Ranks) {
 			continue
 		}
 		seen++
-		sum := joinTimelines([]*Execution{{Timeline: a}, {Timeline: b}})
+		sum := JoinTimelines([]*Execution{{Timeline: a}, {Timeline: b}})
 		for _, bucket := range slices.Concat(a.Buckets(), sum.Buckets()) {
 			if !isShare(bucket.Parallel) || !isShare(bucket.LoadBalance) || !isShare(bucket.Communication) {
 				t.Fatalf("%+v of %+v and %+v", bucket, a, b)
@@ -166,7 +166,7 @@ func TestTimelinesThatCannotBe(t *testing.T) {
 		}
 		change(line)
 		may := name == "none" || name == "ages of time"
-		if line.possible(4) != may {
+		if line.Possible(4) != may {
 			t.Errorf("%s: possible is %v", name, !may)
 		} else if !may {
 			continue
@@ -196,7 +196,7 @@ func TestBucketsOfUnequalLists(t *testing.T) {
 		if n := len(line.Buckets()); n != 4 {
 			t.Fatalf("%d buckets of a whole timeline", n)
 		}
-		if cut(line); line.Buckets() != nil || line.possible(1) {
+		if cut(line); line.Buckets() != nil || line.Possible(1) {
 			t.Errorf("%s is too short, and it passes", name)
 		}
 	}

@@ -3,12 +3,10 @@ package job
 import (
 	"strings"
 	"time"
-
-	"jobeff/policy/doubt"
 )
 
 // CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), as in seff; nil if unknown. It exceeds 1 if
-// the job used more CPU time than it was given (see UsageWarnings).
+// the job used more CPU time than it was given (see assemble.UsageWarnings).
 func (j *Job) CPUEfficiency() *float64 {
 	if j.Usage == nil || j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
@@ -155,31 +153,4 @@ func (j *Job) Suspended() time.Duration {
 		return 0
 	}
 	return max(0, j.End.Sub(j.Start)-j.Elapsed)
-}
-
-// shortRun: below this elapsed time, sacct's whole seconds alone may lift the CPU efficiency
-// above 1.
-const shortRun = time.Minute
-
-// UsageWarnings explains odd values of what Slurm counted.
-func UsageWarnings(j *Job) []doubt.Warning {
-	var w doubt.Warnings
-	if e := j.CPUEfficiency(); e != nil && *e > 1 {
-		over := doubt.Warning{Code: doubt.WarnCPUOver}
-		if j.Elapsed < shortRun {
-			over.Args.Kind = doubt.KindShort
-		}
-		w.Add(over)
-	}
-	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
-		over := doubt.Warning{Code: doubt.WarnMemoryOver}
-		if j.NeededMemory().From == MemoryCgroup {
-			over.Args.Kind = doubt.KindCgroup
-		}
-		w.Add(over)
-	}
-	if j.Usage != nil && j.Usage.PartOfNodes {
-		w.Add(doubt.Warning{Code: doubt.WarnUsagePart})
-	}
-	return w.List()
 }

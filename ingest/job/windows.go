@@ -1,12 +1,8 @@
 package job
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
-
-	"jobeff/report/figure"
 )
 
 // Windows is what the sampled windows of an execution tell of why its ranks wait: for each
@@ -102,24 +98,6 @@ func (p *WaitPath) CallText(c *CallAt) string {
 		return c.Function
 	}
 	return c.Function + " at " + c.Frames[0].text(p.Modules)
-}
-
-// Who names the ranks of the chain: "in a chain through ranks 3 -> 4 -> 5".
-func (p *WaitPath) Who() string {
-	var ranks []string
-	for _, r := range p.Chain {
-		ranks = append(ranks, strconv.Itoa(r))
-	}
-	more := p.ChainLength - len(ranks)
-	switch {
-	case p.ChainReturns && more > 0:
-		return fmt.Sprintf("where %d ranks wait for each other by turns", p.ChainLength)
-	case p.ChainReturns:
-		return fmt.Sprintf("where ranks %s wait for each other by turns", figure.And(ranks))
-	case more > 0:
-		return fmt.Sprintf("in a chain through %d ranks, %s -> ...", p.ChainLength, strings.Join(ranks, " -> "))
-	}
-	return "in a chain through ranks " + strings.Join(ranks, " -> ")
 }
 
 // Varies tells whether most of the waiting is for work that changes from window to window.

@@ -9,7 +9,7 @@ import (
 )
 
 // alarmFile lies in the spool, which only root may enter, while jobeffd says that an alarm is up
-// (job.AlarmHeader).
+// (wire.AlarmHeader).
 func alarmFile(spool string) string { return filepath.Join(spool, "alarm") }
 
 // KeepAlarm keeps for prologs what jobeffd said last. A node that hears nothing goes on as before.

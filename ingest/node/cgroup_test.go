@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // exitsOf is a log of exits with these figures, each of a step.
@@ -76,7 +77,7 @@ func TestCgroupLog(t *testing.T) {
 				t.Error(diff)
 			}
 			before := r.Cgroup
-			if err := r.Validate(); err != nil || r.Cgroup != before {
+			if err := wire.Validate(r); err != nil || r.Cgroup != before {
 				t.Errorf("the server refuses it: %v", err)
 			}
 		})

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -52,11 +54,11 @@ func TestCountersMerge(t *testing.T) {
 			Nodes: []job.NodeShare{{Node: node, Ranks: 1, RankIDs: slurmid.FormatRanges([]int{rank}), Counters: c}}}
 	}
 	a, b := part("a", 0, &job.Counters{Ranks: 1, Instructions: 5, Cycles: 4, Useful: 3}), part("b", 1, &job.Counters{Ranks: 1, Instructions: math.MaxUint64, Cycles: 2, Useful: math.MaxInt64})
-	c := job.UsefulCounters(job.Merge([]job.Execution{b, a}))
+	c := job.UsefulCounters(assemble.Merge([]job.Execution{b, a}))
 	if c == nil || *c != (job.Counters{Ranks: 2, Instructions: math.MaxUint64, Cycles: 6, Useful: math.MaxInt64}) {
 		t.Errorf("counters: %+v", c)
 	}
-	if c := job.UsefulCounters(job.Merge([]job.Execution{a, part("b", 1, nil)})); c != nil {
+	if c := job.UsefulCounters(assemble.Merge([]job.Execution{a, part("b", 1, nil)})); c != nil {
 		t.Errorf("one of two nodes had counters: %+v", c)
 	}
 	if c := (&job.Counters{Ranks: 1}); c.IPC() != nil || c.Frequency() != nil {
@@ -75,7 +77,7 @@ func TestValidateTakesAwayCountersThatCannotBe(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &x.Nodes[0]); err != nil {
 			t.Fatal(err)
 		}
-		x.Clean("n")
+		wire.CleanExecution(&x, "n")
 		if (x.Nodes[0].Counters != nil) != stays {
 			t.Errorf("%s: %+v", text, x.Nodes[0].Counters)
 		}

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -230,7 +232,7 @@ func worldKey(p *process) (key, from string) {
 	if name := names[s.WorldFrom]; name != "" && s.World != "" {
 		return name + ":" + s.World, name
 	}
-	return fmt.Sprintf("%s:%s:%d", job.StartKey, p.step, s.Size), job.StartKey
+	return fmt.Sprintf("%s:%s:%d", assemble.StartKey, p.step, s.Size), assemble.StartKey
 }
 
 // groupWorlds sorts processes into worlds. Within one key, a rank that comes a second time, or
@@ -245,7 +247,7 @@ func groupWorlds(procs []*process) []*world {
 		key, from := worldKey(p)
 		id := key + "\x00" + strconv.Itoa(p.slot.Size) + strconv.FormatBool(p.slot.Spawned)
 		same, siblings := listOf(byKey, id), listOf(byParent, id+"\x00"+strconv.Itoa(p.slot.PPID))
-		w := pickWorld(siblings, same, p, job.WindowOf(from))
+		w := pickWorld(siblings, same, p, assemble.WindowOf(from))
 		if w == nil {
 			w = &world{key: key, from: from, size: p.slot.Size, spawned: p.slot.Spawned, start: p.start}
 			same.add(w)
@@ -359,7 +361,7 @@ func (f *folder) tellWorkload(e *job.Execution, p *process) {
 // cleanWorkload returns a workload's name if the plugin would accept it, else "".
 func cleanWorkload(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
-	if len(name) > job.MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
+	if len(name) > wire.MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
 		return ""
 	}
 	return name

@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -71,7 +73,7 @@ func TestMergeKeepsTheWorkloadOfRankZero(t *testing.T) {
 	second := foldSlots(t, testMachine(100), nil, rankSlot(1, 2, 6, 6)).executions[0]
 	want := workloadOf(&first)
 	for _, parts := range [][]job.Execution{{first, second}, {second, first}} {
-		got := job.Merge(parts)
+		got := assemble.Merge(parts)
 		if d := cmp.Diff(want, workloadOf(&got[0])); d != "" || len(got) != 1 {
 			t.Error(d)
 		}
@@ -107,17 +109,17 @@ func TestDecodeCleansTheWorkload(t *testing.T) {
 	e.ArgsHash, e.ExecutableHash, e.InputHash, e.Inputs = hashOf1, "<script>", "00", 99
 	e.InputNote, e.Args, e.Workload = strings.Repeat("n", 999), []string{"\x1b[2J"}, "a\x1b"+strings.Repeat("b", 99)
 	body, _ := json.Marshal(r)
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := job.Execution{ArgsHash: hashOf1, Args: []string{"?[2J"}, InputNote: strings.Repeat("n", job.MostNote), Workload: "a?" + strings.Repeat("b", job.MostWorkload-2)}
+	want := job.Execution{ArgsHash: hashOf1, Args: []string{"?[2J"}, InputNote: strings.Repeat("n", wire.MostNote), Workload: "a?" + strings.Repeat("b", wire.MostWorkload-2)}
 	if d := cmp.Diff(want, workloadOf(&got.Executions[0])); d != "" {
 		t.Error(d)
 	}
-	e.Args = make([]string, job.MostArgs+1)
+	e.Args = make([]string, wire.MostArgs+1)
 	body, _ = json.Marshal(r)
-	if got, err := job.DecodeReport(body); err != nil || len(got.Executions) > 0 || jobtest.Codes(got.Warnings) != doubt.WarnImpossible {
+	if got, err := wire.DecodeReport(body); err != nil || len(got.Executions) > 0 || jobtest.Codes(got.Warnings) != doubt.WarnImpossible {
 		t.Errorf("got %v, %+v", err, got)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -65,7 +67,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 			out.executions = f.foldMany(out.executions)
 		}
 	}
-	out.executions = job.FoldWhole(out.executions)
+	out.executions = assemble.FoldWhole(out.executions)
 	job.KeepTimelines(out.executions, mostTimelines)
 	out.warnings, out.crossing, out.asOf, out.torn = f.warn.List(), f.crossing, f.asOf, f.torn
 	if f.isLive() {
@@ -83,7 +85,7 @@ const mostTimelines = 16
 
 // foldMany folds what it can by program, and counts anew the rows that are listed.
 func (f *folder) foldMany(all []job.Execution) []job.Execution {
-	all = job.FoldWhole(all)
+	all = assemble.FoldWhole(all)
 	f.calls, f.rows, f.instances, f.foldAt = 0, 0, 0, 2*len(all)
 	for i := range all {
 		f.calls += len(all[i].Calls)
@@ -235,7 +237,7 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 		r.Start, r.End = when.First(r.Start, e.Start), when.Last(r.End, e.End)
 		r.Node = e.Nodes[0].Node
 	}
-	r.DropImpossible()
+	wire.DropImpossible(r)
 	return r
 }
 

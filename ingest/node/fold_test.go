@@ -14,8 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
@@ -480,7 +482,7 @@ func FuzzFold(f *testing.F) {
 		}
 		facts := &attemptFacts{end: 50 * sec, steps: map[string]uint64{"0": 30 * sec}}
 		for _, facts := range []*attemptFacts{nil, facts} {
-			for _, e := range job.Merge(foldRecord(rec, testMachine(100), facts).executions) {
+			for _, e := range assemble.Merge(foldRecord(rec, testMachine(100), facts).executions) {
 				checkExecution(t, &e)
 			}
 		}
@@ -495,7 +497,7 @@ func checkExecution(t *testing.T, e *job.Execution) {
 			t.Errorf("out of bounds: %+v", n)
 		}
 	}
-	if len(e.Args) > job.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
+	if len(e.Args) > wire.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
 		t.Errorf("out of bounds: %+v", e)
 	}
 	if err := e.Check(); err != nil && err.Error() != "its ranks cannot be" {

@@ -19,6 +19,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -165,7 +166,7 @@ func (o Outbox) KeepInterim(runDir string, every time.Duration, r *job.NodeRepor
 	if r.Progress != nil {
 		r.Progress.Every = every
 	}
-	if err := r.Validate(); err != nil {
+	if err := wire.Validate(r); err != nil {
 		return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, err)
 	}
 	e, err := outboxEntryOf(r, false)

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -83,7 +84,7 @@ func TestFoldLive(t *testing.T) {
 			if r == nil {
 				return
 			}
-			if err := r.Validate(); err != nil || len(r.Executions) != 1 || len(r.Warnings) > 0 {
+			if err := wire.Validate(r); err != nil || len(r.Executions) != 1 || len(r.Warnings) > 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			e := &r.Executions[0]

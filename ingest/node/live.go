@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -75,7 +76,7 @@ func (l *Live) read(m Machine) (soFar, last *job.NodeReport, err error) {
 			UID: rec.Head.UID, Node: l.Node, BootID: hex.EncodeToString(rec.Head.BootID[:]), OnlineCPUs: m.OnlineCPUs, Start: from, End: moment, AsOf: moment,
 			Decision: "on", Executions: executions, Processes: f.processes, LostFull: int(rec.Head.LostFull), LostMemory: int(rec.Head.LostMemory), Warnings: f.warnings,
 		}
-		r.DropImpossible()
+		wire.DropImpossible(r)
 		return r
 	}
 	soFar = report(realTime(rec.Head.MadeReal), f.executions)
@@ -189,7 +190,7 @@ func (p LivePieces) Add(text []byte, tasks int) (task int, line *LiveLine, err e
 	whole := p[task]
 	delete(p, task)
 	line = new(LiveLine)
-	if job.UnmarshalFast(whole, line) != nil {
+	if wire.UnmarshalFast(whole, line) != nil {
 		return task, nil, errNoLine
 	}
 	return task, line, nil

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -34,10 +36,10 @@ func figuresOf(t *testing.T, r *job.NodeReport) *job.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = job.DecodeReport(text); err != nil {
+	if r, err = wire.DecodeReport(text); err != nil {
 		t.Fatal(err)
 	}
-	var m job.JobMerger
+	var m assemble.Merger
 	m.Add(r)
 	return m.Job()
 }

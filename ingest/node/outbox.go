@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // outboxEntry is a report as the outbox holds it: a line of a batch, or a file of its own. The
@@ -33,14 +34,14 @@ func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
 	if err != nil {
 		return e, err
 	}
-	text, err := r.Text()
+	text, err := wire.ReportText(r)
 	if err != nil {
 		return e, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
 	}
 	if light && len(text) <= MostBatchLine {
 		return outboxEntry{name + ReportExt, text, true}, nil
 	}
-	return outboxEntry{name + PackedExt, job.Compress(text), false}, nil
+	return outboxEntry{name + PackedExt, wire.Compress(text), false}, nil
 }
 
 func (e *outboxEntry) write(spool string) (path string, err error) {
@@ -129,9 +130,9 @@ func ReadBounded(path string) ([]byte, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", ErrNoReport)
 	}
-	body, err := io.ReadAll(io.LimitReader(f, job.MaxReportBytes+1))
-	if err == nil && len(body) > job.MaxReportBytes {
-		err = fmt.Errorf("%w: larger than %d MiB", ErrNoReport, job.MaxReportBytes>>20)
+	body, err := io.ReadAll(io.LimitReader(f, wire.MaxReportBytes+1))
+	if err == nil && len(body) > wire.MaxReportBytes {
+		err = fmt.Errorf("%w: larger than %d MiB", ErrNoReport, wire.MaxReportBytes>>20)
 	}
 	return body, err
 }
@@ -192,7 +193,7 @@ const (
 // OutboxName is <uid>.<cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
 // rest of the name need not be unique.
 func OutboxName(r *job.NodeReport) (string, error) {
-	if !job.IsHex32(r.Nonce) {
+	if !wire.IsHex32(r.Nonce) {
 		return "", fmt.Errorf("ingest: report of job %d: nonce %q is not 32 hex digits", r.JobID, r.Nonce)
 	}
 	cluster := strings.Map(func(c rune) rune {
@@ -233,7 +234,7 @@ func IsUnknownFile(name string) bool {
 		name = name[len(uid)+1:]
 	}
 	stem, _, _ := strings.Cut(name, ".")
-	return job.IsHex32(stem[strings.LastIndexByte(stem, '-')+1:]) && filepath.Ext(name) != reasonExt && !IsOutboxFile(name)
+	return wire.IsHex32(stem[strings.LastIndexByte(stem, '-')+1:]) && filepath.Ext(name) != reasonExt && !IsOutboxFile(name)
 }
 
 // reasonExt is how the name of a refusal's reason ends.
@@ -263,7 +264,7 @@ func IsLogsFile(name string) bool { return name[0] != '.' && strings.HasSuffix(n
 
 // WriteLogs writes the logs that belong to a report durably, if they have room.
 func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
-	if len(packed) == 0 || len(packed) > job.MaxLogsBytes {
+	if len(packed) == 0 || len(packed) > wire.MaxLogsBytes {
 		return nil
 	}
 	name, err := OutboxName(r)

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire/wiretest"
 	"jobeff/test/trial"
 )
 
@@ -31,7 +32,7 @@ func TestWriteOutbox(t *testing.T) {
 		t.Errorf("again: %s, %v", again, err)
 	}
 	var got job.NodeReport
-	if err := json.Unmarshal(jobtest.PackedText(t, path), &got); err != nil {
+	if err := json.Unmarshal(wiretest.PackedText(t, path), &got); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(r, &got); d != "" {
@@ -153,7 +154,7 @@ func TestReportSurvivesPowerLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := jobtest.PackedText(t, filepath.Join(mount(after), name)); len(text) == 0 {
+	if text := wiretest.PackedText(t, filepath.Join(mount(after), name)); len(text) == 0 {
 		t.Error("the report is empty")
 	}
 }

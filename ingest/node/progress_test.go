@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/hang"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -91,7 +92,7 @@ func progressOn(t testing.TB, h Host, slots []record.Slot) *hang.Progress {
 	if err != nil || r == nil || r.Progress == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if err := r.Validate(); err != nil || r.Progress == nil {
+	if err := wire.Validate(r); err != nil || r.Progress == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	return r.Progress

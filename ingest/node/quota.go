@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -40,7 +41,7 @@ const maxFullLog = 1 << 20
 // and the job's page tells its owner. A line without room is not kept. fullLog notes both,
 // `jobeff admin doctor` shows them, and the next report tells the server.
 func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
-	if err := r.Validate(); err != nil {
+	if err := wire.Validate(r); err != nil {
 		return "", o.refuse(r, err)
 	}
 	e, err := outboxEntryOf(r, !r.Measured())
@@ -179,7 +180,7 @@ func (o Outbox) note(what, name string) error {
 }
 
 // ReadOutbox counts what a spool holds.
-func ReadOutbox(spool string) (s job.OutboxState, err error) {
+func ReadOutbox(spool string) (s wire.OutboxState, err error) {
 	var oldest time.Time
 	if s.Waiting, oldest, err = ReportsIn(OutboxDir(spool)); err != nil {
 		return s, err

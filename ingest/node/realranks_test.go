@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
 )
@@ -50,7 +51,7 @@ func ranOn(t *testing.T, cc string, launch []string, cpus string, ranks int, how
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m job.JobMerger
+	var m assemble.Merger
 	m.Add(r)
 	return &m.Job().Executions[0]
 }

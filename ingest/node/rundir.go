@@ -29,6 +29,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -142,7 +143,7 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 		r.End = time.Now().UTC()
 	}
 	r.Warnings = warn.List()
-	r.DropImpossible()
+	wire.DropImpossible(r)
 	return r, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
@@ -128,7 +129,7 @@ func TestFoldDir(t *testing.T) {
 	if d := cmp.Diff(want, r); d != "" {
 		t.Error(d)
 	}
-	if err := r.Validate(); err != nil {
+	if err := wire.Validate(r); err != nil {
 		t.Errorf("the server would refuse it: %v", err)
 	}
 }
@@ -357,7 +358,7 @@ func FuzzFoldDir(f *testing.F) {
 			t.Fatal(err) // the directory's name says which job it was
 		}
 		r.Cluster, r.Node = "c", "n"
-		if err := r.Validate(); err != nil {
+		if err := wire.Validate(r); err != nil {
 			t.Errorf("the server would refuse it: %v", err)
 		}
 		for i := range r.Executions {

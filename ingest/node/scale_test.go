@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
@@ -25,9 +26,9 @@ func TestMergeOfManyNodes(t *testing.T) {
 }
 
 // reportsOf are a job's reports of nodes in any order.
-func reportsOf(nodes, ranks int) *job.JobMerger {
+func reportsOf(nodes, ranks int) *assemble.Merger {
 	rng := rand.New(rand.NewPCG(1, 3))
-	var m job.JobMerger
+	var m assemble.Merger
 	for _, n := range rng.Perm(nodes) {
 		node := fmt.Sprintf("n%05d", n)
 		m.Add(&job.NodeReport{JobID: 1, Node: node, NNodes: nodes, Decision: "on",
@@ -75,7 +76,7 @@ func BenchmarkFold(b *testing.B) {
 // foldJob folds each node's record and merges the reports. The timer stands while records are made.
 func foldJob(b *testing.B, ranks int) {
 	nodes := ranks / mostOnNode
-	var m job.JobMerger
+	var m assemble.Merger
 	for n := range nodes {
 		b.StopTimer()
 		rec := recordOf(b, n, mostOnNode, ranks)

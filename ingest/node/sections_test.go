@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
@@ -188,7 +189,7 @@ func TestSectionsOfAReportAreBounded(t *testing.T) {
 	for i := range e.Sections {
 		e.Sections[i] = job.Section{Label: fmt.Sprint(i), Ranks: 1, Count: 1}
 	}
-	if w := job.CutSections(&e); len(w) != 1 || len(e.Sections) != job.MostLabels {
+	if w := assemble.CutSections(&e); len(w) != 1 || len(e.Sections) != job.MostLabels {
 		t.Errorf("%d sections, %v", len(e.Sections), w)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
@@ -222,7 +223,7 @@ func TestLoad(t *testing.T) {
 		{"more CPU time than CPUs", both(9.9, 90, 0, 1, 3), false, nil, ""},
 	}
 	for _, tt := range tests {
-		var m job.JobMerger
+		var m assemble.Merger
 		m.Add(&job.NodeReport{Node: "n1", JobID: 1, Executions: foldSlots(t, testMachine(100), nil, tt.slots...).executions})
 		e := &m.Job().Executions[0]
 		if got := job.Threaded([]job.Execution{*e}); got != tt.threaded {

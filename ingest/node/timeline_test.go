@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -40,7 +41,7 @@ func TestTimelinesOfAnything(t *testing.T) {
 			t.Fatalf("no timeline of %+v", s)
 		}
 		x := e
-		if x.Clean("n1"); x.Timeline == nil {
+		if wire.CleanExecution(&x, "n1"); x.Timeline == nil {
 			t.Fatalf("it would be refused: %+v", got)
 		}
 		var useful, elapsed, io time.Duration

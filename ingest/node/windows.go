@@ -7,6 +7,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -68,7 +69,7 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 	}
 	if span := e.End.Sub(e.Start); f.crossing == nil || span > f.crossing.span {
 		f.crossing = &crossing{span: span, logs: logs,
-			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.clockError}}
+			about: wire.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.clockError}}
 	}
 }
 
@@ -155,7 +156,7 @@ func (t timeline) realNs(ticks uint64) int64 {
 // crossing is an execution that has ranks on other nodes, too, with the logs of those that are
 // here. Only jobeffd, which gets the logs of all nodes, can replay them.
 type crossing struct {
-	about job.NodeLogs
+	about wire.NodeLogs
 	span  time.Duration
 	logs  []replay.Log
 }

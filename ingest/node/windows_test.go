@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
+	"jobeff/ingest/wire"
 	"jobeff/preload/record"
 )
 
@@ -43,7 +44,7 @@ func foldWindows(t *testing.T, ranks, windows []record.Slot) *job.Windows {
 	f := foldSlots(t, testMachine(100), nil, append(ranks, windows...)...)
 	e := f.executions[0]
 	before := e.Windows
-	if e.Clean("n1"); e.Windows != before {
+	if wire.CleanExecution(&e, "n1"); e.Windows != before {
 		t.Errorf("its windows would be refused: %+v", before)
 	}
 	return e.Windows

@@ -11,7 +11,7 @@
 //  4. The sums over the windows give the efficiencies and their intervals (estimate.go).
 //
 // Where a run's ranks are on several nodes, Pack makes the logs of a node small enough to travel
-// (job.NodeLogs), and Unpack reads them at jobeffd, where all are together.
+// (wire.NodeLogs), and Unpack reads them at jobeffd, where all are together.
 //
 // The replay of one window keeps this window's acts only. Time and memory grow with the logged
 // calls, whatever a log contains: logs come from users' records.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // Logs of a node travel to the server as varints, which compress well: times as differences,
@@ -291,7 +292,7 @@ func (d *decoder) within(most uint64) uint64 {
 // sites are those of a node's ranks.
 func (d *decoder) sites() (out []Site) {
 	for range d.within(MostSites) {
-		m := job.Module{Path: job.CleanText(d.word(mostPath), mostPath), BuildID: d.word(mostBuildID)}
+		m := job.Module{Path: wire.CleanText(d.word(mostPath), mostPath), BuildID: d.word(mostBuildID)}
 		if strings.Trim(m.BuildID, "0123456789abcdef") != "" {
 			d.bad = true
 		}

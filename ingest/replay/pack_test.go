@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 func asItIs(b []byte, _ int) []byte { return b }
@@ -155,7 +156,7 @@ func TestPackThins(t *testing.T) {
 	for _, most := range []int{1 << 20, 1 << 16, 1 << 14, 1 << 12} {
 		entries := 0
 		packed := Pack(logs, Room{most, mostText, MostEntries}, func(text []byte, n int) []byte { entries = n; return compress(text, n) })
-		text, err := job.Decompress(packed)
+		text, err := wire.Decompress(packed)
 		if err != nil || len(packed) == 0 || len(packed) > most {
 			t.Fatalf("%d bytes in %d: %v", len(packed), most, err)
 		}
@@ -171,7 +172,7 @@ func TestPackThins(t *testing.T) {
 	}
 }
 
-func compress(text []byte, _ int) []byte { return job.Compress(text) }
+func compress(text []byte, _ int) []byte { return wire.Compress(text) }
 
 // The number of entries, and the text's, is bounded where logs are packed, too.
 func TestPackEntries(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 	"jobeff/test/trial"
 )
@@ -41,7 +41,7 @@ func dial(t testing.TB, address, from string) net.Conn {
 // credential is one of this process for a request.
 func (s *testServer) credential(t testing.TB, method, path string, body []byte) string {
 	t.Helper()
-	cred, err := munge.Encode(s.munge, job.AuthPayload(method, path, body, nonce()), 0)
+	cred, err := munge.Encode(s.munge, wire.AuthPayload(method, path, body, nonce()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (s *testServer) holds(t *testing.T, size float64) {
 func (s *testServer) slow(t *testing.T, from string) (conn net.Conn) {
 	t.Helper()
 	conn = dial(t, s.tcp, from)
-	text := bytes.Repeat([]byte(" "), job.MaxReportBytes)
+	text := bytes.Repeat([]byte(" "), wire.MaxReportBytes)
 	io.WriteString(conn, s.half(t, "POST", "/v1/reports", text))
 	conn.Write(text[:1000])
 	return conn
@@ -227,7 +227,7 @@ func TestPartsOfNodes(t *testing.T) {
 		for range len(from) - taken {
 			s.check(t, fmt.Sprint(from, ": too many"), <-answers, 429, "reads too many")
 		}
-		s.holds(t, float64(taken*job.MaxReportBytes))
+		s.holds(t, float64(taken*wire.MaxReportBytes))
 		s.check(t, fmt.Sprint(from, ": another node"), s.postFrom(t, "127.0.2.1", "/v1/reports", body(t, report(7, alice))), 200, "new")
 		for _, c := range conns {
 			c.(*net.TCPConn).CloseWrite()

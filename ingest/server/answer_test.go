@@ -20,7 +20,15 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/listing"
+	"jobeff/report/document"
 )
+
+// served is a list of jobs as it is answered.
+type served struct {
+	Jobs []document.Job `json:"jobs"`
+	More bool           `json:"more"`
+	Next string         `json:"next"`
+}
 
 // TestListEndsAfterSomeBytes: a list with the jobs' executions ends after so many bytes, and says
 // where it goes on. Page by page all jobs come once.
@@ -36,7 +44,7 @@ func TestListEndsAfterSomeBytes(t *testing.T) {
 	path := "/v1/jobs?detail=1&user=61001"
 	for pages := 0; path != "" && pages < 2*jobs; pages++ {
 		got := request{Addr: s.unix, Method: "GET", Path: path}.do()
-		var list listing.JobList
+		var list served
 		if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {
 			t.Fatalf("%v: %d %s", err, got.Status, got.Text)
 		}
@@ -128,7 +136,7 @@ func asks(s *Server, via context.Context, method, path string, body []byte) *htt
 // FuzzPaging: whatever list is asked for, its pages hold each job once, and the jobs that one long
 // page holds. The next page's path comes from the answer, so it is taken whatever the client sent.
 func FuzzPaging(f *testing.F) {
-	s := New(Options{Store: openStore(f), Documents: plain{}, Log: zerolog.Nop()})
+	s := New(Options{Store: openStore(f), Log: zerolog.Nop()})
 	root := through(f, s, os.Geteuid())
 	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	const jobs = 12
@@ -183,7 +191,7 @@ func FuzzPaging(f *testing.F) {
 // pageOf reads a page: the ids of its jobs, and the path of the next one.
 func pageOf(t *testing.T, w *httptest.ResponseRecorder) (ids []uint32, next string) {
 	t.Helper()
-	var list listing.JobList
+	var list served
 	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK || list.More != (list.Next != "") {
 		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
 	}

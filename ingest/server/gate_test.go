@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 )
 
 // hold opens connections until its standard input ends: "NETWORK ADDRESS NUMBER". Every second
@@ -29,7 +29,7 @@ func hold(text string) {
 		case method != "":
 			r := method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
 			if socket != "" {
-				cred, _ := munge.Encode(socket, job.AuthPayload(method, path, make([]byte, 100), nonce()), 0)
+				cred, _ := munge.Encode(socket, wire.AuthPayload(method, path, make([]byte, 100), nonce()), 0)
 				r += "Authorization: Munge " + cred + "\r\n"
 			}
 			io.WriteString(c, r+"\r\n")

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/report/document"
 )
 
 // getJob answers one job, or one step of it. ?attempt=N chooses an attempt of a requeued job, 1
@@ -36,12 +37,14 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	}
 	by.note(s.log.Debug()).Str("job", found.Job.DisplayID).Msg("read")
 	if stored == "" {
-		answer(w, r, s.documents.Job(found))
+		study, verdicts := s.rules.JudgeFound(found, time.Now())
+		answer(w, r, document.Found(found, study, verdicts))
 		return
 	}
 	if !found.Step {
 		var err error
-		if found.Verdicts, err = s.documents.Verdicts(found); err != nil {
+		_, verdicts := s.rules.JudgeFound(found, time.Now())
+		if found.Verdicts, err = document.Verdicts(verdicts); err != nil {
 			s.fail(w, r, by, refuse(err))
 			return
 		}
@@ -138,7 +141,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 			if q.Stored {
 				return l.add(j)
 			}
-			return l.add(s.documents.Listed(j, q.Detail))
+			return l.add(document.Listed(j, q.Detail))
 		})
 		if err == nil && q.Rule != "" && q.After == "" {
 			var unjudged int

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/test/mungetest"
 )
@@ -90,7 +90,7 @@ func TestReadRate(t *testing.T) {
 		t.Skip("requests as several users need root")
 	}
 	const burst, asked = 3, 100
-	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), ReadRate: burst})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), ReadRate: burst})
 	refused := func(uid int, method, path string) (n int) {
 		via := through(t, s, uid)
 		begin := time.Now()
@@ -268,7 +268,7 @@ func TestAnswerLost(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := start(t, func(o *Options) { o.Grace = time.Second })
 	c := s.signed(t)
-	c.TellOutbox(job.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
+	c.TellOutbox(wire.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
 	c.TellRunDir(node.RunDirState{Notes: 93, Records: 4, Full: 2, Held: 1 << 20})
 	for range 2 {
 		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
@@ -302,7 +302,7 @@ func TestComplete(t *testing.T) {
 		r := report(1, alice)
 		r.NNodes = 2
 		s.check(t, "post", s.post(t, r), 200, "true")
-		for _, path := range []string{"/v1/jobs/1", "/v1/jobs"} {
+		for _, path := range []string{"/v1/jobs/1?stored=1", "/v1/jobs?stored=1"} {
 			s.check(t, path, request{Addr: s.unix, Method: "GET", Path: path}.do(), 200, want)
 		}
 	}
@@ -327,7 +327,7 @@ func TestSkewedClock(t *testing.T) {
 func TestReplayedLater(t *testing.T) {
 	s := start(t)
 	text := body(t, report(1, alice))
-	cred, err := munge.Encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
+	cred, err := munge.Encode(s.munge, wire.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,13 +344,12 @@ func TestReplayedLater(t *testing.T) {
 // too much is told so. Reports are not concerned.
 func TestLongRead(t *testing.T) {
 	var left time.Duration
-	s := start(t, func(o *Options) {
-		o.Pages.More = map[string]Page{"/slow": {Make: func(ctx context.Context, _ store.Viewer, _ url.Values) ([]byte, error) {
-			end, _ := ctx.Deadline()
-			left = time.Until(end)
-			return nil, context.DeadlineExceeded
-		}}}
-	})
+	s := start(t)
+	s.server.pageMux.HandleFunc("GET /slow", s.server.page("", nil, func(r *http.Request, _ viewer) ([]byte, error) {
+		end, _ := r.Context().Deadline()
+		left = time.Until(end)
+		return nil, context.DeadlineExceeded
+	}))
 	s.check(t, "slow", request{Addr: s.unix, Method: "GET", Path: "/slow"}.do(), 503, "jobeffd could not read this in time")
 	if left <= 0 || left > longestRead {
 		t.Errorf("%v are left", left)

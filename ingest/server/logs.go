@@ -15,18 +15,19 @@ import (
 	"jobeff/ingest/replay"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 const logsPath = "/v1/logs"
 
-// postLogs takes the logs of windows of one node (job.NodeLogs): POST /v1/logs. Its 200 says that
+// postLogs takes the logs of windows of one node (wire.NodeLogs): POST /v1/logs. Its 200 says that
 // they are on the disk, until they are replayed.
 func (s *Server) postLogs(w http.ResponseWriter, r *http.Request) {
 	s.postOne(w, r, s.keepLogs)
 }
 
 func longLogs() *refusal {
-	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", job.MaxLogsBytes>>10, job.MaxLogsText>>20)}
+	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", wire.MaxLogsBytes>>10, wire.MaxLogsText>>20)}
 }
 
 // logsLine is the line of those who wait for the core that logs have, each with its packed logs in
@@ -103,8 +104,8 @@ func (s *Server) keepLogs(ctx context.Context, _ *http.Request, by viewer, body 
 
 // decodeLogs checks that logs can be read, hold what they say, and are wanted. It keeps nothing but
 // their text meanwhile.
-func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (logs *job.NodeLogs, isNew bool, e *refusal) {
-	if len(body) > job.MaxLogsBytes {
+func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (logs *wire.NodeLogs, isNew bool, e *refusal) {
+	if len(body) > wire.MaxLogsBytes {
 		return nil, false, longLogs()
 	}
 	release, e := s.logs.take(ctx, sender)
@@ -112,12 +113,12 @@ func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (lo
 		return nil, false, e
 	}
 	defer release()
-	logs, err := job.DecodeLogs(body)
+	logs, err := wire.DecodeLogs(body)
 	if err == nil {
 		err = replay.Check(logs.Text, replay.Size{Ranks: logs.Ranks, Entries: logs.Entries})
 	}
 	switch {
-	case errors.Is(err, job.ErrTooLarge):
+	case errors.Is(err, wire.ErrTooLarge):
 		return nil, false, longLogs()
 	case err != nil:
 		return nil, false, badReport(err)

@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/replay"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // twoNodes are the reports of a job with a rank on each of two nodes, and their logs: the ranks
@@ -33,13 +34,13 @@ func twoNodes(t *testing.T) (reports []*job.NodeReport, logs [][]byte) {
 		x.Nodes = []job.NodeShare{{Node: r.Node, Ranks: 1, Useful: 6 * time.Second, UsefulMax: 6 * time.Second, MPI: 2 * time.Second,
 			ElapsedMax: 8 * time.Second, ElapsedSum: 8 * time.Second, RankIDs: fmt.Sprint(rank)}}
 		reports = append(reports, r)
-		l := job.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Size: 2, Ranks: 1, Start: x.Start}
+		l := wire.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Size: 2, Ranks: 1, Start: x.Start}
 		logs = append(logs, packed(t, &l, []replay.Log{byTurns(rank, x.Start)}))
 	}
 	return reports, logs
 }
 
-func packed(t *testing.T, l *job.NodeLogs, logs []replay.Log) []byte {
+func packed(t *testing.T, l *wire.NodeLogs, logs []replay.Log) []byte {
 	t.Helper()
 	return replay.Pack(logs, replay.RoomOn(2), l.Pack)
 }
@@ -117,7 +118,7 @@ func TestLogsWaitOnTheirNodes(t *testing.T) {
 	}
 	for id := range uint32(8) { // jobs of the same node of which Slurm will never tell
 		r := report(100+id, alice)
-		l := job.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: "k", Size: 2, Ranks: 1, Start: r.Start}
+		l := wire.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: "k", Size: 2, Ranks: 1, Start: r.Start}
 		if err := box.WriteLogs(r, packed(t, &l, []replay.Log{byTurns(0, r.Start)})); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +154,7 @@ func (s *testServer) replayedWindows(t *testing.T, grace time.Duration) *job.Win
 
 // postLogs posts logs as root of this machine.
 func (s *testServer) postLogs(body []byte) response {
-	return request{Addr: s.unix, Method: "POST", Path: "/v1/logs", Body: body, Header: map[string]string{"Content-Encoding": job.Encoding(body)}}.do()
+	return request{Addr: s.unix, Method: "POST", Path: "/v1/logs", Body: body, Header: map[string]string{"Content-Encoding": wire.Encoding(body)}}.do()
 }
 
 // postAll posts reports and their logs.
@@ -166,7 +167,7 @@ func (s *testServer) postAll(t *testing.T, reports []*job.NodeReport, logs [][]b
 }
 
 // manyLogs are logs of one node: so many ranks without entries, in few bytes.
-func manyLogs(about job.NodeLogs, ranks int) []byte {
+func manyLogs(about wire.NodeLogs, ranks int) []byte {
 	about.Ranks, about.Size = ranks, ranks+1
 	return about.Pack(append(binary.AppendUvarint([]byte{2, 0}, uint64(ranks)), make([]byte, 5*ranks)...), 0)
 }
@@ -175,7 +176,7 @@ func manyLogs(about job.NodeLogs, ranks int) []byte {
 func TestLogsBomb(t *testing.T) {
 	s := start(t)
 	reports, _ := twoNodes(t)
-	about := job.NodeLogs{Cluster: "test", JobID: 7, Nonce: reports[0].Nonce, Node: "n1", Key: "k", Start: reports[0].Start}
+	about := wire.NodeLogs{Cluster: "test", JobID: 7, Nonce: reports[0].Nonce, Node: "n1", Key: "k", Start: reports[0].Start}
 	s.check(t, "the report", s.post(t, reports[0]), 200, "")
 	for ranks, want := range map[int]string{6_700_000: "larger than", 3_000_000: "not a packed log", replay.MostRanks + 1: "not a packed log"} {
 		bomb := manyLogs(about, ranks)
@@ -186,7 +187,7 @@ func TestLogsBomb(t *testing.T) {
 		if got.Status == 200 || !strings.Contains(got.Text, want) {
 			t.Errorf("%d logs in %d bytes: %d %s, want %q", ranks, len(bomb), got.Status, got.Text, want)
 		}
-		if took := after.TotalAlloc - before.TotalAlloc; took > 2*job.MaxLogsText {
+		if took := after.TotalAlloc - before.TotalAlloc; took > 2*wire.MaxLogsText {
 			t.Errorf("%d logs in %d bytes: %d MiB", ranks, len(bomb), took>>20)
 		}
 	}
@@ -195,7 +196,7 @@ func TestLogsBomb(t *testing.T) {
 // What is more than a run may have is not unpacked, and the job says so. Neither is another node's
 // part replayed from the logs of this one.
 func TestReplayIsBounded(t *testing.T) {
-	idle := func(about *job.NodeLogs, first, ranks, entries int) []byte {
+	idle := func(about *wire.NodeLogs, first, ranks, entries int) []byte {
 		text := binary.AppendUvarint([]byte{2, 0}, uint64(ranks))
 		for r := range ranks {
 			text = append(binary.AppendUvarint(text, uint64(first+r)), 0, 0)
@@ -229,7 +230,7 @@ func TestReplayIsBounded(t *testing.T) {
 				x.Nodes[0].RankIDs = fmt.Sprintf("%d-%d", i*c.ranks, (i+1)*c.ranks-1)
 				x.Nodes[0].Useful, x.Nodes[0].ElapsedSum = time.Duration(c.ranks)*time.Second, time.Duration(c.ranks)*8*time.Second
 				x.Endings = map[string]int{"finalized": c.ranks}
-				about := job.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Start: x.Start}
+				about := wire.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Start: x.Start}
 				logs[i] = idle(&about, i*c.first, c.ranks, c.entries)
 			}
 			s.postAll(t, reports, logs)
@@ -261,7 +262,7 @@ func TestLogsOfOthers(t *testing.T) {
 	fakes, fakeLogs := twoNodes(t)
 	attack := func() {
 		for i, r := range fakes {
-			l, err := job.DecodeLogs(fakeLogs[i])
+			l, err := wire.DecodeLogs(fakeLogs[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +277,7 @@ func TestLogsOfOthers(t *testing.T) {
 	for i, r := range fakes {
 		r.Node, r.NodeList, r.Nonce = fmt.Sprint("evil", i), "evil[0-1]", fmt.Sprintf("%032x", 0xe0+i)
 		s.check(t, "a fake report", s.post(t, r), 200, `"new":true`)
-		l, err := job.DecodeLogs(fakeLogs[i])
+		l, err := wire.DecodeLogs(fakeLogs[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +365,7 @@ func TestLostLogsAreCounted(t *testing.T) {
 	}
 	for i, r := range reports {
 		x := &r.Executions[0]
-		about := job.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: "another", Size: 2, Ranks: 1, Start: x.Start}
+		about := wire.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: "another", Size: 2, Ranks: 1, Start: x.Start}
 		if i > 0 {
 			s.check(t, "the report", s.post(t, r), 200, `"new":true`)
 		}
@@ -384,12 +385,12 @@ func TestLogsRefused(t *testing.T) {
 	s := start(t)
 	reports, good := twoNodes(t)
 	s.check(t, "the report", s.post(t, reports[0]), 200, "")
-	about := job.NodeLogs{Cluster: "test", JobID: 7, Nonce: jobtest.Nonce, Node: "n1", Key: "k", Size: 4, Ranks: 1}
+	about := wire.NodeLogs{Cluster: "test", JobID: 7, Nonce: jobtest.Nonce, Node: "n1", Key: "k", Size: 4, Ranks: 1}
 	two := about
 	two.Ranks = 2
 	few := packed(t, &two, []replay.Log{byTurns(0, time.Unix(1e9, 0))})
-	damaged := job.Compress([]byte("{}\nx"))
-	newer := job.Compress([]byte(`{"version":99}` + "\n"))
+	damaged := wire.Compress([]byte("{}\nx"))
+	newer := wire.Compress([]byte(`{"version":99}` + "\n"))
 	for _, c := range []struct {
 		name   string
 		body   []byte
@@ -398,8 +399,8 @@ func TestLogsRefused(t *testing.T) {
 		text   string
 	}{
 		{"another user", good[0], alice, http.StatusForbidden, ""},
-		{"too large", make([]byte, job.MaxLogsBytes+1), 0, http.StatusRequestEntityTooLarge, "larger than"},
-		{"a bomb", job.Compress(make([]byte, job.MaxReportBytes+1)), 0, http.StatusRequestEntityTooLarge, "larger than"},
+		{"too large", make([]byte, wire.MaxLogsBytes+1), 0, http.StatusRequestEntityTooLarge, "larger than"},
+		{"a bomb", wire.Compress(make([]byte, wire.MaxReportBytes+1)), 0, http.StatusRequestEntityTooLarge, "larger than"},
 		{"damaged", damaged, 0, http.StatusBadRequest, "do not say which job"},
 		{"fewer ranks than it says", few, 0, http.StatusBadRequest, "other ranks or entries than it says"},
 		{"not packed", []byte("{}\n"), 0, http.StatusBadRequest, "not zstd"},
@@ -408,7 +409,7 @@ func TestLogsRefused(t *testing.T) {
 		{"whole", good[0], 0, http.StatusOK, `"new":true`},
 		{"again", good[0], 0, http.StatusOK, `"new":false`},
 	} {
-		r := request{Addr: s.unix, Method: "POST", Path: "/v1/logs", Body: c.body, Header: map[string]string{"Content-Encoding": job.Encoding(c.body)}}
+		r := request{Addr: s.unix, Method: "POST", Path: "/v1/logs", Body: c.body, Header: map[string]string{"Content-Encoding": wire.Encoding(c.body)}}
 		ask := r.do // as root
 		if c.uid != 0 {
 			ask = func() response { return r.as(t, c.uid) }

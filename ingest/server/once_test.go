@@ -3,8 +3,8 @@ package server
 import (
 	"testing"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -14,7 +14,7 @@ func TestKeptCredentials(t *testing.T) {
 	socket := mungetest.Start(t)
 	text := body(t, report(7, alice))
 	made := func(method, path string, body []byte) string {
-		cred, err := munge.Encode(socket, job.AuthPayload(method, path, body, nonce()), 0)
+		cred, err := munge.Encode(socket, wire.AuthPayload(method, path, body, nonce()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,52 +1,56 @@
 package server
 
 import (
+	"bytes"
 	"errors"
-	"maps"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/policy/compare"
+	"jobeff/policy/curve"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
+	views "jobeff/report"
+	"jobeff/report/mail"
+	"jobeff/report/page"
+	"jobeff/report/view"
 )
 
+// pageMaker makes a page for a viewer, who may see all that is on it. An error that is a *refusal is what the viewer is
+// told.
+type pageMaker func(*http.Request, viewer) ([]byte, error)
+
 // servePages routes the pages. Every listener serves them.
-func (s *Server) servePages(p Pages) {
+func (s *Server) servePages() {
+	const wrong = "/jobs/{id}/wrong"
 	s.pageMux = http.NewServeMux()
-	route := func(path string, there bool, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) {
-		if there {
-			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, known, find))
-		}
+	for path, p := range map[string]struct {
+		policy string   // its Content-Security-Policy
+		known  []string // its parameters; + at the end: may be repeated
+		make   pageMaker
+	}{
+		"/jobs/{id}":                  {page.ContentSecurityPolicy, []string{"attempt"}, s.jobPage},
+		"/jobs/{id}/compare":          {page.ContentSecurityPolicy, nil, s.comparePage},
+		"/jobs/{before}/compare/{id}": {page.ContentSecurityPolicy, nil, s.comparePage},
+		"/workloads/{name}":           {page.ContentSecurityPolicy, []string{"user"}, s.workloadPage},
+		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "account" + repeated}, s.digestPage},
+		wrong:                         {page.FormPolicy, []string{"rule"}, s.wrongPage},
+	} {
+		s.pageMux.HandleFunc("GET "+path, s.page(p.policy, p.known, p.make))
 	}
-	route("/jobs/{id}", p.Job != nil, []string{"attempt"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
-	comparePage := func(r *http.Request, by viewer) ([]byte, *refusal) { return s.comparePage(r, by, p) }
-	route("/jobs/{id}/compare", p.Compare != nil, nil, comparePage)
-	route("/jobs/{before}/compare/{id}", p.Compare != nil, nil, comparePage)
-	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
-	if p.Wrong != nil {
-		const path = "/jobs/{id}/wrong"
-		s.pageMux.HandleFunc("GET "+path, s.page(p.FormPolicy, []string{"rule"}, func(r *http.Request, by viewer) ([]byte, *refusal) {
-			told, e := s.findNotice(r, by)
-			if e != nil {
-				return nil, e
-			}
-			return made(p.Wrong(by.Viewer, told))
-		}))
-		s.pageMux.HandleFunc("POST "+path, s.postWrong)
+	for path, l := range s.lists() {
+		s.pageMux.HandleFunc("GET "+path, s.page(page.FormPolicy, l.known, s.listPage(l)))
 	}
-	for path, more := range p.More {
-		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
-			return made(more.Make(r.Context(), by.Viewer, r.URL.Query()))
-		}))
-	}
-	for path, list := range p.Lists {
-		s.pageMux.HandleFunc("GET "+path, s.page(p.FormPolicy, list.Known, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.listPage(r, by, list) }))
-	}
+	s.pageMux.HandleFunc("POST "+wrong, s.postWrong)
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if s.forPeople(r) {
+		if forPeople(r) {
 			s.unknownPath(w, r)
 			return
 		}
@@ -58,23 +62,17 @@ func (s *Server) servePages(p Pages) {
 var ofPrograms = regexp.MustCompile(`^/+v[0-9]+(/|$)|^/(metrics|healthz)$`)
 
 // forPeople says that a request is a browser's: of a listener for pages, or for no path of programs.
-func (s *Server) forPeople(r *http.Request) bool {
-	return admit.PagesOnly(r.Context()) || s.refusals != nil && !ofPrograms.MatchString(r.URL.Path)
+func forPeople(r *http.Request) bool {
+	return admit.PagesOnly(r.Context()) || !ofPrograms.MatchString(r.URL.Path)
 }
 
-// listPage makes the page of a list. A form sends its empty fields, too.
-func (s *Server) listPage(r *http.Request, by viewer, list List) ([]byte, *refusal) {
-	v := r.URL.Query()
-	maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
-	q, uids, e := s.selection(r.Context(), by, v)
-	if e != nil {
-		return nil, e
-	}
-	return made(list.Make(r.Context(), by.Viewer, q, uids))
+// upFrom leads from the address that was asked for to the first page: "../" for each folder.
+func upFrom(r *http.Request) string {
+	return strings.Repeat("../", max(strings.Count(r.URL.EscapedPath(), "/")-1, 0))
 }
 
-// page makes a handler of find, which writes one kind of page for a viewer.
-func (s *Server) page(policy string, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) http.HandlerFunc {
+// page makes a handler of one kind of page.
+func (s *Server) page(policy string, known []string, make pageMaker) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, e := seen(s.door.Page(r))
 		if e == nil {
@@ -82,7 +80,7 @@ func (s *Server) page(policy string, known []string, find func(*http.Request, vi
 		}
 		var html []byte
 		if e == nil {
-			html, e = find(r, by)
+			html, e = made(make(r, by))
 		}
 		if e != nil {
 			s.failPage(w, r, by, e)
@@ -107,18 +105,15 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 // failPage answers a refusal as a page, and logs it.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
-	home := "./" + strings.Repeat("../", max(strings.Count(r.URL.EscapedPath(), "/")-1, 0))
-	html, err := []byte(e.Message), error(nil)
-	pageHeader(w, "default-src 'none'", "text/plain; charset=utf-8")
-	if s.refusals != nil {
-		html, err = s.refusals(home, http.StatusText(e.Status), e.Message, e.Hint)
-		pageHeader(w, s.policy, "text/html; charset=utf-8")
-	}
+	html, err := written(func(w io.Writer) error {
+		return views.RefusalHTML(w, http.StatusText(e.Status), e.Message, e.Hint, page.Links{Home: "./" + upFrom(r)})
+	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("the page of a refusal")
 	}
+	pageHeader(w, page.ContentSecurityPolicy, "text/html; charset=utf-8")
 	w.WriteHeader(e.Status)
-	w.Write(html) // #nosec G705 -- of a template, or text/plain with nosniff
+	w.Write(html)
 }
 
 // made turns a page's error into a refusal.
@@ -135,7 +130,14 @@ func made(html []byte, err error) ([]byte, *refusal) {
 	return nil, refuse(err)
 }
 
-func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
+// written is a page as a whole: one that fails is never half of one.
+func written(write func(io.Writer) error) ([]byte, error) {
+	var b bytes.Buffer
+	err := write(&b)
+	return b.Bytes(), err
+}
+
+func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 	found, e := s.findJob(r, by)
 	if e != nil {
 		return nil, e
@@ -145,31 +147,49 @@ func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal)
 			return nil, refuse(err)
 		}
 	}
-	return made(p.Job(by.Viewer, found))
+	links := menu(r, by.Viewer, "")
+	if found.Tasks != nil {
+		return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
+	}
+	study, verdicts := s.rules.JudgeFound(found, time.Now())
+	return written(func(w io.Writer) error { return views.JobHTML(w, found, study, verdicts, links) })
 }
 
-// comparePage compares a job with that before it in the path, or else with what p.Compare finds.
-func (s *Server) comparePage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
+// comparePage writes why a job took longer than that before it in the path, or else than the median of earlier runs of
+// its workload; or why that cannot be said.
+func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
 	after, e := s.findJob(r, by)
 	if e != nil {
 		return nil, e
 	}
-	var before *listing.JobAndWorkload
+	var c *compare.Comparison
+	var err error
 	if id := r.PathValue("before"); id != "" {
-		if before, e = s.jobOf(r, by, id, 0); e != nil {
+		before, e := s.jobOf(r, by, id, 0)
+		if e != nil {
 			return nil, e
 		}
+		c, err = compare.New(before, after, false)
+	} else {
+		c, err = compare.WithMedian(after, false, func(run *job.Run) (*listing.JobAndWorkload, error) {
+			found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
+			if e != nil {
+				return nil, errors.New(e.Message)
+			}
+			return found, nil
+		})
 	}
-	return made(p.Compare(by.Viewer, before, after, func(run *job.Run) (*listing.JobAndWorkload, error) {
-		found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
-		if e != nil {
-			return nil, errors.New(e.Message)
-		}
-		return found, nil
-	}))
+	links := menu(r, by.Viewer, "")
+	var refused *compare.Refusal
+	if errors.As(err, &refused) {
+		return written(func(w io.Writer) error { return views.NoCompareHTML(w, after.Job, refused.Why, links) })
+	} else if err != nil {
+		return nil, err
+	}
+	return written(func(w io.Writer) error { return views.CompareHTML(w, c, links) })
 }
 
-func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
+func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
 	name, uid, e := s.whichWorkload(r, by)
 	if e != nil {
 		return nil, e
@@ -178,5 +198,22 @@ func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *ref
 	if err != nil {
 		return nil, noWorkload(name, err)
 	}
-	return made(p.Workload(by.Viewer, found))
+	study := workload.NewStudy(found, nil, time.Now(), curve.Settings{})
+	return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, menu(r, by.Viewer, "")) })
+}
+
+// digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Coordinators get that of
+// their accounts.
+func (s *Server) digestPage(r *http.Request, by viewer) ([]byte, error) {
+	q := r.URL.Query()
+	from, to, err := s.weeks.Asked(q.Get("week"), time.Now())
+	if err != nil {
+		return nil, store.ErrNotFound
+	}
+	both, err := s.store.TwoWeeks(r.Context(), by.Viewer, from, to, q["account"])
+	if err != nil {
+		return nil, err
+	}
+	letter, err := s.letters.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: s.weeks.Zone, Help: s.help, Link: s.link}))
+	return []byte(letter.HTML), err
 }

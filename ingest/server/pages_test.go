@@ -1,10 +1,12 @@
 package server
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,10 +17,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/listing"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
+	"jobeff/report/mail"
 )
 
 // Users that every Debian has. The proxy of the tests runs as wwwData.
@@ -46,36 +49,12 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	say := func(format string, args ...any) ([]byte, error) { return fmt.Appendf(nil, format, args...), nil }
+	letters, err := mail.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { db.Close() })
-	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
-		Policy: "default-src 'none'; style-src 'sha256-x'", FormPolicy: "default-src 'none'; form-action 'self'", Link: "https://portal.example.org/pun/jobeff",
-		Wrong: func(_ store.Viewer, told *facts.Told) ([]byte, error) {
-			return say("by %d: %q", told.WrongBy, told.Wrong)
-		},
-		Lists: map[string]List{"/{$}": {[]string{"sort", "name", "start"}, func(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
-			list, err := db.Jobs(ctx, v, q, []uint32{v.UID})
-			if err != nil {
-				return nil, err
-			}
-			return say("%d jobs by %q", len(list.Jobs), q.Sort)
-		}}, "/users": {[]string{"user"}, func(_ context.Context, v store.Viewer, _ listing.JobQuery, uids []uint32) ([]byte, error) {
-			if !v.All {
-				return nil, &admit.Refusal{Status: 403, Message: "operators see <users>", Hint: "ask"}
-			}
-			return say("users %d", uids)
-		}}},
-		Refusal: func(home, status, message, hint string) ([]byte, error) {
-			return say("<page>%s|%s|%s|%s", home, status, message, hint)
-		},
-		Job: func(_ store.Viewer, j *listing.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
-		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
-			if !v.All {
-				return nil, store.ErrNotFound
-			}
-			return say("digest of %s", q.Get("week"))
-		}}},
-	}}, l, pl)
+	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}, Link: "https://portal.example.org/pun/jobeff"}, l, pl)
 	told := []facts.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
 	for i := range told {
 		told[i].At = time.Now()
@@ -100,6 +79,7 @@ func TestPages(t *testing.T) {
 	told := func(name, secret string) map[string]string {
 		return map[string]string{"X-Forwarded-User": name, admit.SecretHeader: secret}
 	}
+	const job7 = `<a href="jobs/7">7</a>`
 	for name, c := range map[string]struct {
 		addr, path string
 		uid        int
@@ -107,46 +87,49 @@ func TestPages(t *testing.T) {
 		status     int
 		text       string
 	}{
-		"own job":               {socket, "/jobs/7", daemon, nil, 200, "job 7"},
-		"own jobs":              {socket, "/", daemon, nil, 200, `1 jobs by ""`},
+		"own job":               {socket, "/jobs/7", daemon, nil, 200, "<h1>Job 7"},
+		"own jobs":              {socket, "/", daemon, nil, 200, job7},
 		"another's":             {socket, "/jobs/9", daemon, nil, 404, "job 9 was not found"},
-		"operator":              {socket, "/jobs/7", games, nil, 200, "job 7"},
+		"operator":              {socket, "/jobs/7", games, nil, 200, "<h1>Job 7"},
 		"no job id":             {socket, "/jobs/x", daemon, nil, 400, "is not a job id"},
-		"digest":                {socket, "/digest?week=3", games, nil, 200, "digest of 3"},
-		"unknown parameter":     {socket, "/digest?from=3", games, nil, 400, "known are week"},
-		"an order":              {socket, "/?sort=lost", daemon, nil, 200, `1 jobs by "lost"`},
-		"no order":              {socket, "/?sort=x", daemon, nil, 400, "<page>./|Bad Request|sort=\"x\" is not one of alloccpus"},
-		"an empty field":        {socket, "/?sort=&start=&name=", daemon, nil, 200, `1 jobs by ""`},
-		"no time":               {socket, "/?start=yesterday", daemon, nil, 400, "<page>./|Bad Request|start=\"yesterday\" is not a time"},
-		"a filter as SQL":       {socket, "/?name=%27)%20OR%201=1%20--", daemon, nil, 200, "0 jobs"},
-		"another parameter":     {socket, "/?user=root", daemon, nil, 400, "known are sort, name, start"},
-		"a list":                {socket, "/users?user=daemon,games", games, nil, 200, "users [1 5]"},
-		"no list":               {socket, "/users", daemon, nil, 403, "<page>./|Forbidden|operators see <users>|ask"},
-		"no such page":          {socket, "/favicon.ico", daemon, nil, 404, "<page>./|Not Found|there is no such page"},
-		"no such page, deep":    {socket, "/a/b/c", daemon, nil, 404, "<page>./../../|Not Found"},
-		"a slash in a name":     {socket, "/a/b%2Fc", daemon, nil, 404, "<page>./../|Not Found"},
-		"nothing is posted":     {socket, "/jobs/7/compare/8/x", daemon, nil, 404, "<page>./../../../../|Not Found"},
+		"digest":                {socket, "/digest?week=2026-W46", games, nil, 200, "9 to 15 November 2026"},
+		"no week":               {socket, "/digest?week=x", games, nil, 404, "no such page for you"},
+		"unknown parameter":     {socket, "/digest?from=3", games, nil, 400, "known are week, account"},
+		"an order":              {socket, "/?sort=start", daemon, nil, 200, job7},
+		"no order":              {socket, "/?sort=x", daemon, nil, 400, `sort="x" is not one of alloccpus`},
+		"an empty field":        {socket, "/?sort=&start=&name=", daemon, nil, 200, job7},
+		"no time":               {socket, "/?start=yesterday", daemon, nil, 400, `start="yesterday" is not a time`},
+		"a filter as SQL":       {socket, "/?name=%27)%20OR%201=1%20--", daemon, nil, 200, "There are no such jobs"},
+		"another parameter":     {socket, "/?user=root", daemon, nil, 400, "known are tasks, job, account"},
+		"a list":                {socket, "/jobs?user=daemon,games", games, nil, 200, job7},
+		"a list of nobody's":    {socket, "/jobs?user=games", games, nil, 200, "There are no such jobs"},
+		"too long a list":       {socket, "/jobs?start=2020-01-01", games, nil, 400, `Name users, or a later day in "Ended since".`},
+		"no list":               {socket, "/nodes", daemon, nil, 404, "no such page for you"},
+		"no such page":          {socket, "/favicon.ico", daemon, nil, 404, `<a href="./">jobeff</a>`},
+		"no such page, deep":    {socket, "/a/b/c", daemon, nil, 404, `<a href="./../../">jobeff</a>`},
+		"a slash in a name":     {socket, "/a/b%2Fc", daemon, nil, 404, `<a href="./../">jobeff</a>`},
+		"nothing is posted":     {socket, "/jobs/7/compare/8/x", daemon, nil, 404, `<a href="./../../../../">jobeff</a>`},
 		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
 		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
-		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "job 7"},
+		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "<h1>Job 7"},
 		"proxy for another":     {socket, "/jobs/7", wwwData, named("bin"), 404, "not found"},
 		"proxy names nobody":    {socket, "/jobs/8", wwwData, nil, 401, "names no user"},
 		"proxy names a uid":     {socket, "/jobs/7", wwwData, named("1"), 401, "is no user"},
-		"proxy, operator":       {socket, "/jobs/7", wwwData, named("games"), 200, "job 7"},
-		"proxy, root's own":     {socket, "/jobs/9", wwwData, named("root"), 200, "job 9"},
+		"proxy, operator":       {socket, "/jobs/7", wwwData, named("games"), 200, "<h1>Job 7"},
+		"proxy, root's own":     {socket, "/jobs/9", wwwData, named("root"), 200, "<h1>Job 9"},
 		"proxy, root, others'":  {socket, "/jobs/7", wwwData, named("root"), 404, "not found"},
 		"programs, proxy's own": {socket, "/v1/jobs/8", wwwData, named("daemon"), 200, `"job_id":8`},
-		"web":                   {web, "/jobs/7", daemon, told("daemon", secret), 200, "job 7"},
+		"web":                   {web, "/jobs/7", daemon, told("daemon", secret), 200, "<h1>Job 7"},
 		"web without secret":    {web, "/jobs/7", daemon, named("daemon"), 401, "shows its secret"},
 		"web, wrong secret":     {web, "/jobs/7", daemon, told("daemon", secret+"x"), 401, "shows its secret"},
 		"web, no name":          {web, "/jobs/7", daemon, map[string]string{admit.SecretHeader: secret}, 401, "names no user"},
 		"web is for pages only": {web, "/v1/jobs/7", daemon, told("daemon", secret), 404, "no such page"},
 		"web, health":           {web, "/healthz", daemon, told("daemon", secret), 404, "no such page"},
-		"no workload pages":     {web, "/workloads/x", daemon, told("daemon", secret), 404, "no such page"},
+		"no workload":           {web, "/workloads/x", daemon, told("daemon", secret), 404, `workload "x" was not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := request{Addr: c.addr, Method: "GET", Path: c.path, Header: c.header}.as(t, c.uid)
-			if got.Status != c.status || !strings.Contains(got.Text, c.text) {
+			if got.Status != c.status || !strings.Contains(html.UnescapeString(got.Text), c.text) {
 				t.Errorf("got %d %s, want %d %s", got.Status, got.Text, c.status, c.text)
 			}
 			if strings.HasPrefix(c.path, "/v1") && c.status == 200 {
@@ -174,7 +157,7 @@ func TestNoPath(t *testing.T) {
 		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", line)
 		text, err := io.ReadAll(conn)
 		conn.Close()
-		if got := string(text); !strings.HasPrefix(got, "HTTP/1.1 404 ") || !strings.Contains(got, "<page>./|Not Found|there is no such page") {
+		if got := string(text); !strings.HasPrefix(got, "HTTP/1.1 404 ") || !strings.Contains(got, `<a href="./">jobeff</a>`) {
 			t.Errorf("%s: %q, %v", line, got, err)
 		}
 	}
@@ -188,7 +171,7 @@ func TestWhoReadsWhat(t *testing.T) {
 		status                   int
 	}{
 		{socket, "GET", "/v1/jobs/x", "application/problem+json", 400}, {socket, "GET", "/v1/nosuch", "application/problem+json", 404}, {socket, "GET", "/metrics", "application/problem+json", 403},
-		{socket, "GET", "/v1//jobs", "application/problem+json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404},
+		{socket, "GET", "/v1//jobs", "application/problem+json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404}, {socket, "GET", "//", "text/html; charset=utf-8", 404},
 		{socket, "POST", "/jobs/7", "text/html; charset=utf-8", 404}, {socket, "DELETE", "/users", "text/html; charset=utf-8", 404}, {web, "GET", "/v1/jobs", "text/html; charset=utf-8", 404},
 		{web, "GET", "/", "text/html; charset=utf-8", 401},
 	} {
@@ -210,6 +193,45 @@ func TestNobodyIsBelieved(t *testing.T) {
 	}{{socket, 404}, {web, 401}} {
 		if got := (request{Addr: c.addr, Method: "GET", Path: "/jobs/7", Header: header}).as(t, wwwData); got.Status != c.status {
 			t.Errorf("%s: %d %s, want %d", c.addr, got.Status, got.Text, c.status)
+		}
+	}
+}
+
+// TestDigestPageOfCoordinator: the page of a week shows a coordinator their accounts, and nobody else's.
+func TestDigestPageOfCoordinator(t *testing.T) {
+	db := openStore(t)
+	end := time.Date(2026, 11, 11, 12, 0, 0, 0, time.UTC)
+	var jobs []*job.Job
+	for i, of := range []string{"chemist chem", "biologist bio"} {
+		user, account, _ := strings.Cut(of, " ")
+		jobs = append(jobs, &job.Job{Cluster: "test", JobID: uint32(7 + i), Attempt: 1, UID: uint32(2000 + i), User: user, Account: account, State: "COMPLETED",
+			CPUs: 1000, Submit: end.Add(-time.Hour), Start: end.Add(-time.Hour), End: end, Elapsed: time.Hour})
+	}
+	if err := db.AddJobs(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	letters, err := mail.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Store: db, Log: zerolog.Nop(), Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}})
+	asked := func(v store.Viewer, accounts ...string) ([]byte, error) {
+		q := url.Values{"week": {"2026-W46"}, "account": accounts}
+		return s.digestPage(httptest.NewRequest("GET", "/digest?"+q.Encode(), nil), viewer{Viewer: v})
+	}
+	chem := store.Viewer{UID: 2002, Accounts: []string{"chem"}}
+	for _, accounts := range [][]string{nil, {"chem"}} {
+		text, err := asked(chem, accounts...)
+		if shown := string(text); err != nil || !strings.Contains(shown, "chemist") || !strings.Contains(shown, "1,000") || strings.Contains(shown, "bio") || strings.Contains(shown, "2,000") {
+			t.Errorf("%v: %v: %s", accounts, err, text)
+		}
+	}
+	for _, c := range []struct {
+		v       store.Viewer
+		account string
+	}{{chem, "bio"}, {store.Viewer{UID: 2000}, "chem"}} {
+		if text, err := asked(c.v, c.account); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%+v sees %s: %v: %s", c.v, c.account, err, text)
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -41,8 +41,8 @@ func pass(t *testing.T, to string, r *http.Request, body []byte) (p passed) {
 	defer got.Body.Close()
 	p.body, _ = io.ReadAll(got.Body)
 	p.status, p.header = got.StatusCode, got.Header
-	if proof := got.Trailer.Get(job.ProofHeader); proof != "" {
-		p.header.Set(job.ProofHeader, proof)
+	if proof := got.Trailer.Get(wire.ProofHeader); proof != "" {
+		p.header.Set(wire.ProofHeader, proof)
 		p.header.Del("Trailer")
 		p.stream = true
 	}
@@ -87,18 +87,18 @@ func (s *testServer) forged(t *testing.T, uid uint32, r *http.Request, label str
 		t.Error(err)
 		return passed{status: 502}
 	}
-	p := passed{status: 200, header: http.Header{job.AlarmHeader: {job.AlarmUp}}, body: []byte(`{"new":true}`)}
-	proof := job.NewProof(credential, strings.Fields(string(seen.Payload))[4], p.header.Get)
+	p := passed{status: 200, header: http.Header{wire.AlarmHeader: {wire.AlarmUp}}, body: []byte(`{"new":true}`)}
+	proof := wire.NewProof(credential, strings.Fields(string(seen.Payload))[4], p.header.Get)
 	proof.Write(p.body)
 	payload := bytes.Replace(proof.Payload(200), []byte("jobeff1-answer "), []byte(label), 1)
-	p.header.Set(job.ProofHeader, signedBy(t, uid, s.munge, payload))
+	p.header.Set(wire.ProofHeader, signedBy(t, uid, s.munge, payload))
 	return p
 }
 
 // TestAnswerIsProven: a node believes an answer over TCP only as jobeffd gave it, to this request.
 func TestAnswerIsProven(t *testing.T) {
 	s := start(t)
-	up := job.AlarmUp
+	up := wire.AlarmUp
 	s.server.alarm.Store(&up)
 	var earlier atomic.Pointer[string]
 	change := func(f func(p *passed)) func(*http.Request, []byte) passed {
@@ -114,19 +114,19 @@ func TestAnswerIsProven(t *testing.T) {
 		do      func(*http.Request, []byte) passed
 		why     string // "": it is believed
 	}{
-		{"as it is", nil, change(func(p *passed) { proof := p.header.Get(job.ProofHeader); earlier.Store(&proof) }), ""},
-		{"an earlier answer's proof", nil, change(func(p *passed) { p.header.Set(job.ProofHeader, *earlier.Load()) }), "used before"},
-		{"none", nil, change(func(p *passed) { p.header.Del(job.ProofHeader) }), "it signed nothing"},
-		{"garbage", nil, change(func(p *passed) { p.header.Set(job.ProofHeader, "MUNGE:AAAA:") }), "not valid"},
+		{"as it is", nil, change(func(p *passed) { proof := p.header.Get(wire.ProofHeader); earlier.Store(&proof) }), ""},
+		{"an earlier answer's proof", nil, change(func(p *passed) { p.header.Set(wire.ProofHeader, *earlier.Load()) }), "used before"},
+		{"none", nil, change(func(p *passed) { p.header.Del(wire.ProofHeader) }), "it signed nothing"},
+		{"garbage", nil, change(func(p *passed) { p.header.Set(wire.ProofHeader, "MUNGE:AAAA:") }), "not valid"},
 		{"another status", nil, change(func(p *passed) { p.status = 410 }), "something else"},
 		{"another body", nil, change(func(p *passed) { p.body = append([]byte(" "), p.body...) }), "something else"},
 		{"the end of the body is missing", nil, change(func(p *passed) { p.body = p.body[:len(p.body)-1] }), "something else"},
-		{"another alarm", nil, change(func(p *passed) { p.header.Set(job.AlarmHeader, job.AlarmDown) }), "something else"},
-		{"no alarm", nil, change(func(p *passed) { p.header.Del(job.AlarmHeader) }), "something else"},
+		{"another alarm", nil, change(func(p *passed) { p.header.Set(wire.AlarmHeader, wire.AlarmDown) }), "something else"},
+		{"no alarm", nil, change(func(p *passed) { p.header.Del(wire.AlarmHeader) }), "something else"},
 		{"another wait", nil, change(func(p *passed) { p.header.Set("Retry-After", "3600") }), "something else"},
 		{"the request's own credential", nil, func(r *http.Request, _ []byte) passed {
 			_, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-			return passed{status: 200, header: http.Header{job.ProofHeader: {credential}}, body: []byte(`{"new":true}`)}
+			return passed{status: 200, header: http.Header{wire.ProofHeader: {credential}}, body: []byte(`{"new":true}`)}
 		}, "something else"},
 		{"the answer to another request with this nonce", nil, func(r *http.Request, _ []byte) passed {
 			_, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -208,7 +208,7 @@ func TestStreamIsProven(t *testing.T) {
 		{"as it is", func(*passed) {}, true},
 		{"the last byte", func(p *passed) { p.body = p.body[:len(p.body)-1] }, false},
 		{"one job less", func(p *passed) { p.body = bytes.Replace(p.body, []byte(`"job_id":17,`), []byte(`"job_id":18,`), 1) }, false},
-		{"no trailer", func(p *passed) { p.header.Del(job.ProofHeader) }, false},
+		{"no trailer", func(p *passed) { p.header.Del(wire.ProofHeader) }, false},
 	} {
 		user := client.NewClient(between(t, func(r *http.Request, body []byte) passed {
 			p := pass(t, s.tcp, r, body)
@@ -241,7 +241,7 @@ func TestStreamIsProven(t *testing.T) {
 // set a good report aside.
 func TestChangedOnTheWay(t *testing.T) {
 	s := start(t, resolver(map[string][]string{"n1": {"192.0.2.1"}}), func(o *Options) { o.StrictNode = true })
-	text := job.Compress(textOf(report(7, alice)))
+	text := wire.Compress(textOf(report(7, alice)))
 	for name, c := range map[string]struct {
 		header, body string
 		status       int
@@ -257,7 +257,7 @@ func TestChangedOnTheWay(t *testing.T) {
 		io.WriteString(conn, c.body)
 		got := answered(conn)
 		final := (&client.ServerError{Status: got.Status}).Final()
-		if got.Status != c.status || final && got.Header.Get(job.ProofHeader) != "" {
+		if got.Status != c.status || final && got.Header.Get(wire.ProofHeader) != "" {
 			t.Errorf("%s: %d %s, final %v, %v", name, got.Status, got.Text, final, got.Header)
 		}
 	}
@@ -272,7 +272,7 @@ func TestNotSigned(t *testing.T) {
 		"a false credential": {Addr: s.tcp, Method: "GET", Path: "/v1/jobs", Cred: "MUNGE:AAAA:"},
 		"on the socket":      {Addr: s.unix, Method: "GET", Path: "/v1/jobs", Munge: s.munge},
 	} {
-		if got := r.do(); got.Header.Get(job.ProofHeader) != "" {
+		if got := r.do(); got.Header.Get(wire.ProofHeader) != "" {
 			t.Errorf("%s: %d %v", name, got.Status, got.Header)
 		}
 	}
@@ -307,7 +307,7 @@ func TestQuestionsOfThisProcess(t *testing.T) {
 		ask("behind a balancer")
 	}
 	shown := request{Addr: all[0].tcp, Method: "GET", Path: "/v1/jobs", Munge: socket}
-	shown.Cred = signedBy(t, 0, socket, job.AuthPayload("GET", "/v1/jobs", nil, nonce()+" "+nonce()))
+	shown.Cred = signedBy(t, 0, socket, wire.AuthPayload("GET", "/v1/jobs", nil, nonce()+" "+nonce()))
 	all[0].check(t, "another one's challenge", shown.do(), 401, "or for another one")
 	if said := all[0].log.String(); strings.Contains(said, "challenge") {
 		t.Errorf("a client's first question is logged: %s", said)
@@ -319,7 +319,7 @@ func TestAskedForEver(t *testing.T) {
 	socket, asked := mungetest.Start(t), 0
 	c := client.NewClient(between(t, func(*http.Request, []byte) passed {
 		asked++
-		return passed{status: 401, header: http.Header{"Www-Authenticate": {fmt.Sprintf(job.ChallengeForm, nonce())}}}
+		return passed{status: 401, header: http.Header{"Www-Authenticate": {fmt.Sprintf(wire.ChallengeForm, nonce())}}}
 	}), 20*time.Second, munge.Site{Socket: socket})
 	defer c.Close()
 	for range 20 {

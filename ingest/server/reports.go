@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // addTimeout bounds how long a report may wait for its COMMIT.
@@ -86,7 +87,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("nonce", report.Nonce).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
-	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {
+	if state, ok := wire.ParseOutboxState(r.Header.Get(wire.OutboxHeader)); ok {
 		s.store.HeardOutbox(report.Node, state, begin)
 	}
 	if state, ok := node.ParseRunDirState(r.Header.Get(node.RunDirHeader)); ok {
@@ -124,22 +125,22 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 	}
 	defer release()
 	text, err := body, error(nil)
-	if job.Encoding(body) != "" {
+	if wire.Encoding(body) != "" {
 		packed = body
 		buffer := buffers.Get().(*[]byte)
 		defer buffers.Put(buffer)
-		if text, err = job.DecompressReport(*buffer, body); cap(text) <= mostText {
+		if text, err = wire.DecompressReport(*buffer, body); cap(text) <= mostText {
 			*buffer = text
 		}
 	}
 	if err == nil {
-		report, err = job.DecodeReport(text)
+		report, err = wire.DecodeReport(text)
 	}
 	switch {
 	case err != nil:
 		return nil, nil, badReport(err)
 	case packed == nil:
-		packed = job.Compress(text)
+		packed = wire.Compress(text)
 	}
 	return report, packed, nil
 }
@@ -157,10 +158,10 @@ func (s *Server) noteSettled(what store.Settled) {
 }
 
 func badReport(err error) *refusal {
-	if errors.Is(err, job.ErrTooLarge) {
+	if errors.Is(err, wire.ErrTooLarge) {
 		return tooLarge()
 	}
-	if errors.Is(err, job.ErrNewer) {
+	if errors.Is(err, wire.ErrNewer) {
 		return &refusal{Status: http.StatusServiceUnavailable, Message: err.Error(), Retry: 10 * time.Minute}
 	}
 	return &refusal{Status: http.StatusBadRequest, Message: err.Error(), Hint: "it was not made by jobeff-ingest, or is damaged"}
@@ -172,7 +173,7 @@ func tooLarge() *refusal {
 
 // readBody reads a report's body, still packed; release gives its room back.
 func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body []byte, release func(), e *refusal) {
-	size := job.TextSize
+	size := wire.TextSize
 	if r.URL.Path == logsPath { // they are unpacked one at a time
 		size = func(_ []byte, packed int64) int64 { return packed }
 	}
@@ -201,7 +202,7 @@ func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd":
 		return &refusal{Status: http.StatusUnsupportedMediaType, Message: "the report's Content-Encoding is not zstd"}
-	case says != job.Encoding(body):
+	case says != wire.Encoding(body):
 		return &refusal{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the report is not packed as its Content-Encoding %.20q says", says)}
 	}
 	return nil
@@ -246,20 +247,20 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 // linesOf splits a batch, packed or not, into its reports.
 func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *refusal) {
 	text := body
-	if job.Encoding(body) != "" {
+	if wire.Encoding(body) != "" {
 		release, e := s.takeCore(ctx)
 		if e != nil {
 			return nil, e
 		}
 		defer release()
 		var err error
-		if text, err = job.DecompressReport(nil, body); err != nil {
+		if text, err = wire.DecompressReport(nil, body); err != nil {
 			return nil, badReport(err)
 		}
 	}
-	if len(text) > job.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= job.MaxBatchLines {
+	if len(text) > wire.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= wire.MaxBatchLines {
 		return nil, &refusal{Status: http.StatusRequestEntityTooLarge,
-			Message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", job.MaxBatchLines, job.MaxBatchBytes>>20)}
+			Message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", wire.MaxBatchLines, wire.MaxBatchBytes>>20)}
 	}
 	if len(text) == 0 { // a node in alarm asks whether it has ended
 		return nil, nil
@@ -269,33 +270,33 @@ func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *r
 
 // keepReports keeps all reports at the same time, so that they share a COMMIT. It returns an
 // answer to each, and whether one was new.
-func (s *Server) keepReports(ctx context.Context, r *http.Request, by viewer, lines [][]byte, begin time.Time) (answers []job.BatchAnswer, anyNew bool) {
-	answers = make([]job.BatchAnswer, len(lines))
+func (s *Server) keepReports(ctx context.Context, r *http.Request, by viewer, lines [][]byte, begin time.Time) (answers []wire.BatchAnswer, anyNew bool) {
+	answers = make([]wire.BatchAnswer, len(lines))
 	var all sync.WaitGroup
 	for i, line := range lines {
 		all.Go(func() { answers[i] = s.keepLine(ctx, r, by, line, begin) })
 	}
 	all.Wait()
-	return answers, slices.ContainsFunc(answers, func(a job.BatchAnswer) bool { return a.New })
+	return answers, slices.ContainsFunc(answers, func(a wire.BatchAnswer) bool { return a.New })
 }
 
 // keepLine keeps one report. A panic here would end jobeffd: net/http catches only those of a
 // request's own goroutine.
-func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line []byte, begin time.Time) job.BatchAnswer {
+func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line []byte, begin time.Time) wire.BatchAnswer {
 	added, e := func() (added bool, e *refusal) {
 		defer func() {
 			if p := recover(); p != nil {
 				e = refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		if job.Encoding(line) != "" { // there is room for the batch's text only
+		if wire.Encoding(line) != "" { // there is room for the batch's text only
 			return false, badReport(errors.New("a line of the batch is packed by itself"))
 		}
 		return s.keepReport(ctx, r, by, line, begin)
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)
-		return job.BatchAnswer{Problem: e.Problem()}
+		return wire.BatchAnswer{Problem: e.Problem()}
 	}
-	return job.BatchAnswer{New: added, Problem: job.Problem{Status: http.StatusOK}}
+	return wire.BatchAnswer{New: added, Problem: wire.Problem{Status: http.StatusOK}}
 }

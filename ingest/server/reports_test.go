@@ -20,6 +20,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // TestBatch: each line gets the answer that it would get alone, also when it comes again.
@@ -31,7 +32,7 @@ func TestBatch(t *testing.T) {
 		body(t, onNodes(report(4, alice), "n9", "n[1-2]")), body(t, report(1, alice)), nil}, []byte("\n"))
 	for _, first := range []bool{true, false} {
 		got := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: batch}.do()
-		var said struct{ Answers []job.BatchAnswer }
+		var said struct{ Answers []wire.BatchAnswer }
 		if err := json.Unmarshal([]byte(got.Text), &said); err != nil || got.Status != 200 {
 			t.Fatalf("%d %s", got.Status, got.Text)
 		}
@@ -64,9 +65,9 @@ func TestBatch(t *testing.T) {
 func TestBatchBounds(t *testing.T) {
 	s := start(t, func(o *Options) { o.ReportRate = 10 })
 	post := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch"}
-	post.Body = bytes.Repeat([]byte("\n"), job.MaxBatchLines)
+	post.Body = bytes.Repeat([]byte("\n"), wire.MaxBatchLines)
 	s.check(t, "lines", post.do(), 413, "larger than")
-	post.Body = bytes.Repeat([]byte("x"), job.MaxBatchBytes+1)
+	post.Body = bytes.Repeat([]byte("x"), wire.MaxBatchBytes+1)
 	s.check(t, "bytes", post.do(), 413, "larger than")
 	post.Body = body(t, report(1, alice))
 	s.check(t, "no credential", request{Addr: s.tcp, Method: "POST", Path: post.Path, Body: post.Body}.do(), 401, "no munge credential")
@@ -111,7 +112,7 @@ func TestPackedLine(t *testing.T) {
 	s := start(t)
 	line := []byte("\n")
 	for id := uint32(1); bytes.Contains(line, []byte("\n")); id++ { // else it is no line
-		line = job.Compress(slices.Concat(body(t, report(id, alice)), bytes.Repeat([]byte(" "), 100<<10)))
+		line = wire.Compress(slices.Concat(body(t, report(id, alice)), bytes.Repeat([]byte(" "), 100<<10)))
 	}
 	packed := map[string]string{"Content-Encoding": "zstd"}
 	got := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: line, Header: packed}.do()
@@ -126,18 +127,18 @@ func TestPackedLine(t *testing.T) {
 func FuzzBatch(f *testing.F) {
 	f.Add([]byte("{\"job\":{\"id\":1}}\n{\"job\":{\"id\":2}}\n"))
 	f.Add([]byte("\n{}\n{\"a\":\n\n{}{}\n \n[1]\r\nnull"))
-	f.Add(job.Compress([]byte("{}\n")))
+	f.Add(wire.Compress([]byte("{}\n")))
 	f.Add([]byte("\x1f\x8b{}"))
 	s := &Server{decoding: semaphore.NewWeighted(1)}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if lines, e := s.linesOf(t.Context(), text); e == nil && len(lines) > job.MaxBatchLines {
+		if lines, e := s.linesOf(t.Context(), text); e == nil && len(lines) > wire.MaxBatchLines {
 			t.Errorf("%d lines were taken", len(lines))
 		}
 		sent := node.BatchLines(text)
-		if len(sent) == 0 || len(sent) > job.MaxBatchLines {
+		if len(sent) == 0 || len(sent) > wire.MaxBatchLines {
 			return
 		}
-		found, e := s.linesOf(t.Context(), job.Compress(bytes.Join(sent, []byte("\n"))))
+		found, e := s.linesOf(t.Context(), wire.Compress(bytes.Join(sent, []byte("\n"))))
 		if e != nil {
 			t.Fatal(e.Message)
 		}
@@ -318,12 +319,12 @@ func TestWaitingIsBounded(t *testing.T) {
 // that, and sends no more of it. Reports of other nodes are taken, but no second one of its own.
 func TestSlowReport(t *testing.T) {
 	s := start(t)
-	packed := job.Compress(bytes.Repeat([]byte(" "), job.MaxReportBytes))
+	packed := wire.Compress(bytes.Repeat([]byte(" "), wire.MaxReportBytes))
 	for name, c := range map[string]struct {
 		length int
 		begin  []byte
 	}{
-		"as it is": {job.MaxReportBytes, []byte(strings.Repeat(" ", 100))},
+		"as it is": {wire.MaxReportBytes, []byte(strings.Repeat(" ", 100))},
 		"packed":   {300 << 10, packed[:100]}, // net/http waits for a shorter rest before it answers,
 	} {
 		both := make(chan string)
@@ -346,7 +347,7 @@ func TestSlowReport(t *testing.T) {
 // beginReport sends the beginning of a report from an address of its own.
 func (s *testServer) beginReport(t *testing.T, length int, begin []byte) net.Conn {
 	t.Helper()
-	cred, err := munge.Encode(s.munge, job.AuthPayload("POST", "/v1/reports", begin, nonce()), 0)
+	cred, err := munge.Encode(s.munge, wire.AuthPayload("POST", "/v1/reports", begin, nonce()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@
 // store, who may do what, and the questions to Slurm.
 //
 // Nodes post reports to it (client.Sender), one by one or in batches. People ask it for jobs
-// (client.Client). It knows the viewer, who asks, from package admit. Only root and jobeffd's own user may report. Users see their own jobs and
+// (client.Client), and browsers for pages. It knows the viewer, who asks, from package admit. Only root and jobeffd's own user may report. Users see their own jobs and
 // workloads, coordinators also those of their accounts, root and operators all. Before it in
-// the flow stands ingest/client, behind it ingest/store.
+// the flow stand ingest/client, policy and report, which judge and write what it answers; behind it ingest/store.
 package server
 
 import (
@@ -16,7 +16,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -29,11 +28,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jobeff/ingest/admit"
-	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
-	"jobeff/policy/facts"
+	"jobeff/ingest/wire"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
+	"jobeff/report/mail"
 )
 
 // Server answers HTTP requests. It is an http.Handler.
@@ -53,21 +52,20 @@ type Server struct {
 	door       *admit.Door
 	mostAnswer int // bytes of a list
 	grace      time.Duration
-	weeks      notice.Weekly
 	alarm      atomic.Pointer[string] // AlarmHeader's value; nil: not known
-	documents  Documents
-	policy     string // of pages
-	refusals   func(home, status, message, hint string) ([]byte, error)
+	rules      *rule.Rules
+	letters    *mail.Templates
+	weeks      notice.Weekly
+	help, link string
 	counts     *counts
-	link       string // of the pages
 }
 
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
-	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, link: o.Pages.Link, reported: o.Reported, open: o.Open,
+	s := &Server{store: o.Store, log: o.Log, rules: cmp.Or(o.Rules, new(rule.Rules)), letters: o.Letters, weeks: o.Weeks, help: o.Help, link: o.Link, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
-		grace: o.Grace, weeks: o.Weeks, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
+		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
 	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
@@ -80,8 +78,7 @@ func New(o Options) *Server {
 	}
 	s.door = admit.New(admit.Options{Log: o.Log, Metrics: s.counts.registry, Munge: o.MungeSocket, Trusted: s.trusted, Operators: s.operators, Proxy: o.Proxy,
 		Connections: o.Connections, ReportRate: o.ReportRate, ReadRate: o.ReadRate, StrictNode: o.StrictNode, Lookup: o.lookup})
-	s.policy, s.refusals = o.Pages.Policy, o.Pages.Refusal
-	s.servePages(o.Pages)
+	s.servePages()
 	one, many, logs := s.postReport, s.postReports, s.postLogs
 	if o.Reader {
 		one, many, logs = s.noReports, s.noReports, s.noReports
@@ -119,7 +116,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := s.store.There(); err != nil { // answers out of a file that was replaced would be wrong
 		s.door.Shown(r)
-		if s.forPeople(r) {
+		if forPeople(r) {
 			s.failPage(w, r, viewer{}, refuse(err))
 		} else {
 			s.fail(w, r, viewer{}, refuse(err))
@@ -148,23 +145,23 @@ const (
 
 // SetAlarm makes every further answer to a report say whether an alarm is up.
 func (s *Server) SetAlarm(up bool) {
-	value := job.AlarmDown
+	value := wire.AlarmDown
 	if up {
-		value = job.AlarmUp
+		value = wire.AlarmUp
 	}
 	s.alarm.Store(&value)
 }
 
 func (s *Server) tellAlarm(w http.ResponseWriter) {
 	if value := s.alarm.Load(); value != nil {
-		w.Header().Set(job.AlarmHeader, *value)
+		w.Header().Set(wire.AlarmHeader, *value)
 	}
 }
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
 	s.door.Shown(r)
-	if s.forPeople(r) {
+	if forPeople(r) {
 		s.failPage(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
 		return
 	}
@@ -298,10 +295,13 @@ type Options struct {
 	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
 	MungeSocket string   // "": munge's own
 	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
-	Open      bool
-	Documents Documents
-	Pages     Pages
-	Proxy     admit.Proxy
+	Open    bool
+	Proxy   admit.Proxy
+	Rules   *rule.Rules     // that judge jobs; nil: there are none
+	Letters *mail.Templates // that write the page of a digest as it is mailed
+	Weeks   notice.Weekly   // when digests are due
+	Help    string          // whom people ask
+	Link    string          // where the pages are, for people; "": not known
 	// Reported is called after a new report was committed. It may be nil.
 	Reported func()
 	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
@@ -316,51 +316,8 @@ type Options struct {
 	Connections int           // at once of one user or one node; 0: no bound
 	StrictNode  bool          // a node may report only from its own address
 	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
-	Weeks       notice.Weekly // when digests are due
 
 	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
-}
-
-// Documents make the JSON of what a viewer may see. Package report/document, which comes later in the
-// flow, knows its form, and the rules by which a job is judged.
-type Documents interface {
-	Job(*listing.JobAndWorkload) any                  // with verdicts
-	Listed(j *job.Job, detail bool) any               // without; detail: its executions were read
-	Verdicts(*listing.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
-}
-
-// Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
-// later in the flow, writes them.
-type Pages struct {
-	Policy string // Content-Security-Policy of every page
-	// FormPolicy is that of a page with a form.
-	FormPolicy string
-	Job        func(store.Viewer, *listing.JobAndWorkload) ([]byte, error)
-	Workload   func(store.Viewer, *job.Workload) ([]byte, error)
-	// Compare compares a job with an earlier one; nil: with one that it finds in the workload, and loads.
-	Compare func(v store.Viewer, before, after *listing.JobAndWorkload, load func(*job.Run) (*listing.JobAndWorkload, error)) ([]byte, error)
-	// Wrong asks who got a notice whether it was wrong, and shows what they said.
-	Wrong func(store.Viewer, *facts.Told) ([]byte, error)
-	Link  string          // where the pages are, for people; "": not known
-	Lists map[string]List // by their path, "/users"
-	More  map[string]Page // further ones likewise, "/digest"
-	// Refusal says why there is no page; home is the address of "/".
-	Refusal func(home, status, message, hint string) ([]byte, error)
-}
-
-// List is the page of a list. Make asks the store itself, for no more than the viewer may see. uids are of the
-// users that the query names. An *admit.Refusal is what the viewer is told.
-type List struct {
-	Known []string // its parameters, of those of listing.JobQuery
-	Make  func(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
-}
-
-// Page is a further page. Make asks the store itself, for no more than the viewer may see. Its
-// store.ErrNotFound becomes a 404.
-type Page struct {
-	Policy string   // its Content-Security-Policy
-	Known  []string // its parameters; + at the end: may be repeated
-	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
 }
 
 // ListenUnix makes the socket, to which everybody on the machine may connect. It replaces a

@@ -28,6 +28,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/test/mungetest"
 )
 
@@ -95,7 +96,7 @@ func (r request) once(nonces string) response {
 		req.Header.Set(k, v)
 	}
 	if r.Munge != "" && r.Cred == "" {
-		r.Cred, err = munge.Encode(r.Munge, job.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonces), 0)
+		r.Cred, err = munge.Encode(r.Munge, wire.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonces), 0)
 		if err != nil {
 			return response{Text: err.Error()}
 		}
@@ -112,13 +113,6 @@ func (r request) once(nonces string) response {
 	return response{resp.StatusCode, strings.TrimSpace(string(text)), resp.Header}
 }
 
-// plain makes no documents of its own: it answers what the store has, and judges nothing.
-type plain struct{}
-
-func (plain) Job(found *listing.JobAndWorkload) any            { return found }
-func (plain) Listed(j *job.Job, _ bool) any                    { return j }
-func (plain) Verdicts(*listing.JobAndWorkload) ([]byte, error) { return []byte("[]"), nil }
-
 // textOf is the JSON that a node would send.
 func textOf(r *job.NodeReport) []byte {
 	text, _ := json.Marshal(r)
@@ -128,7 +122,7 @@ func textOf(r *job.NodeReport) []byte {
 // keep adds a report to the store.
 func keep(db *store.Store, r *job.NodeReport) (added bool, err error) {
 	text := textOf(r)
-	if added, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text)); err == nil {
+	if added, err = db.AddReport(ctx, store.Sender{}, r, wire.Compress(text)); err == nil {
 		_, err = db.Merge(ctx)
 	}
 	return added, err
@@ -211,7 +205,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		t.Fatal(err)
 	}
 	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
-	o := Options{Store: s.store, Documents: plain{}, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
+	o := Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
 		Reported: func() { s.reported.Add(1) }}
 	for _, f := range change {
 		f(&o)
@@ -340,7 +334,7 @@ func TestCredentials(t *testing.T) {
 		}
 		return cred
 	}
-	good := job.AuthPayload("POST", "/v1/reports", text, nonce())
+	good := wire.AuthPayload("POST", "/v1/reports", text, nonce())
 	expired := encode(mungetest.Skewed(t, s.munge, "-1h"), good, time.Second)
 	same := nonce()
 	for _, c := range []struct{ name, cred, want string }{
@@ -348,12 +342,12 @@ func TestCredentials(t *testing.T) {
 		{"garbage", "hello", "the munge credential is not valid"},
 		{"expired", expired, "the munge credential has expired"},
 		{"another key", encode(mungetest.Start(t), good, 0), "the munge credential is not valid"},
-		{"for another body", encode(s.munge, job.AuthPayload("POST", "/v1/reports", append(text, ' '), nonce()), 0), "made for another request"},
-		{"for another path", encode(s.munge, job.AuthPayload("POST", "/v1/reports?x", text, nonce()), 0), "made for another request"},
-		{"for another method", encode(s.munge, job.AuthPayload("GET", "/v1/reports", text, nonce()), 0), "made for another request"},
+		{"for another body", encode(s.munge, wire.AuthPayload("POST", "/v1/reports", append(text, ' '), nonce()), 0), "made for another request"},
+		{"for another path", encode(s.munge, wire.AuthPayload("POST", "/v1/reports?x", text, nonce()), 0), "made for another request"},
+		{"for another method", encode(s.munge, wire.AuthPayload("GET", "/v1/reports", text, nonce()), 0), "made for another request"},
 		{"for something else", encode(s.munge, []byte("job credential"), 0), "was not made for jobeffd"},
 		{"no nonce", encode(s.munge, []byte("jobeff1 POST /v1/reports x y"), 0), "made for another request"},
-		{"short nonce", encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, "0123"), 0), "was used before"},
+		{"short nonce", encode(s.munge, wire.AuthPayload("POST", "/v1/reports", text, "0123"), 0), "was used before"},
 		{"lives too long", encode(s.munge, good, time.Hour), "lives too long"},
 	} {
 		got := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: c.cred}.do()
@@ -363,10 +357,10 @@ func TestCredentials(t *testing.T) {
 		t.Fatalf("%d rows", n)
 	}
 	// The same credential twice; then another credential with the nonce of the first.
-	req := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, same), 0)}
+	req := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: encode(s.munge, wire.AuthPayload("POST", "/v1/reports", text, same), 0)}
 	s.check(t, "first", req.do(), 200, `{"new":true}`)
 	s.check(t, "replayed", req.do(), 401, "was used before")
-	req.Cred = encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, same), 0)
+	req.Cred = encode(s.munge, wire.AuthPayload("POST", "/v1/reports", text, same), 0)
 	s.check(t, "nonce again", req.do(), 401, "the credential was used before")
 	req.Cred, req.Munge = "", s.munge
 	s.check(t, "a fresh one", req.do(), 200, `{"new":false}`)
@@ -379,7 +373,7 @@ func TestMungeAway(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
 	l, err := ListenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

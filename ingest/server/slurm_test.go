@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/test/trial"
 )
 
@@ -116,7 +117,7 @@ func TestPollerOnMadeUpJobs(t *testing.T) {
 	const late = 9999
 	db := openStore(t)
 	came := func(r *job.NodeReport) {
-		if _, err := db.AddReport(ctx, store.Sender{}, r, job.Compress(textOf(r))); err != nil {
+		if _, err := db.AddReport(ctx, store.Sender{}, r, wire.Compress(textOf(r))); err != nil {
 			t.Error(err)
 		}
 	}

@@ -50,7 +50,7 @@ func TestViewer(t *testing.T) {
 		if err := db.SetGrants(ctx, grantsOf(c.access)); err != nil {
 			t.Fatal(err)
 		}
-		s := New(Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
+		s := New(Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
 		for uid, want := range c.want {
 			got, e := s.sees(ctx, viewer{Viewer: store.Viewer{UID: uid}, Caller: &admit.Caller{}})
 			if d := cmp.Diff(want, got.Viewer); d != "" || e != nil {
@@ -66,7 +66,7 @@ func TestProxiedRoot(t *testing.T) {
 	if err := db.SetGrants(ctx, []store.Grant{{UID: 0}}); err != nil {
 		t.Fatal(err)
 	}
-	got, e := New(Options{Store: db, Documents: plain{}, Log: zerolog.Nop()}).sees(ctx, viewer{Caller: &admit.Caller{Proxied: true}})
+	got, e := New(Options{Store: db, Log: zerolog.Nop()}).sees(ctx, viewer{Caller: &admit.Caller{Proxied: true}})
 	if got.All || e != nil {
 		t.Errorf("%+v, %v", got, e)
 	}
@@ -136,7 +136,7 @@ func TestDigestOfCoordinator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}}, l)
+	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}}, l)
 	for _, c := range []struct {
 		uid    int
 		query  string

@@ -11,6 +11,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 )
 
 // getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&after=&detail=1.
@@ -162,6 +163,6 @@ func readMute(body []byte, now time.Time) (job.Mute, *refusal) {
 	case m.Until.After(now.Add(longestMute)):
 		return bad("a mute lasts two years at most", "mute it again then")
 	}
-	m.Since, m.Until, m.Reason = now.UTC(), m.Until.UTC(), job.CleanText(m.Reason, maxMuteReason)
+	m.Since, m.Until, m.Reason = now.UTC(), m.Until.UTC(), wire.CleanText(m.Reason, maxMuteReason)
 	return m, nil
 }

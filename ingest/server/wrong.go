@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
+	views "jobeff/report"
 )
 
 // Bounds of what is said of a notice, bytes.
@@ -30,6 +32,15 @@ func (s *Server) findNotice(r *http.Request, by viewer) (*facts.Told, *refusal) 
 		return nil, refuse(err)
 	}
 	return t, nil
+}
+
+// wrongPage asks who got a notice whether it was wrong, and shows what they said.
+func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
+	told, e := s.findNotice(r, by)
+	if e != nil {
+		return nil, e
+	}
+	return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(r, by.Viewer, "")) })
 }
 
 // postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule= with why of a form.
@@ -68,7 +79,7 @@ func (s *Server) sayWrong(ctx context.Context, by viewer, told *facts.Told, body
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
-	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, job.CleanText(strings.Join(strings.Fields(form.Get("why")), " "), maxWords)
+	told.WrongAt, told.WrongBy, told.Wrong = time.Now(), by.UID, wire.CleanText(strings.Join(strings.Fields(form.Get("why")), " "), maxWords)
 	said, err := s.store.SayWrong(ctx, told)
 	if err != nil {
 		return refuse(err)

@@ -1,10 +1,17 @@
 package server
 
 import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/ingest/admit"
+	"jobeff/policy/facts"
+	"jobeff/report/page"
 )
 
 // TestSaidToBeWrong: who got a notice says once that it was wrong, by a button on a page of ours. No link, no other
@@ -19,6 +26,8 @@ func TestSaidToBeWrong(t *testing.T) {
 		}
 		return h
 	}
+	const unsaid = "<textarea"
+	said := "It was said to be wrong on " + time.Now().Format(time.DateOnly) + ". Those who run the cluster read it in the week's digest."
 	const low, hung, shadowed = "/jobs/7/wrong?rule=low", "/jobs/7/wrong?rule=hung", "/jobs/7/wrong?rule=shadowed"
 	for _, c := range []struct {
 		name, addr, method, path string
@@ -28,9 +37,9 @@ func TestSaidToBeWrong(t *testing.T) {
 		status                   int
 		text                     string
 	}{
-		{"its page", socket, "GET", low, daemon, nil, "", 200, `by 0: ""`},
+		{"its page", socket, "GET", low, daemon, nil, "", 200, unsaid},
 		{"a mail scanner's", socket, "GET", low + "&why=x", daemon, ours, "", 400, "known are rule"},
-		{"with a body", socket, "GET", low, daemon, ours, "why=x", 200, `by 0: ""`},
+		{"with a body", socket, "GET", low, daemon, ours, "why=x", 200, unsaid},
 		{"its head", socket, "HEAD", low, daemon, ours, "", 200, ""},
 		{"another method", socket, "PUT", low, daemon, ours, "why=x", 404, ""},
 		{"without the browser's word", socket, "POST", low, daemon, nil, "why=x", 403, "no page of jobeff sent this"},
@@ -53,27 +62,40 @@ func TestSaidToBeWrong(t *testing.T) {
 		{"in shadow, its user", socket, "POST", shadowed, daemon, ours, "why=x", 404, "you got no notice"},
 		{"too much", socket, "POST", low, daemon, ours, "why=" + strings.Repeat("x", maxWrongBytes), 413, "too large"},
 		{"no form", socket, "POST", low, daemon, ours, "why=%zz", 400, "cannot be read"},
-		{"nothing until here", socket, "GET", low, daemon, nil, "", 200, `by 0: ""`},
+		{"nothing until here", socket, "GET", low, daemon, nil, "", 200, unsaid},
 
 		{"the button", socket, "POST", low, daemon, ours, "why=a+master%0D%0A%1b[31m" + strings.Repeat("%C3%A4", 500), 303, ""},
-		{"shows it", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master ?[31m` + strings.Repeat("ä", 500)},
+		{"shows it", socket, "GET", low, daemon, nil, "", 200, said + " In these words: a master ?[31m" + strings.Repeat("ä", 500)},
 		{"the button again", socket, "POST", low, daemon, ours, "why=other", 303, ""},
-		{"stays", socket, "GET", low, daemon, nil, "", 200, `by 1: "a master ?[31m`},
+		{"stays", socket, "GET", low, daemon, nil, "", 200, said + " In these words: a master ?[31m"},
 		{"through the proxy, by the link's origin", web, "POST", hung, daemon, through("daemon", "Origin", "https://portal.example.org"), "", 303, ""},
 		{"through the proxy, by what it was asked for", web, "POST", hung, daemon, through("daemon", "X-Forwarded-Proto", "http", "Origin", "http://"+strings.TrimPrefix(web, "http://")), "", 303, ""},
-		{"shows that", web, "GET", hung, daemon, through("daemon"), "", 200, `by 1: ""`},
+		{"shows that", web, "GET", hung, daemon, through("daemon"), "", 200, said},
 		{"in shadow, an operator", socket, "POST", shadowed, games, ours, "why=no", 303, ""},
-		{"shows who", socket, "GET", shadowed, games, nil, "", 200, `by 5: "no"`},
+		{"shows who", socket, "GET", shadowed, games, nil, "", 200, said + " In these words: no"},
 	} {
 		got := request{Addr: c.addr, Method: c.method, Path: c.path, Header: c.header, Body: []byte(c.body)}.as(t, c.uid)
-		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
+		if got.Status != c.status || !strings.Contains(html.UnescapeString(got.Text), c.text) {
 			t.Errorf("%s: %d %s, want %d %s", c.name, got.Status, got.Text, c.status, c.text)
 		}
 		if path := got.Header.Get("Location"); c.status == 303 && path != strings.TrimPrefix(c.path, "/jobs/7/") {
 			t.Errorf("%s: it leads to %q", c.name, path)
 		}
-		if policy := got.Header.Get("Content-Security-Policy"); c.method == "GET" && c.status == 200 && policy != "default-src 'none'; form-action 'self'; frame-ancestors 'none'" {
+		if policy := got.Header.Get("Content-Security-Policy"); c.method == "GET" && c.status == 200 && policy != page.FormPolicy+"; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", c.name, policy)
 		}
+	}
+	now := time.Now().UTC()
+	digest := fmt.Sprintf("/v1/digest?from=%s&to=%s", now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
+	var both facts.TwoWeeks
+	if got := (request{Addr: socket, Method: "GET", Path: digest}).as(t, games); json.Unmarshal([]byte(got.Text), &both) != nil {
+		t.Fatalf("%+v", got)
+	}
+	by := map[string]uint32{}
+	for _, one := range both.This.Wrong {
+		by[one.Rule] = one.WrongBy
+	}
+	if want := map[string]uint32{"low": daemon, "hung": daemon, "shadowed": games}; !maps.Equal(by, want) {
+		t.Errorf("said by %v, want %v", by, want)
 	}
 }

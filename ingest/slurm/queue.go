@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 )
 
 // queueFields are asked of squeue in this order. Slurm 22.05 and later have all of them.
@@ -100,9 +100,9 @@ func parsePending(p *slurmid.Pending, of [][]byte) bool {
 			return false
 		}
 	}
-	p.ID = job.CleanText(p.ID, mostText+bitstrLen)
+	p.ID = wire.CleanText(p.ID, mostText+bitstrLen)
 	for _, s := range []*string{&p.User, &p.Account, &p.Partition, &p.QOS, &p.Reason, &p.Name} {
-		*s = job.CleanText(*s, mostText)
+		*s = wire.CleanText(*s, mostText)
 	}
 	p.Start(nil)
 	return p.JobID != 0 && !p.Submit.IsZero()

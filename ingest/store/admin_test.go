@@ -17,6 +17,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 )
 
@@ -289,7 +290,7 @@ func TestImportOfCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := job.Decompress(packed)
+	text, err := wire.Decompress(packed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -208,7 +209,7 @@ func TestSequence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		batch = append(batch, &incoming{NodeReport: r, body: job.Compress(text)})
+		batch = append(batch, &incoming{NodeReport: r, body: wire.Compress(text)})
 	}
 	if err := s.do(ctx, func(w *writer) error { return w.addReports(jobKey{"test", 8}, batch) }); err != nil {
 		t.Fatal(err)
@@ -663,7 +664,7 @@ func TestWaitingIsCheap(t *testing.T) {
 		t.Helper()
 		text, err := json.Marshal(r)
 		if err == nil {
-			_, err = s.AddReport(ctx, Sender{Part: sender}, r, job.Compress(text))
+			_, err = s.AddReport(ctx, Sender{Part: sender}, r, wire.Compress(text))
 		}
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 )
@@ -173,7 +174,7 @@ func TestReportIsKept(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
-	got, err := job.DecompressReport(nil, rows[0]["body"].([]byte))
+	got, err := wire.DecompressReport(nil, rows[0]["body"].([]byte))
 	if err != nil || string(got) != string(want) {
 		t.Errorf("%v: kept\n%s of\n%s", err, got, want)
 	}

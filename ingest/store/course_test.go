@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 )
 
@@ -17,7 +18,7 @@ func TestCoursesAreSmall(t *testing.T) {
 	const nodes, ranks, n = job.MostRows, 128, 64
 	const shift = 20 // 2^14 s
 	each := 16384 * time.Second
-	var m job.JobMerger
+	var m assemble.Merger
 	for i := range nodes {
 		r := &job.NodeReport{Node: fmt.Sprintf("n%04d", i), NNodes: nodes, Decision: "on"}
 		for x := range 3 {

@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 )
 
 // TestExtremes: root of a node sends the largest numbers and texts in every field of a report, one at
@@ -35,7 +37,7 @@ func TestExtremes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := job.DecodeReport(text)
+				got, err := wire.DecodeReport(text)
 				if err != nil { // jobeffd refuses it
 					continue
 				}
@@ -138,7 +140,7 @@ func foldedReport() *job.NodeReport {
 		x.Key = fmt.Sprint(i)
 		r.Executions = append(r.Executions, x)
 	}
-	all := job.FoldWhole(r.Executions)
+	all := assemble.FoldWhole(r.Executions)
 	r.Executions = all[len(all)-1:]
 	return r
 }

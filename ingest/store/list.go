@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
@@ -95,7 +96,7 @@ func (s *Store) listedJob(ctx context.Context, q listing.JobQuery, r *attemptRow
 		}
 	}
 	r.job.Steps = nil
-	r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
+	r.job.Warnings = append(r.job.Warnings, assemble.UsageWarnings(&r.job)...)
 	return nil
 }
 

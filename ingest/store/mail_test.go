@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
@@ -213,7 +215,7 @@ func TestFacts(t *testing.T) {
 	var jobs []*job.Job
 	for i, hour := range []int{-1, 1, 2, 3, 30} {
 		r := runReport(uint32(20+i), 5, 2, nil)
-		var m job.JobMerger
+		var m assemble.Merger
 		m.Add(r)
 		j := m.Job()
 		j.Attempt, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
@@ -297,7 +299,7 @@ func TestLineages(t *testing.T) {
 		r := nodeReport(uint32(1000+len(jobs)), 1, "a", time.Duration(hour)*time.Hour)
 		e := &r.Executions[0]
 		e.Executable, e.BuildID, e.MPI, e.MPIVersion, e.ArgsHash, e.InputHash = path, build, "MPICH", mpi, "aa", "bb"
-		var m job.JobMerger
+		var m assemble.Merger
 		m.Add(r)
 		j := m.Job()
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit = 1, 2, 20*time.Second, r.Start
@@ -338,7 +340,7 @@ func TestSeries(t *testing.T) {
 		r := nodeReport(uint32(1000+len(jobs)), 1, "a", time.Duration(hour)*time.Hour)
 		e := &r.Executions[0]
 		e.Executable, e.BuildID, e.MPI, e.MPIVersion, e.ArgsHash, e.InputHash = "/bin/lmp", "b1", "MPICH", "MPICH Version:      4.0.2", args, "bb"
-		var m job.JobMerger
+		var m assemble.Merger
 		m.Add(r)
 		j := m.Job()
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
@@ -373,13 +375,13 @@ func TestSeries(t *testing.T) {
 func TestOutboxesOfAWeek(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.HeardOutbox("good", job.OutboxState{Waiting: 2, Oldest: time.Second}, day)
-	s.HeardOutbox("stuck", job.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
-	s.HeardOutbox("refused", job.OutboxState{Refused: 1}, day)
+	s.HeardOutbox("good", wire.OutboxState{Waiting: 2, Oldest: time.Second}, day)
+	s.HeardOutbox("stuck", wire.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
+	s.HeardOutbox("refused", wire.OutboxState{Refused: 1}, day)
 	if err := s.keepHeard(ctx, day); err != nil {
 		t.Fatal(err)
 	}
-	s.HeardOutbox("refused", job.OutboxState{Refused: 3}, day.Add(time.Hour))
+	s.HeardOutbox("refused", wire.OutboxState{Refused: 3}, day.Add(time.Hour))
 	s.heard.note("refused", heardNode{at: day.Add(2 * time.Hour)}) // says nothing of its outbox
 	if err := s.keepHeard(ctx, day.Add(heardEvery)); err != nil {
 		t.Fatal(err)

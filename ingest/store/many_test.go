@@ -13,6 +13,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/wire"
 )
 
 // ofManyRuns is the report of a script that runs n MPI programs of two ranks, one after the other,
@@ -91,12 +92,12 @@ func BenchmarkManyExecutions(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := job.DecodeReport(body)
+				r, err := wire.DecodeReport(body)
 				if err != nil {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				if _, err := s.AddReport(ctx, Sender{}, r, job.Compress(body)); err != nil {
+				if _, err := s.AddReport(ctx, Sender{}, r, wire.Compress(body)); err != nil {
 					b.Fatal(err)
 				}
 				adding += time.Since(begin)

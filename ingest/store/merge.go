@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // quiet is how long an attempt of which nodes are missing, or are about to report once more, must have
@@ -145,7 +147,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 	if err != nil {
 		return err
 	}
-	all := job.JobMerger{HungAfter: s.hungAfter}
+	all := assemble.Merger{HungAfter: s.hungAfter}
 	var text, unbound int64
 	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
 		var key reportKey
@@ -159,7 +161,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 			all.Foreign()
 			return nil
 		}
-		size := job.TextSize(body, int64(len(body)))
+		size := wire.TextSize(body, int64(len(body)))
 		if text += size; text > mostMergedText {
 			all.TooLarge()
 			return nil
@@ -291,4 +293,4 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 }
 
 // clip bounds text that a user chose and an index holds.
-func clip(s string) string { return job.CleanText(s, 1024) }
+func clip(s string) string { return wire.CleanText(s, 1024) }

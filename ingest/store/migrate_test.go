@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/test/pgtest"
 )
 
@@ -51,7 +51,7 @@ func ofCommit967a4cf4(t *testing.T) (database string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := job.Decompress(packed)
+	text, err := wire.Decompress(packed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
 )
 
@@ -26,7 +26,7 @@ type heardNodes struct {
 // heardNode is what a node said last.
 type heardNode struct {
 	at     time.Time
-	outbox job.OutboxState
+	outbox wire.OutboxState
 	said   time.Time // when it said outbox; zero: not yet
 }
 
@@ -110,7 +110,7 @@ func (w *writer) keepNode(node string, heard heardNode) error {
 }
 
 // HeardOutbox notes what a node said of its outbox at a time. keepHeard writes it.
-func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
+func (s *Store) HeardOutbox(node string, state wire.OutboxState, at time.Time) {
 	s.heard.note(node, heardNode{at: at, outbox: state, said: at})
 }
 

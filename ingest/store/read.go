@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
@@ -188,7 +189,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref slurmid.Ref, attempt int)
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
-	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+	j.Warnings = append(j.Warnings, assemble.UsageWarnings(j)...)
 	return j, nil
 }
 
@@ -467,7 +468,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindStep, Name: step}}
 		switch {
 		case job.OnlyUnknownThreads(j.Executions):
-			j.NoData = job.NoThreads(j.Executions)
+			j.NoData = assemble.NoThreads(j.Executions)
 		case folded:
 			j.NoData.Code = doubt.WhyFolded
 		}

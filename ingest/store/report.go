@@ -10,9 +10,10 @@ import (
 
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
-// AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
+// AddReport stores a report that wire.DecodeReport made, joins it to its attempt, and returns
 // after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
@@ -153,7 +154,7 @@ func (w *writer) mayWait(in *incoming, c *candidate, attempts []*candidate) (ref
 	case !in.received.IsZero(): // what was acknowledged stays
 		return nil, nil
 	case in.cramped, c == nil && in.sender.full(in.Node, attempts),
-		in.asked && job.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
+		in.asked && wire.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
 		in.asked && c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
 		return ErrManyWaiting, nil
 	}

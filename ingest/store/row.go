@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // column is one column of a table, with the field of T that it holds. A T is a row.
@@ -297,7 +298,7 @@ func bit(b bool) int {
 func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // clean makes sacct's text harmless.
-func clean(s string) string { return job.CleanText(s, 1024) }
+func clean(s string) string { return wire.CleanText(s, 1024) }
 
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
@@ -420,26 +421,26 @@ func pack(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return job.Compress(text), nil
+	return wire.Compress(text), nil
 }
 
 // unpack reads what pack wrote.
 func unpack(blob []byte, v any) error {
-	text, err := job.Decompress(blob)
+	text, err := wire.Decompress(blob)
 	if err != nil {
 		return fmt.Errorf("store: a packed column is damaged: %v", err) // an io.EOF would be taken for the connection's
 	}
-	return job.UnmarshalFast(text, v)
+	return wire.UnmarshalFast(text, v)
 }
 
 // unpackReport decodes a report as it came.
-func unpackReport(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeReport) }
+func unpackReport(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, wire.DecodeReport) }
 
 // unpackHead is unpackReport without the report's lists, which may be large.
-func unpackHead(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeHead) }
+func unpackHead(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, wire.DecodeHead) }
 
 func decodeReport(blob []byte, decode func([]byte) (*job.NodeReport, error)) (*job.NodeReport, error) {
-	text, err := job.DecompressReport(nil, blob)
+	text, err := wire.DecompressReport(nil, blob)
 	if err != nil {
 		return nil, fmt.Errorf("store: a report is damaged: %v", err) // as in unpack
 	}

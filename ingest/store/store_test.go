@@ -20,6 +20,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/test/pgtest"
 )
@@ -162,7 +163,7 @@ func addReport(s *Store, r *job.NodeReport) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return s.AddReport(ctx, Sender{}, r, job.Compress(text))
+	return s.AddReport(ctx, Sender{}, r, wire.Compress(text))
 }
 
 func add(t testing.TB, s *Store, reports ...*job.NodeReport) {

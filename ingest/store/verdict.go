@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
@@ -136,7 +137,7 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 	j := &rows[0].job
 	found := &listing.JobAndWorkload{Job: j}
 	if err = s.complete(ctx, rows[0]); err == nil {
-		j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+		j.Warnings = append(j.Warnings, assemble.UsageWarnings(j)...)
 		if j.Complete = !j.IsRunning(); j.Complete {
 			found.Workload, err = s.WorkloadOf(ctx, everybody, j)
 		}
@@ -177,7 +178,7 @@ const presentFlags = "CASE WHEN r.judged_by = (SELECT time_us FROM marks WHERE n
 // isUnjudged selects attempts that have ended and whose flags are not known.
 const isUnjudged = "r.end_us IS NOT NULL AND (" + presentFlags + ") IS NULL"
 
-// UnjudgedOf is job.Selected's Unjudged of a query.
+// UnjudgedOf is listing.Selected's Unjudged of a query.
 func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (n int, err error) {
 	q.Rule = ""
 	c, from, err := chosen(q, uids)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 )
 
 // Bounds of the logs of windows that wait to be replayed. A run has at most 64 MiB of them
@@ -58,7 +59,7 @@ type LostLogs struct {
 }
 
 // WantsLogs tells whether AddLogs would keep logs now, without waiting for a writer.
-func (s *Store) WantsLogs(ctx context.Context, l *job.NodeLogs, bytes int, sender string) (isNew bool, err error) {
+func (s *Store) WantsLogs(ctx context.Context, l *wire.NodeLogs, bytes int, sender string) (isNew bool, err error) {
 	isNew, err = s.incomingLogs(l, bytes, sender).mayAdd(func(query string, args, into []any) error {
 		return s.read.QueryRowContext(ctx, query, args...).Scan(into...)
 	})
@@ -71,7 +72,7 @@ func (s *Store) WantsLogs(ctx context.Context, l *job.NodeLogs, bytes int, sende
 // AddLogs keeps the logs of one node until they are replayed, and returns after the COMMIT. packed
 // is their form on the wire, sender whose part of the room they take. added is false if they were there
 // already, or have been replayed.
-func (s *Store) AddLogs(ctx context.Context, l *job.NodeLogs, packed []byte, sender string) (added bool, err error) {
+func (s *Store) AddLogs(ctx context.Context, l *wire.NodeLogs, packed []byte, sender string) (added bool, err error) {
 	in := s.incomingLogs(l, len(packed), sender)
 	err = s.doJob(ctx, jobKey{l.Cluster, l.JobID}, func(w *writer) (err error) {
 		if added, err = in.mayAdd(w.one); err != nil || !added {
@@ -87,13 +88,13 @@ func (s *Store) AddLogs(ctx context.Context, l *job.NodeLogs, packed []byte, sen
 	return added, nil
 }
 
-func (s *Store) incomingLogs(l *job.NodeLogs, bytes int, sender string) *incomingLogs {
+func (s *Store) incomingLogs(l *wire.NodeLogs, bytes int, sender string) *incomingLogs {
 	return &incomingLogs{NodeLogs: l, sender: sender, bytes: bytes, unconfirmed: s.patience <= 0}
 }
 
 // incomingLogs are logs that are about to enter the database.
 type incomingLogs struct {
-	*job.NodeLogs
+	*wire.NodeLogs
 	sender      string
 	bytes       int
 	unconfirmed bool  // those of jobs of which Slurm has not told are taken, too
@@ -327,13 +328,13 @@ func (s *Store) forgetLogs(ctx context.Context, l *WindowLogs, some []LogsHead) 
 }
 
 // Logs reads the logs of one node, and unpacks their outermost layer.
-func (s *Store) Logs(ctx context.Context, l *WindowLogs, h *LogsHead) (*job.NodeLogs, error) {
+func (s *Store) Logs(ctx context.Context, l *WindowLogs, h *LogsHead) (*wire.NodeLogs, error) {
 	var body []byte
 	err := s.read.QueryRowContext(ctx, "SELECT body FROM window_logs WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ?", l.cluster, l.jobID, h.Node, h.Nonce).Scan(&body)
 	if err != nil {
 		return nil, fmt.Errorf("store: logs of job %d from %s: %w", l.jobID, h.Node, unavailable(err))
 	}
-	return job.DecodeLogs(body)
+	return wire.DecodeLogs(body)
 }
 
 // JobID is the job's.

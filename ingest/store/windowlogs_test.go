@@ -8,19 +8,20 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/wire"
 )
 
 // logsOfNode are the logs that belong to a report. The store does not look into their text.
-func logsOfNode(r *job.NodeReport) *job.NodeLogs {
+func logsOfNode(r *job.NodeReport) *wire.NodeLogs {
 	x := r.Executions[0]
-	return &job.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Size: x.Size, Ranks: 2, Start: x.Start, Text: []byte("logs of " + r.Node)}
+	return &wire.NodeLogs{Cluster: r.Cluster, JobID: r.JobID, Nonce: r.Nonce, Node: r.Node, Key: x.Key, Size: x.Size, Ranks: 2, Start: x.Start, Text: []byte("logs of " + r.Node)}
 }
 
-func tryLogs(s *Store, l *job.NodeLogs) (added bool, err error) {
+func tryLogs(s *Store, l *wire.NodeLogs) (added bool, err error) {
 	return s.AddLogs(ctx, l, l.Pack(l.Text, l.Entries), "")
 }
 
-func addLogs(t *testing.T, s *Store, l *job.NodeLogs) (added bool) {
+func addLogs(t *testing.T, s *Store, l *wire.NodeLogs) (added bool) {
 	t.Helper()
 	added, err := tryLogs(s, l)
 	if err != nil {
@@ -167,12 +168,12 @@ func TestWindowLogsTries(t *testing.T) {
 // Logs that fit no execution of their report are dropped, and counted. One node's take nothing from
 // the others'.
 func TestWindowLogsThatDoNotFit(t *testing.T) {
-	for name, change := range map[string]func(*job.NodeLogs){
-		"another world":    func(l *job.NodeLogs) { l.Key = "another" },
-		"another time":     func(l *job.NodeLogs) { l.Start = l.Start.Add(time.Hour) },
-		"another size":     func(l *job.NodeLogs) { l.Size, l.Ranks = 2, 1 },
-		"others' ranks":    func(l *job.NodeLogs) { l.Ranks = 3 },
-		"before its start": func(l *job.NodeLogs) { l.Start = l.Start.Add(-time.Microsecond) },
+	for name, change := range map[string]func(*wire.NodeLogs){
+		"another world":    func(l *wire.NodeLogs) { l.Key = "another" },
+		"another time":     func(l *wire.NodeLogs) { l.Start = l.Start.Add(time.Hour) },
+		"another size":     func(l *wire.NodeLogs) { l.Size, l.Ranks = 2, 1 },
+		"others' ranks":    func(l *wire.NodeLogs) { l.Ranks = 3 },
+		"before its start": func(l *wire.NodeLogs) { l.Start = l.Start.Add(-time.Microsecond) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -250,7 +251,7 @@ func attackers(t *testing.T, s *Store, victim *job.NodeReport) (reports []*job.N
 }
 
 // logsOfRank are tiny logs of one rank of two.
-func logsOfRank(r *job.NodeReport) *job.NodeLogs {
+func logsOfRank(r *job.NodeReport) *wire.NodeLogs {
 	l := logsOfNode(r)
 	l.Size, l.Ranks = 2, 1
 	return l

@@ -105,12 +105,13 @@ func usefulByRank(e *job.Execution) map[int]float64 {
 	all := map[int]float64{}
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
-		ranks, err := slurmid.RankList(n.RankIDs, len(n.UsefulShare))
-		if err != nil || len(ranks) != n.Ranks || len(n.UsefulShare) != n.Ranks {
+		times, told := n.UsefulTimes()
+		ranks, err := slurmid.RankList(n.RankIDs, len(times))
+		if !told || err != nil || len(ranks) != len(times) {
 			return nil
 		}
 		for k, rank := range ranks {
-			all[rank] = float64(n.UsefulShare[k]) / 255 * n.ElapsedMax.Seconds()
+			all[rank] = times[k]
 		}
 	}
 	return all

@@ -192,7 +192,7 @@ func (c *Comparison) unlike() string {
 		if why := workload.NotWhole(&s.Run); why != "" {
 			return "job " + s.Job.DisplayID + ": " + why
 		}
-		if s.Run.Ranks == 1 && s.Several > 1 && slices.ContainsFunc(s.main.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }) {
+		if s.Several > 1 && s.main.IsSingleton() {
 			return "job " + s.Job.DisplayID + ": its ranks never met each other"
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
@@ -166,7 +167,7 @@ func (l *load) buildAt(t time.Time) *build {
 
 // report puts what the job's nodes would say through the merger, as the server does.
 func (y *Year) report(j *job.Job, executions []job.Execution) {
-	var m job.JobMerger
+	var m assemble.Merger
 	first := y.rng.IntN(nodeCount - j.Nodes)
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
 	end, progress := j.End, (*hang.Progress)(nil)

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/policy/harm"
 )
@@ -94,7 +95,7 @@ type Health struct {
 // NodeOutbox is what a node said of its outbox.
 type NodeOutbox struct {
 	Node string `json:"node"`
-	job.OutboxState
+	wire.OutboxState
 }
 
 // Node is when a node reported last, and what it said of its outbox at Said; zero: never.

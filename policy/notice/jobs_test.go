@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"jobeff/etc"
+	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy"
+	"jobeff/policy/rule"
 )
 
 // Short names for the tables.
@@ -22,13 +24,18 @@ var (
 
 var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
 
-// shippedRules are those of these names.
-func shippedRules(t *testing.T, names ...string) *policy.Rules {
+// shipped are the rules of these names.
+func shipped(names ...string) []etc.Rule {
+	return slices.DeleteFunc(etc.Default().Rules, func(r etc.Rule) bool { return !slices.Contains(names, r.Name) })
+}
+
+// judgedBy asks them about a job.
+func judgedBy(t *testing.T, j *job.Job, names ...string) Judged {
 	t.Helper()
-	own := slices.DeleteFunc(etc.Default().Rules, func(r etc.Rule) bool { return !slices.Contains(names, r.Name) })
-	rules, err := policy.Compile(own)
+	rules, err := rule.Compile(shipped(names...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rules
+	c := policy.Describe(j, nil)
+	return NewJudged(j, nil, c, rules.JudgeCase(c))
 }

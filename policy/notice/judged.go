@@ -25,10 +25,9 @@ type Judged struct {
 	try               []*Try // by verdict; nil where it names no line
 }
 
-// NewJudged asks the rules about a job; study is that of its workload, or nil.
-func NewJudged(r *policy.Rules, j *job.Job, study *workload.Study) Judged {
-	c := policy.Describe(j, study)
-	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c), cores: coresOf(j)}
+// NewJudged is a job, described as c, with its verdicts; study is that of its workload, or nil.
+func NewJudged(j *job.Job, study *workload.Study, c *policy.Case, verdicts []policy.Verdict) Judged {
+	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: verdicts, cores: coresOf(j)}
 	if study != nil && judged.flagged() {
 		judged.began, judged.beganApart = map[int]time.Time{}, map[int]time.Time{}
 		first(study.Runs, judged.began)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
@@ -13,7 +14,6 @@ import (
 // Backtest counts what rules say of past jobs.
 type Backtest struct {
 	Jobs    int // judged
-	rules   *policy.Rules
 	mails   NoticeSettings
 	users   map[uint32]bool
 	tallies []Tally
@@ -42,26 +42,25 @@ type Tally struct {
 // Users is how many users had jobs that the rule flagged.
 func (t *Tally) Users() int { return len(t.users) }
 
-// NewBacktest begins a count; mails say when a mail would have been sent.
-func NewBacktest(rules *policy.Rules, mails NoticeSettings) *Backtest {
-	b := &Backtest{rules: rules, mails: mails.withDefaults(), users: map[uint32]bool{}, periods: map[time.Time]*period{}}
-	for _, r := range rules.Settings() {
+// NewBacktest begins a count of what these rules say; mails say when a mail would have been sent.
+func NewBacktest(rules []etc.Rule, mails NoticeSettings) *Backtest {
+	b := &Backtest{mails: mails.withDefaults(), users: map[uint32]bool{}, periods: map[time.Time]*period{}}
+	for _, r := range rules {
 		b.tallies = append(b.tallies, Tally{Rule: r.Name, Shadow: r.Shadow, users: map[uint32]bool{}})
 	}
 	return b
 }
 
-// Add judges one more job, with the study of its workload or nil.
-func (b *Backtest) Add(j *job.Job, study *workload.Study) {
+// Add counts one more job. Its verdicts are in the order of the rules.
+func (b *Backtest) Add(judged Judged) {
 	b.Jobs++
-	b.users[j.UID] = true
-	judged := NewJudged(b.rules, j, study)
+	b.users[judged.Job.UID] = true
 	for i, v := range judged.Verdicts {
 		t := &b.tallies[i]
 		switch v.Outcome {
 		case policy.Flagged:
 			t.Flagged++
-			t.users[j.UID] = true
+			t.users[judged.Job.UID] = true
 			if v.Hours.Lost != nil {
 				t.LostHours += v.Hours.Lost.Hours()
 			}

@@ -7,7 +7,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
-	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 )
 
@@ -64,7 +63,7 @@ func launchOf(j *job.Job) *Try {
 	hours, ranks := 0.0, 0
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		if e.Size != 1 || !slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons }) {
+		if !e.IsSingleton() {
 			continue
 		}
 		if e.InputHash == "" || e.ArgsHash == "" {

@@ -11,7 +11,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/measure"
@@ -214,8 +213,8 @@ type Node struct {
 
 // shares are parts of 255, with the digits that are known.
 func shares(all []byte) (out []float64) {
-	for _, b := range all {
-		out = append(out, math.Round(float64(b)/255*1000)/1000)
+	for _, share := range job.Shares(all) {
+		out = append(out, math.Round(share*1000)/1000)
 	}
 	return out
 }
@@ -277,21 +276,9 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	return d
 }
 
-// Judge makes documents of jobs, with the verdicts of rules. It is jobeffd's server.Documents.
-type Judge struct{ Rules *policy.Rules }
-
-// Judge studies the workload of a job and asks the rules; both are nil for a step, and for what has not begun.
-func (d Judge) Judge(found *listing.JobAndWorkload) (*workload.Study, []policy.Verdict) {
-	if found.Step || found.OnlyWaits() {
-		return nil, nil
-	}
-	study := workload.NewStudy(found.Workload, found.Job, time.Now(), curve.Settings{})
-	return study, d.Rules.Judge(found.Job, study)
-}
-
-// Job is the Job of a job with its verdicts.
-func (d Judge) Job(found *listing.JobAndWorkload) any {
-	study, verdicts := d.Judge(found)
+// Found is the Job of a job with its array, what the runs of its workload say, and its verdicts; study and verdicts
+// are nil where they were not asked.
+func Found(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict) Job {
 	one := whole(found.Job, study, verdicts)
 	one.Array = arrayOf(found)
 	return one
@@ -299,7 +286,7 @@ func (d Judge) Job(found *listing.JobAndWorkload) any {
 
 // Listed is the Job of a job in a list, which is read without its steps, and without detail also without
 // its executions: null stands for what was not read.
-func (d Judge) Listed(j *job.Job, detail bool) any {
+func Listed(j *job.Job, detail bool) Job {
 	one := document(j)
 	one.CoreHours = coreHours(policy.CoreHoursListed(j))
 	if one.Steps = nil; !detail {
@@ -308,13 +295,10 @@ func (d Judge) Listed(j *job.Job, detail bool) any {
 	return one
 }
 
-// Verdicts are those on a job, as ReadVerdicts reads them.
-func (d Judge) Verdicts(found *listing.JobAndWorkload) ([]byte, error) {
-	_, verdicts := d.Judge(found)
-	return json.Marshal(verdicts)
-}
+// Verdicts are what ReadVerdicts reads, JSON.
+func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
 
-// ReadVerdicts reads what Judge.Verdicts wrote. Their figures are not there.
+// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
 func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 	return all, json.Unmarshal(text, &all)
 }

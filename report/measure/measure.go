@@ -24,22 +24,12 @@ func Alone(j *job.Job) bool {
 
 // Singletons reports whether every rank of the job became an MPI world of its own.
 func Singletons(j *job.Job) bool {
-	for _, e := range j.Executions {
-		if e.Size > 1 {
-			return false
-		}
-	}
-	for _, w := range Warnings(j) {
-		if w.Code == doubt.WarnSingletons {
-			return len(j.Executions) > 1
-		}
-	}
-	return false
+	return len(j.Executions) > 1 && Alone(j) && slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.IsSingleton() })
 }
 
 // IOShare is the time in MPI_File_* as a fraction of ranks x elapsed.
 func IOShare(j *job.Job) float64 {
-	if t := CoreTime(j.Metrics, j.Executions); t > 0 {
+	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.IOTime / t
 	}
 	return 0
@@ -47,22 +37,10 @@ func IOShare(j *job.Job) float64 {
 
 // MPIShare is the time in MPI as a fraction of ranks x elapsed.
 func MPIShare(j *job.Job) float64 {
-	if t := CoreTime(j.Metrics, j.Executions); t > 0 {
+	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.MPITime / t
 	}
 	return 0
-}
-
-// CoreTime is the sum of ranks x elapsed over the executions, in seconds.
-func CoreTime(m *job.Metrics, executions []job.Execution) float64 {
-	if len(executions) == 0 {
-		return float64(m.Ranks) * m.Elapsed
-	}
-	sum := 0.0
-	for i := range executions {
-		sum += executionTime(&executions[i])
-	}
-	return sum
 }
 
 // MetricsOf are the figures of one execution, nil where it has none.
@@ -71,18 +49,6 @@ func MetricsOf(e *job.Execution) *job.Metrics {
 		return e.Metrics
 	}
 	return job.ExecutionMetrics(e)
-}
-
-// executionTime is ranks x elapsed of one execution, or of all that are folded, in seconds.
-func executionTime(e *job.Execution) float64 {
-	if e.Folded != nil {
-		return e.Folded.Span
-	}
-	m := MetricsOf(e)
-	if m == nil {
-		return 0
-	}
-	return float64(m.Ranks) * m.Elapsed
 }
 
 // RanksRan is how many ranks ran, recorded or not. Of several executions, it is the most that one
@@ -143,8 +109,8 @@ func Warnings(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// Costliest picks the n executions with the most core time, in the order of the job. It picks
-// none that are folded: those took less.
+// Costliest picks the n executions with the most core time of which there are figures, in the order of the
+// job. It picks none that are folded: those took less.
 func Costliest(executions []job.Execution, n int) []int {
 	var order []int
 	for i := range executions {
@@ -152,9 +118,13 @@ func Costliest(executions []job.Execution, n int) []int {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(executionTime(&executions[b]), executionTime(&executions[a]))
-	})
+	took := func(i int) float64 {
+		if MetricsOf(&executions[i]) == nil {
+			return 0
+		}
+		return job.RankSeconds(executions[i : i+1])
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(took(b), took(a)) })
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
 	return order
@@ -198,12 +168,12 @@ func Classes(executions []job.Execution) []job.Call {
 // RankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
 // they are not known.
 func RankShares(n job.NodeShare, elapsed float64) []float64 {
-	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
+	shares, told := n.UsefulTimes()
+	if !told || len(shares) == 0 || elapsed <= 0 {
 		return nil
 	}
-	shares := make([]float64, len(n.UsefulShare))
-	for i, b := range n.UsefulShare {
-		shares[i] = Clamp(float64(b) / 255 * n.ElapsedMax.Seconds() / elapsed)
+	for i := range shares {
+		shares[i] = Clamp(shares[i] / elapsed)
 	}
 	return shares
 }

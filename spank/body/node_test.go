@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/test/trial"
 )
 
@@ -287,8 +288,8 @@ func (n *testNode) outbox() []*job.NodeReport {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		if job.Encoding(b) != "" {
-			if b, err = job.DecompressReport(nil, b); err != nil {
+		if wire.Encoding(b) != "" {
+			if b, err = wire.DecompressReport(nil, b); err != nil {
 				n.t.Fatal(err)
 			}
 		}

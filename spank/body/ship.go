@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/etc"
-	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/wire"
 )
 
 // ship runs as root. It takes the report of fold, which runs as nobody, and delivers it.
@@ -64,7 +64,7 @@ func deliver(r *request, take func() (message, error)) error {
 }
 
 // maxMessage bounds what ship reads from fold, bytes.
-const maxMessage = 8 * job.MaxReportBytes
+const maxMessage = 8 * wire.MaxReportBytes
 
 // keep writes a report into the outbox, and removes its directory.
 func keep(r *request, outbox node.Outbox, m *message) error {

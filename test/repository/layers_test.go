@@ -15,12 +15,14 @@ import (
 )
 
 // flow is the order of imports (FLOW 1): a folder imports only from its left. The domain stands left of
-// what keeps, sends and serves it: no package of it knows a database or HTTP. The path of a package is matched by its longest prefix.
+// what keeps, sends and serves it: no package of it knows a database or HTTP. policy/rule stands behind the report: what shows
+// verdicts carries no compiler of conditions. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang", "jobeff/ingest/job", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang",
+	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/harm", "jobeff/policy/facts", "jobeff/policy/curve", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
-	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/view", "jobeff/report/mail",
+	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/view", "jobeff/report/mail", "jobeff/policy/rule",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/client", "jobeff/ingest/admit", "jobeff/ingest/store", "jobeff/ingest/server", "jobeff/cmd",
 }
 
@@ -28,7 +30,7 @@ var flow = []string{
 // nobody imports them. The SPANK body runs as root at every job's end: it must
 // not carry the database or the server.
 var beside = map[string][]string{
-	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/node"},
+	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/wire", "jobeff/ingest/node"},
 	"jobeff/preload":   {"jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/node"},
 	"jobeff/test":      {"jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/munge"},
 	"jobeff/packaging": {"jobeff/cmd"},
@@ -147,6 +149,27 @@ func TestEpilogLinksNoServer(t *testing.T) {
 	for _, path := range linked(t, "./ingest/node", "./spank/body") {
 		if slices.Contains([]string{"net/http", "crypto/tls", "database/sql", "jobeff/ingest/client", "jobeff/ingest/store"}, path) {
 			t.Errorf("the epilog's child links %s", path)
+		}
+	}
+}
+
+// TestNodeLinksNoRules: a node's programs show no verdicts, and carry neither the rules nor a compiler of their
+// conditions, nor the database.
+func TestNodeLinksNoRules(t *testing.T) {
+	t.Chdir("../..")
+	for _, path := range linked(t, "./cmd/jobeff-ingest", "./ingest/node", "./spank/body") {
+		if path == "jobeff/policy/rule" || path == "jobeff/ingest/store" || path == "database/sql" || strings.HasPrefix(path, "github.com/expr-lang/") {
+			t.Errorf("a node's program links %s", path)
+		}
+	}
+}
+
+// TestDomainKnowsNoHTTP: what a job is, what is judged and what is shown come without what keeps and serves them.
+func TestDomainKnowsNoHTTP(t *testing.T) {
+	t.Chdir("../..")
+	for _, path := range linked(t, "./ingest/job", "./ingest/replay", "./policy/...", "./report/...") {
+		if path == "net/http" || path == "database/sql" {
+			t.Errorf("the domain links %s", path)
 		}
 	}
 }

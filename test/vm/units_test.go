@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/wire"
 	"jobeff/report/document"
 )
 
@@ -106,7 +107,7 @@ func testInterim(t *testing.T, m *machine) {
 		defer unpacker.Close()
 		body, err := unpacker.DecodeAll(packed, nil)
 		if err == nil {
-			r, err = job.DecodeReport(body)
+			r, err = wire.DecodeReport(body)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/view"
 )
@@ -99,7 +100,7 @@ func (n *Notifier) week(at, now time.Time) *week {
 // Preview is what users would be told now, and what is held back, whether mails are switched
 // on or not. It keeps nothing.
 func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []view.NoticeFor, held []notice.Held, err error) {
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,7 +190,8 @@ func (w *week) judge(ctx context.Context) error {
 			j.Complete = j.IsComplete(w.now, time.Duration(w.cfg.Server.Grace))
 			study, err := w.study(ctx, j)
 			if err == nil {
-				w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study).Slim())
+				c := policy.Describe(j, study)
+				w.jobs = append(w.jobs, notice.NewJudged(j, study, c, w.rules.JudgeCase(c)).Slim())
 			}
 			return err
 		})

@@ -19,9 +19,9 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/store"
-	"jobeff/policy"
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 	"jobeff/report/mail"
 	"jobeff/report/view"
 )
@@ -36,7 +36,7 @@ const mostLate = 4
 type Notifier struct {
 	store     *store.Store
 	cfg       *etc.Config
-	rules     *policy.Rules
+	rules     *rule.Rules
 	templates *mail.Templates
 	log       zerolog.Logger
 	zone      *time.Location
@@ -52,7 +52,7 @@ func New(cfg *etc.Config, db *store.Store, log zerolog.Logger, now func() time.T
 	if !cfg.Mail.Sends() {
 		return nil, nil
 	}
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	if err != nil {
 		return nil, err
 	}

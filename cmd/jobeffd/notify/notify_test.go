@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
@@ -90,7 +91,7 @@ func badJobs(user string, uid uint32, first uint32, n int, program string) (all 
 				BuildID: "b" + program, ArgsHash: "a", Endings: map[string]int{"finalized": 64},
 				Nodes: []job.NodeShare{{Node: "n1", Ranks: 64, Useful: 64 * 30 * time.Minute, UsefulMax: 31 * time.Minute, MPI: 64 * 30 * time.Minute,
 					ElapsedMax: time.Hour, ElapsedSum: 64 * time.Hour, RankIDs: "0-63"}}}}}
-		var m job.JobMerger
+		var m assemble.Merger
 		m.Add(r)
 		j := m.Job()
 		j.Attempt, j.State, j.CPUs, j.Nodes, j.Elapsed, j.Submit, j.Partition = 1, "COMPLETED", 64, 1, time.Hour, start, "main"

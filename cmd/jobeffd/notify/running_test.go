@@ -15,8 +15,10 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy"
 	"jobeff/policy/notice"
+	"jobeff/policy/rule"
 )
 
 // hungReports are those of a job of one node, whose four reports say since a moment that nothing moves.
@@ -36,14 +38,14 @@ func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeR
 }
 
 // judged adds reports, merges them, and asks the rules.
-func judged(t *testing.T, db *store.Store, rules *policy.Rules, reports []*job.NodeReport) {
+func judged(t *testing.T, db *store.Store, rules *rule.Rules, reports []*job.NodeReport) {
 	t.Helper()
 	for _, r := range reports {
 		text, err := json.Marshal(r)
 		must(t, err)
-		r, err := job.DecodeReport(text)
+		r, err := wire.DecodeReport(text)
 		must(t, err)
-		_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text))
+		_, err = db.AddReport(ctx, store.Sender{}, r, wire.Compress(text))
 		must(t, err)
 	}
 	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *listing.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
@@ -86,7 +88,7 @@ func TestHungIsTold(t *testing.T) {
 			cfg.Mail.Link = "https://jobeff.example.org"
 			hungRule(cfg).Shadow = false
 			tt.edit(cfg)
-			rules, err := policy.Compile(cfg.Rules)
+			rules, err := rule.Compile(cfg.Rules)
 			must(t, err)
 			db := site(t, filepath.Join(t.TempDir(), "db"))
 			db.FindHung(30 * time.Minute)
@@ -138,7 +140,7 @@ func tooNew(t *testing.T, own, nodes, early, late time.Duration) {
 	cfg := config(s.port)
 	cfg.Report.Interim = etc.Duration(own)
 	hungRule(cfg).Shadow = false
-	rules, err := policy.Compile(cfg.Rules)
+	rules, err := rule.Compile(cfg.Rules)
 	must(t, err)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	db.FindHung(30 * time.Minute)

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
-	"testing"
 	"time"
 
 	"jobeff/ingest/job"
@@ -149,18 +147,4 @@ func Codes(warnings []doubt.Warning) string {
 		out = append(out, w.Code)
 	}
 	return strings.Join(out, " ")
-}
-
-// PackedText is the JSON that a packed file holds.
-func PackedText(t *testing.T, path string) []byte {
-	t.Helper()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := job.DecompressReport(nil, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

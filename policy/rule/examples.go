@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"cmp"
@@ -12,26 +12,13 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"jobeff/etc"
+	"jobeff/policy"
 )
 
-// Example is a job that a site made up, with the verdicts that it expects.
-type Example struct {
-	Name   string
-	At     string // FILE:LINE
-	Case   *Case
-	Expect map[string]Outcome // by rule; other rules may say what they like
-}
-
-// Mismatch is a rule whose verdict on an example is not the expected one.
-type Mismatch struct {
-	Want Outcome
-	Got  Verdict
-}
-
-// ReadExamples reads [[example]] tables: a name, job (Fields; what it does not say
+// ReadExamples reads [[example]] tables: a name, job (policy.Fields; what it does not say
 // is not known) and expect (rules and their outcomes). An error begins with
 // FILE:LINE.
-func (r *Rules) ReadExamples(file string, text []byte) ([]Example, error) {
+func (r *Rules) ReadExamples(file string, text []byte) ([]policy.Example, error) {
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
 		var parse toml.ParseError
@@ -50,7 +37,7 @@ func (r *Rules) ReadExamples(file string, text []byte) ([]Example, error) {
 	if len(tables) == 0 {
 		return nil, fmt.Errorf("%s:1: no example: write one as [[example]] with name, job and expect", file)
 	}
-	var all []Example
+	var all []policy.Example
 	for i, table := range tables {
 		p := exampleReader{Rules: r, place: etc.Place{File: places, Table: "example", Index: i}}
 		e, err := p.read(table)
@@ -61,6 +48,8 @@ func (r *Rules) ReadExamples(file string, text []byte) ([]Example, error) {
 	}
 	return all, nil
 }
+
+var outcomes = []policy.Outcome{policy.Flagged, policy.Passed, policy.CannotTell, policy.NotAsked}
 
 // exampleReader reads one [[example]].
 type exampleReader struct {
@@ -73,13 +62,13 @@ func (p exampleReader) fault(key []string, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %s", p.place.At(key...), strings.Join(key, "."), fmt.Sprintf(format, args...))
 }
 
-func (p exampleReader) read(table map[string]any) (*Example, error) {
+func (p exampleReader) read(table map[string]any) (*policy.Example, error) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		if !slices.Contains([]string{"name", "job", "expect"}, key) {
 			return nil, p.fault([]string{key}, "unknown key (known: name, job, expect)")
 		}
 	}
-	e := &Example{At: p.place.At()}
+	e := &policy.Example{At: p.place.At()}
 	if e.Name, _ = table["name"].(string); e.Name == "" {
 		return nil, p.fault([]string{"name"}, "is missing: say what the example is about")
 	}
@@ -100,20 +89,20 @@ func (p exampleReader) read(table map[string]any) (*Example, error) {
 }
 
 // job fills in a case's fields.
-func (p exampleReader) job(table map[string]any) (*Case, error) {
-	c := &Case{Unknown: map[string]string{}}
-	for _, f := range AllFields() {
+func (p exampleReader) job(table map[string]any) (*policy.Case, error) {
+	c := &policy.Case{Unknown: map[string]string{}}
+	for _, f := range fields {
 		if _, said := table[f.Name]; !said {
-			c.unknown("the example does not say it", f.Name)
+			c.Unknown[f.Name] = "the example does not say it"
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		i, known := fieldIndex[key]
-		if !known {
+		i := slices.IndexFunc(fields, func(f policy.Field) bool { return f.Name == key })
+		if i < 0 {
 			return nil, p.fault([]string{"job", key}, "unknown field (`jobeff admin policy fields` lists them)")
 		}
 		if to := reflect.ValueOf(&c.Fields).Elem().Field(i); !assign(to, table[key]) {
-			return nil, p.fault([]string{"job", key}, "wants a %s", typeNames[to.Type().String()])
+			return nil, p.fault([]string{"job", key}, "wants a %s", fields[i].Type)
 		}
 	}
 	if c.Unknown["core_hours"] != "" && cmp.Or(c.Unknown["alloc_cores"], c.Unknown["runtime"]) == "" {
@@ -121,7 +110,7 @@ func (p exampleReader) job(table map[string]any) (*Case, error) {
 		delete(c.Unknown, "core_hours")
 	}
 	if c.Unknown["core_hours"] == "" {
-		used := coreTime(3600 * c.CoreHours)
+		used := policy.CoreTime(3600 * c.CoreHours)
 		c.Hours.Used = &used
 	}
 	return c, nil
@@ -160,15 +149,15 @@ func assign(to reflect.Value, value any) bool {
 }
 
 // expect reads what rules shall say.
-func (p exampleReader) expect(table map[string]any) (map[string]Outcome, error) {
-	all := map[string]Outcome{}
+func (p exampleReader) expect(table map[string]any) (map[string]policy.Outcome, error) {
+	all := map[string]policy.Outcome{}
 	names := p.Names()
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		if !slices.Contains(names, key) {
 			return nil, p.fault([]string{"expect", key}, "no such rule (there are %s)", strings.Join(names, ", "))
 		}
 		text, _ := table[key].(string)
-		outcome := Outcome(strings.ReplaceAll(text, " ", "_"))
+		outcome := policy.Outcome(strings.ReplaceAll(text, " ", "_"))
 		if !slices.Contains(outcomes, outcome) {
 			return nil, p.fault([]string{"expect", key}, `%v is no outcome: "flagged", "passed", "cannot tell" or "not asked"`, table[key])
 		}
@@ -178,11 +167,11 @@ func (p exampleReader) expect(table map[string]any) (map[string]Outcome, error) 
 }
 
 // Try judges an example and returns the rules whose verdict is not the expected one.
-func (r *Rules) Try(e *Example) []Mismatch {
-	var all []Mismatch
+func (r *Rules) Try(e *policy.Example) []policy.Mismatch {
+	var all []policy.Mismatch
 	for _, v := range r.JudgeCase(e.Case) {
 		if want, asked := e.Expect[v.Rule]; asked && want != v.Outcome {
-			all = append(all, Mismatch{Want: want, Got: v})
+			all = append(all, policy.Mismatch{Want: want, Got: v})
 		}
 	}
 	return all

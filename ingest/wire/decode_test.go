@@ -1,4 +1,4 @@
-package job_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -14,15 +14,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
 func TestDecodeKeepsAGoodReport(t *testing.T) {
 	want := jobtest.Report(7, "n1", jobtest.Nonce)
 	body, _ := json.Marshal(want)
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +46,13 @@ func TestDecodeBounds(t *testing.T) {
 		"nulls":      {string(with(`"executions":[{"nodes":[` + strings.Repeat("null,", 1e6) + `null]}]`)), "too many empty objects"},
 		"lists":      {string(with(`"executions":[{"timeline":{"most_ns":[` + strings.Repeat("[],", 4e6) + `[]]}}]`)), "too many empty objects"},
 		"numbers":    {string(with(`"steps":[` + strings.Repeat("1,", 4e6) + `1]`)), "unmarshal JSON number into"},
-		"twice":      {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions/2) + spaced + `],"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions/2) + spaced + `]`)), "it has its executions twice"},
-		"executions": {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions) + spaced + `]`)), "it has more than 20000 executions"},
+		"twice":      {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MostExecutions/2) + spaced + `],"executions":[` + strings.Repeat(spaced+",", job.MostExecutions/2) + spaced + `]`)), "it has its executions twice"},
+		"executions": {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MostExecutions) + spaced + `]`)), "it has more than 20000 executions"},
 		"string":     {string(with(`"account":"` + strings.Repeat(`\"{null`, 1e5) + `"`)), ""},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := job.DecodeReport([]byte(c.body))
+		_, err := wire.DecodeReport([]byte(c.body))
 		runtime.ReadMemStats(&after)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
@@ -82,18 +84,18 @@ func TestDecodeRefuses(t *testing.T) {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)
 		c.spoil(r)
 		body, _ := json.Marshal(r)
-		if _, err := job.DecodeReport(body); err == nil || err.Error() != c.want {
+		if _, err := wire.DecodeReport(body); err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}
 	newer := jobtest.Report(7, "n1", jobtest.Nonce)
 	newer.Version = job.ReportVersion + 1
 	body, _ := json.Marshal(newer)
-	if _, err := job.DecodeReport(body); !errors.Is(err, job.ErrNewer) {
+	if _, err := wire.DecodeReport(body); !errors.Is(err, wire.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	for _, body := range []string{"", "{", "[]", `{"version":1} x`, `{"version":1e400}`, `{"start":"yesterday"}`, `{"job_id":-1}`, `{"job_id":4294967296}`, "\x1b[31m"} {
-		_, err := job.DecodeReport([]byte(body))
+		_, err := wire.DecodeReport([]byte(body))
 		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("%q: %v", body, err)
 		}
@@ -167,7 +169,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 		r.Executions = []job.Execution{jobtest.Report(7, "n1", jobtest.Nonce).Executions[0], good}
 		c.spoil(&r.Executions[0])
 		body, _ := json.Marshal(r)
-		got, err := job.DecodeReport(body)
+		got, err := wire.DecodeReport(body)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -196,13 +198,13 @@ func TestDecodeBoundsNotes(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Steps = []job.Step{{ID: "0", Exits: manyNames(400_000)}, {ID: "1", Exits: manyNames(1)}}
 	body, _ := json.Marshal(r)
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil || len(got.Steps) != 2 || len(got.Steps[0].Exits) != 400_000 || got.Steps[1].Exits != nil {
 		t.Errorf("%v", err)
 	}
 	r.Steps, r.Warnings = nil, make([]doubt.Warning, 1001)
 	body, _ = json.Marshal(r)
-	if _, err := job.DecodeReport(body); err == nil {
+	if _, err := wire.DecodeReport(body); err == nil {
 		t.Error("1,001 warnings are taken")
 	}
 }
@@ -216,11 +218,11 @@ func TestTextOfALargeReport(t *testing.T) {
 		x.Executable = strings.Repeat("x", 2000)
 		r.Executions = append(r.Executions, x)
 	}
-	text, err := r.Text()
+	text, err := wire.ReportText(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := job.DecodeReport(text)
+	got, err := wire.DecodeReport(text)
 	if err != nil || len(got.Executions) > 0 || len(got.Steps) != 1 || jobtest.Codes(got.Warnings) != doubt.WarnImpossible || got.Warnings[0].Count != 18_001 {
 		t.Errorf("%v: %+v", err, got)
 	}
@@ -230,7 +232,7 @@ func TestTextOfALargeReport(t *testing.T) {
 func TestDecodeCleans(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Account = "a\x1b[31m\r\nb\u202ec\u2028\xff\x00<script>"
-	r.User = strings.Repeat("ü", job.MaxText)
+	r.User = strings.Repeat("ü", wire.MaxText)
 	r.Decision = r.User
 	r.Start, r.End = r.End, r.Start
 	r.OnlineCPUs = -3
@@ -242,14 +244,14 @@ func TestDecodeCleans(t *testing.T) {
 	x.Executable = "/tmp/\u200b\u2066evil"
 	x.Metrics = &job.Metrics{Ranks: 17}
 	body, _ := json.Marshal(r)
-	got, err := job.DecodeReport(body)
+	got, err := wire.DecodeReport(body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Account != "a?[31m??b?c????<script>" && got.Account != "a?[31m??b?c???<script>" {
 		t.Errorf("account %q", got.Account)
 	}
-	if len(got.User) != 254 || len(got.Decision) != job.MaxText || !utf8.ValidString(got.User+got.Decision) {
+	if len(got.User) != 254 || len(got.Decision) != wire.MaxText || !utf8.ValidString(got.User+got.Decision) {
 		t.Errorf("a name of %d bytes, another text of %d", len(got.User), len(got.Decision))
 	}
 	if !got.End.Equal(got.Start) || got.OnlineCPUs != 0 {
@@ -259,7 +261,7 @@ func TestDecodeCleans(t *testing.T) {
 		t.Error(d)
 	}
 	y := got.Executions[0]
-	if !y.Start.Equal(job.Earliest) || !y.End.Equal(job.Latest) || y.Executable != "/tmp/??evil" || y.Metrics != nil || len(y.Slowest) != job.SlowestKept {
+	if !y.Start.Equal(wire.Earliest) || !y.End.Equal(wire.Latest) || y.Executable != "/tmp/??evil" || y.Metrics != nil || len(y.Slowest) != job.SlowestKept {
 		t.Errorf("got %+v", y)
 	}
 	if n := y.Nodes[0]; n.Node != "n1" || n.CPUs != 0 || y.Slowest[0].Node != "n1" {
@@ -284,7 +286,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 	x.Nodes[0].Threads = &job.ThreadShare{Why: x.Nodes[0].Threads.Why, Threads: 1, ThreadsMax: 1}
 	x.Nodes[0].Run = &job.Instance{Number: 1}
 	x.Slowest[0].OpenMP = &job.OpenMP{Why: x.Slowest[0].OpenMP.Why, Threads: x.Slowest[0].OpenMP.Threads}
-	if err := r.Validate(); err != nil {
+	if err := wire.Validate(r); err != nil {
 		t.Fatal(err)
 	}
 	texts, numbers := wantClean(t, "report", reflect.ValueOf(r).Elem())
@@ -297,7 +299,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 func spoil(t *testing.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString("evil\x1b\n\u202e" + strings.Repeat("x", job.MaxText))
+		v.SetString("evil\x1b\n\u202e" + strings.Repeat("x", wire.MaxText))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(-1)
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
@@ -330,7 +332,7 @@ func wantClean(t *testing.T, name string, v reflect.Value) (texts, numbers int) 
 	}
 	switch v.Kind() {
 	case reflect.String:
-		if s := v.String(); len(s) > job.MaxText || !job.IsPlain(s) {
+		if s := v.String(); len(s) > wire.MaxText || !wire.IsPlain(s) {
 			t.Errorf("%s is %.20q of %d bytes", name, s, len(s))
 		}
 		return 1, 0
@@ -370,16 +372,16 @@ func FuzzDecodeReport(f *testing.F) {
 	f.Add(body)
 	f.Add([]byte(`{"version":1,"sequence":1,"job_id":1,"nonce":"` + jobtest.Nonce + `","node":"n","cluster":"c","executions":[{"key":"k","nodes":[{"rank_ids":"0-3,8"}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r, err := job.DecodeReport(body)
+		r, err := wire.DecodeReport(body)
 		if err != nil {
 			return
 		}
-		if r.End.Before(r.Start) || !job.IsHex32(r.Nonce) || r.JobID == 0 {
+		if r.End.Before(r.Start) || !wire.IsHex32(r.Nonce) || r.JobID == 0 {
 			t.Errorf("accepted %+v", r)
 		}
-		var m job.JobMerger // what was accepted can be merged with what another node says, and shown
+		var m assemble.Merger // what was accepted can be merged with what another node says, and shown
 		m.Add(r)
-		other, err := job.DecodeReport(body)
+		other, err := wire.DecodeReport(body)
 		if err != nil {
 			t.Fatalf("accepted only once: %v", err)
 		}
@@ -411,7 +413,7 @@ func FuzzUnmarshalFast(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var want, got job.NodeReport
-		wantErr, gotErr := json.Unmarshal(body, &want), job.UnmarshalFast(body, &got)
+		wantErr, gotErr := json.Unmarshal(body, &want), wire.UnmarshalFast(body, &got)
 		if (wantErr == nil) != (gotErr == nil) {
 			t.Fatalf("encoding/json says %v, UnmarshalFast %v", wantErr, gotErr)
 		}
@@ -419,7 +421,7 @@ func FuzzUnmarshalFast(f *testing.F) {
 			t.Error(cmp.Diff(want, got))
 		}
 		var bounded job.NodeReport // accepts less, but reads nothing else
-		if err := job.UnmarshalReport(body, &bounded); err == nil && (wantErr != nil || !cmp.Equal(want, bounded)) {
+		if err := wire.UnmarshalReport(body, &bounded); err == nil && (wantErr != nil || !cmp.Equal(want, bounded)) {
 			t.Error(wantErr, cmp.Diff(want, bounded))
 		}
 	})

@@ -1,9 +1,10 @@
-package policy
+package rule
 
 import (
 	"strings"
 	"testing"
 
+	"jobeff/policy"
 	"jobeff/test/trial"
 )
 
@@ -38,15 +39,15 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 || value(all[0].Case.Hours.Used) != 64.0 {
+	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 || all[0].Case.Hours.Used == nil || all[0].Case.Hours.Used.Hours() != 64 {
 		t.Errorf("got %+v", all)
 	}
 	if wrong := rules.Try(&all[0]); len(wrong) != 0 {
 		t.Errorf("got %+v", wrong)
 	}
-	all[0].Expect["low-efficiency"] = Passed
+	all[0].Expect["low-efficiency"] = policy.Passed
 	wrong := rules.Try(&all[0])
-	if len(wrong) != 1 || wrong[0].Want != Passed || wrong[0].Got.Outcome != Flagged || wrong[0].Got.Rule != "low-efficiency" {
+	if len(wrong) != 1 || wrong[0].Want != policy.Passed || wrong[0].Got.Outcome != policy.Flagged || wrong[0].Got.Rule != "low-efficiency" {
 		t.Errorf("got %+v", wrong)
 	}
 }

@@ -1,4 +1,4 @@
-package job_test
+package wire_test
 
 import (
 	"bytes"
@@ -13,17 +13,18 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/wire"
 )
 
-func aNodesLogs() job.NodeLogs {
-	return job.NodeLogs{Cluster: "c", JobID: 1, Nonce: jobtest.Nonce, Node: "n1", Key: "pmix:1", Size: 4, Ranks: 2, Entries: 5,
+func aNodesLogs() wire.NodeLogs {
+	return wire.NodeLogs{Cluster: "c", JobID: 1, Nonce: jobtest.Nonce, Node: "n1", Key: "pmix:1", Size: 4, Ranks: 2, Entries: 5,
 		Start: time.Date(2026, 11, 20, 8, 0, 0, 1, time.UTC), ClockError: time.Millisecond, Text: []byte("a\nb")}
 }
 
 func TestDecodeLogs(t *testing.T) {
 	want := aNodesLogs()
 	want.Version = 1
-	got, err := job.DecodeLogs(want.Pack(want.Text, want.Entries))
+	got, err := wire.DecodeLogs(want.Pack(want.Text, want.Entries))
 	if d := cmp.Diff(&want, got); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
@@ -31,34 +32,34 @@ func TestDecodeLogs(t *testing.T) {
 
 // What names no job on a node, or cannot be of several nodes, is refused.
 func TestDecodeLogsRefuses(t *testing.T) {
-	for name, change := range map[string]func(*job.NodeLogs){
-		"no job":        func(l *job.NodeLogs) { l.JobID = 0 },
-		"no nonce":      func(l *job.NodeLogs) { l.Nonce = "x" },
-		"a path":        func(l *job.NodeLogs) { l.Node = "../n1" },
-		"no cluster":    func(l *job.NodeLogs) { l.Cluster = "" },
-		"no key":        func(l *job.NodeLogs) { l.Key = "" },
-		"a long key":    func(l *job.NodeLogs) { l.Key = strings.Repeat("k", 1<<15) },
-		"no ranks":      func(l *job.NodeLogs) { l.Ranks = 0 },
-		"all ranks":     func(l *job.NodeLogs) { l.Ranks = l.Size },
-		"a wrong clock": func(l *job.NodeLogs) { l.ClockError = -1 },
-		"fewer than 0":  func(l *job.NodeLogs) { l.Entries = -1 },
-		"a long text":   func(l *job.NodeLogs) { l.Text = make([]byte, job.MaxLogsText) },
+	for name, change := range map[string]func(*wire.NodeLogs){
+		"no job":        func(l *wire.NodeLogs) { l.JobID = 0 },
+		"no nonce":      func(l *wire.NodeLogs) { l.Nonce = "x" },
+		"a path":        func(l *wire.NodeLogs) { l.Node = "../n1" },
+		"no cluster":    func(l *wire.NodeLogs) { l.Cluster = "" },
+		"no key":        func(l *wire.NodeLogs) { l.Key = "" },
+		"a long key":    func(l *wire.NodeLogs) { l.Key = strings.Repeat("k", 1<<15) },
+		"no ranks":      func(l *wire.NodeLogs) { l.Ranks = 0 },
+		"all ranks":     func(l *wire.NodeLogs) { l.Ranks = l.Size },
+		"a wrong clock": func(l *wire.NodeLogs) { l.ClockError = -1 },
+		"fewer than 0":  func(l *wire.NodeLogs) { l.Entries = -1 },
+		"a long text":   func(l *wire.NodeLogs) { l.Text = make([]byte, wire.MaxLogsText) },
 	} {
 		l := aNodesLogs()
 		change(&l)
-		if _, err := job.DecodeLogs(l.Pack(l.Text, l.Entries)); err == nil {
+		if _, err := wire.DecodeLogs(l.Pack(l.Text, l.Entries)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if _, err := job.DecodeLogs(job.Compress([]byte(`{"version":2}` + "\n"))); !errors.Is(err, job.ErrNewer) {
+	if _, err := wire.DecodeLogs(wire.Compress([]byte(`{"version":2}` + "\n"))); !errors.Is(err, wire.ErrNewer) {
 		t.Errorf("a newer version: %v", err)
 	}
 	for _, text := range []string{"", "{}", "x\n", "{}\n"} {
-		if _, err := job.DecodeLogs(job.Compress([]byte(text))); err == nil {
+		if _, err := wire.DecodeLogs(wire.Compress([]byte(text))); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	if _, err := job.DecodeLogs([]byte("{}\n")); err == nil || !strings.Contains(err.Error(), "zstd") {
+	if _, err := wire.DecodeLogs([]byte("{}\n")); err == nil || !strings.Contains(err.Error(), "zstd") {
 		t.Errorf("what is not compressed: %v", err)
 	}
 }
@@ -92,16 +93,16 @@ func BenchmarkTakeReport(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	packed, into := job.Compress(text), []byte(nil)
+	packed, into := wire.Compress(text), []byte(nil)
 	for _, step := range []struct {
 		name string
 		do   func() error
 	}{
-		{"decode", func() error { return job.UnmarshalReport(text, new(job.NodeReport)) }},
-		{"validate", r.Validate},
+		{"decode", func() error { return wire.UnmarshalReport(text, new(job.NodeReport)) }},
+		{"validate", func() error { return wire.Validate(r) }},
 		{"encode", func() error { _, err := json.Marshal(r); return err }},
-		{"compress", func() error { job.Compress(text); return nil }},
-		{"decompress", func() (err error) { into, err = job.DecompressReport(into, packed); return err }},
+		{"compress", func() error { wire.Compress(text); return nil }},
+		{"decompress", func() (err error) { into, err = wire.DecompressReport(into, packed); return err }},
 	} {
 		b.Run(step.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -122,15 +123,15 @@ func TestPacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	into, packed := make([]byte, 0, 64<<10), job.Compress(text)
-	if job.Encoding(packed) != "zstd" || job.Encoding(text) != "" {
-		t.Errorf("the encoding is %q", job.Encoding(packed))
+	into, packed := make([]byte, 0, 64<<10), wire.Compress(text)
+	if wire.Encoding(packed) != "zstd" || wire.Encoding(text) != "" {
+		t.Errorf("the encoding is %q", wire.Encoding(packed))
 	}
-	got, err := job.DecompressReport(into, packed)
+	got, err := wire.DecompressReport(into, packed)
 	if err != nil || !bytes.Equal(got, text) || &got[0] != &into[:1][0] {
 		t.Fatal(err)
 	}
-	r, err := job.DecodeReport(got)
+	r, err := wire.DecodeReport(got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,15 +139,15 @@ func TestPacked(t *testing.T) {
 	if d := cmp.Diff(want, r); d != "" {
 		t.Error(d)
 	}
-	if own, err := job.Decompress(packed); err != nil || !bytes.Equal(own, text) {
+	if own, err := wire.Decompress(packed); err != nil || !bytes.Equal(own, text) {
 		t.Error(err)
 	}
 	for i := range packed {
-		if got, err := job.DecompressReport(nil, packed[:i]); err == nil && len(got) > 0 {
+		if got, err := wire.DecompressReport(nil, packed[:i]); err == nil && len(got) > 0 {
 			t.Errorf("its first %d bytes are taken", i)
 		}
 	}
-	if _, err := job.DecompressReport(nil, job.Compress(make([]byte, job.MaxReportBytes+1))); !errors.Is(err, job.ErrTooLarge) {
+	if _, err := wire.DecompressReport(nil, wire.Compress(make([]byte, wire.MaxReportBytes+1))); !errors.Is(err, wire.ErrTooLarge) {
 		t.Error(err)
 	}
 }

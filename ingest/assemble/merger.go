@@ -1,26 +1,28 @@
-package job
+// Package assemble puts a job together from the reports of its nodes: Merge joins the parts of one MPI world,
+// FoldWhole sums up what is too much to list, and a Merger makes the job. Before it stands ingest/job, whose
+// sums may be added in any order; a node, the store and who prints a report ask it.
+package assemble
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"jobeff/ingest/hang"
+	"jobeff/ingest/job"
 	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
-// JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
+// Merger merges the reports of a job's nodes. It keeps the parts and merges them when Job
 // is called, so Add costs the same for the first and the ten-thousandth node. The zero value is
 // empty.
-type JobMerger struct {
-	job      Job
-	parts    []Execution
+type Merger struct {
+	job      job.Job
+	parts    []job.Execution
 	steps    mergedSteps
-	cgroup   Cgroup
+	cgroup   job.Cgroup
 	warn     doubt.Warnings
 	on       bool
 	off      bool
@@ -40,7 +42,7 @@ type JobMerger struct {
 
 // Add adds one node's report. The order makes no difference. The caller must not add a report
 // twice, nor change its executions afterwards.
-func (m *JobMerger) Add(r *NodeReport) {
+func (m *Merger) Add(r *job.NodeReport) {
 	j := &m.job
 	j.Cluster, j.JobID = r.Cluster, r.JobID
 	j.ArrayJobID = max(j.ArrayJobID, r.ArrayJobID)
@@ -73,7 +75,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		case doubt.WarnOutboxFull:
 			m.dropped = append(m.dropped, r.Node)
 			continue
-		case doubt.WarnInterim, warnHung: // only the merger says so
+		case doubt.WarnInterim, job.WarnHung: // only the merger says so
 			continue
 		case doubt.WarnImpossible:
 			m.refused = max(m.refused, w.Args.Other)
@@ -89,16 +91,16 @@ func (m *JobMerger) Add(r *NodeReport) {
 
 // Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
 // out what still takes too much: only made-up reports do.
-func (m *JobMerger) Bound() {
+func (m *Merger) Bound() {
 	m.parts = FoldWhole(Merge(m.parts))
 	n, bytes := 0, 0
-	for ; n < min(len(m.parts), maxExecutions); n++ {
+	for ; n < min(len(m.parts), job.MostExecutions); n++ {
 		if bytes += sizeOf(reflect.ValueOf(&m.parts[n]).Elem()); bytes > mostBytesOfJob {
 			break
 		}
 	}
 	if n < len(m.parts) {
-		m.refuse(errMany)
+		m.refuse(job.ErrMany)
 		m.parts = slices.Clone(m.parts[:n])
 	}
 }
@@ -108,9 +110,9 @@ func (m *JobMerger) Bound() {
 const mostBytesOfJob = 256 << 20
 
 // TooLarge notes that a report was left out, as those of the job are too large together.
-func (m *JobMerger) TooLarge() { m.refuse(errBytes) }
+func (m *Merger) TooLarge() { m.refuse(job.ErrBytes) }
 
-func (m *JobMerger) refuse(why error) {
+func (m *Merger) refuse(why error) {
 	m.refused = max(m.refused, why.Error())
 	m.warn.Add(doubt.Warning{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}})
 }
@@ -147,9 +149,9 @@ func sizeOf(v reflect.Value) int {
 }
 
 // Foreign notes that a report was left out: Slurm says that the job did not have its node.
-func (m *JobMerger) Foreign() { m.warn.Note(doubt.WarnForeignNode) }
+func (m *Merger) Foreign() { m.warn.Note(doubt.WarnForeignNode) }
 
-func (m *JobMerger) decide(decision string) {
+func (m *Merger) decide(decision string) {
 	if reason, isOff := strings.CutPrefix(decision, "off"); isOff {
 		m.off = true
 		m.offWhy = max(m.offWhy, strings.TrimSpace(reason))
@@ -159,7 +161,7 @@ func (m *JobMerger) decide(decision string) {
 }
 
 // Job is what the reports say so far.
-func (m *JobMerger) Job() *Job {
+func (m *Merger) Job() *job.Job {
 	j := m.job
 	j.Reports = len(m.nodes)
 	j.Nodes = max(j.Nodes, j.Reports)
@@ -168,9 +170,9 @@ func (m *JobMerger) Job() *Job {
 	if !m.on && m.off {
 		j.Decision = strings.TrimSpace("off " + m.offWhy)
 	}
-	j.DisplayID = DisplayID(&j)
+	j.DisplayID = job.DisplayID(&j)
 	j.Steps = m.steps.list()
-	j.NTasks = TasksOf(j.Steps)
+	j.NTasks = job.TasksOf(j.Steps)
 	if m.cgroup.Nodes > 0 {
 		cgroup := m.cgroup
 		j.Cgroup = &cgroup
@@ -179,14 +181,14 @@ func (m *JobMerger) Job() *Job {
 	for i := range j.Executions {
 		complete(&j.Executions[i])
 	}
-	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
-	for _, e := range KeepTimelines(j.Executions, mostTimelines) {
-		e.settleCourse()
+	j.Executions = foldExecutions(j.Executions, func(*job.Execution) bool { return true })
+	for _, e := range job.KeepTimelines(j.Executions, mostTimelines) {
+		e.SettleCourse()
 		if e.Places != nil {
-			e.Places = e.Places.cut()
+			e.Places = e.Places.Cut()
 		}
 	}
-	j.Metrics = JobMetrics(j.Executions)
+	j.Metrics = job.JobMetrics(j.Executions)
 	j.Warnings = m.warnings(&j)
 	if j.Metrics == nil {
 		j.NoData = m.noData(&j)
@@ -195,7 +197,7 @@ func (m *JobMerger) Job() *Job {
 }
 
 // warnings are the doubts about the job as a whole.
-func (m *JobMerger) warnings(j *Job) []doubt.Warning {
+func (m *Merger) warnings(j *job.Job) []doubt.Warning {
 	all := m.warn.Clone()
 	if m.lostFull > 0 {
 		all.Add(doubt.Warning{Code: doubt.WarnLostFull, Count: m.lostFull})
@@ -214,7 +216,7 @@ func (m *JobMerger) warnings(j *Job) []doubt.Warning {
 		all.Add(doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
 	}
 	if h := hang.Find(m.reports, m.job.Nodes, m.HungAfter); h != nil {
-		all.Add(hungWarning(h))
+		all.Add(job.HungWarning(h))
 	}
 	if j.Reports < j.Nodes {
 		all.Add(doubt.Warning{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: j.Reports, Of: j.Nodes}})
@@ -223,7 +225,7 @@ func (m *JobMerger) warnings(j *Job) []doubt.Warning {
 }
 
 // together is KindTogether if all nodes of the job told of one moment, at which it ran.
-func (m *JobMerger) together() string {
+func (m *Merger) together() string {
 	first := m.reports[0].Progress
 	apart := func(l hang.Look) bool { return l.Progress == nil || !l.Progress.Moment.Equal(first.Moment) }
 	if first == nil || m.job.Nodes == 0 || len(m.reports) != m.job.Nodes || slices.ContainsFunc(m.reports, apart) {
@@ -233,7 +235,7 @@ func (m *JobMerger) together() string {
 }
 
 // every is the longest report.interim of the job's nodes.
-func (m *JobMerger) every() (most time.Duration) {
+func (m *Merger) every() (most time.Duration) {
 	for _, l := range m.reports {
 		if l.Progress != nil {
 			most = max(most, l.Progress.Every)
@@ -246,7 +248,7 @@ func (m *JobMerger) every() (most time.Duration) {
 var pastUs = []string{doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnStatic, doubt.WarnStub}
 
 // noData says why a job has no metrics.
-func (m *JobMerger) noData(j *Job) doubt.Warning {
+func (m *Merger) noData(j *job.Job) doubt.Warning {
 	off := stepsOff(j.Steps)
 	_, foreign := m.warn.Count(doubt.WarnForeign)
 	past := slices.IndexFunc(pastUs, func(code string) bool { n, _ := m.warn.Count(code); return n > 0 })
@@ -262,7 +264,7 @@ func (m *JobMerger) noData(j *Job) doubt.Warning {
 		return doubt.Warning{Code: doubt.WarnOutboxFull, Args: m.droppedOn()}
 	case m.refused != "" && len(j.Executions) == 0:
 		return doubt.Warning{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: m.refused}}
-	case OnlyUnknownThreads(j.Executions):
+	case job.OnlyUnknownThreads(j.Executions):
 		return NoThreads(j.Executions)
 	case len(j.Executions) > 0:
 		return why(doubt.WhyNoSign)
@@ -280,28 +282,28 @@ func (m *JobMerger) noData(j *Job) doubt.Warning {
 		return why(doubt.WhyNoStep)
 	}
 	none := why(doubt.WhyNoMPI)
-	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.ID != "extern" && s.Off != "" }); i >= 0 {
+	if i := slices.IndexFunc(j.Steps, func(s job.Step) bool { return s.ID != "extern" && s.Off != "" }); i >= 0 {
 		none.Args.Names, none.Args.Other = j.Steps[i].ID, j.Steps[i].Off
 	}
-	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
+	if i := slices.IndexFunc(j.Steps, func(s job.Step) bool { return s.Container && s.Off == "" }); i >= 0 {
 		none.Args.Kind, none.Args.Name = doubt.KindContainer, j.Steps[i].ID
 	}
 	return none
 }
 
 // NoThreads says why there are no figures of programs without MPI.
-func NoThreads(executions []Execution) doubt.Warning {
-	return doubt.Warning{Code: doubt.WhyThreads, Args: doubt.Arguments{Name: ThreadsWhy(executions)}}
+func NoThreads(executions []job.Execution) doubt.Warning {
+	return doubt.Warning{Code: doubt.WhyThreads, Args: doubt.Arguments{Name: job.ThreadsWhy(executions)}}
 }
 
 // droppedOn says on which nodes the report was dropped.
-func (m *JobMerger) droppedOn() doubt.Arguments {
+func (m *Merger) droppedOn() doubt.Arguments {
 	slices.Sort(m.dropped)
 	return doubt.Arguments{N: len(m.dropped), Names: firstNames(m.dropped)}
 }
 
 // stepsOff is why no step was measured; "" if one was.
-func stepsOff(steps []Step) string {
+func stepsOff(steps []job.Step) string {
 	reason := ""
 	for _, s := range steps {
 		if s.ID == "extern" {
@@ -313,19 +315,4 @@ func stepsOff(steps []Step) string {
 		reason = s.Off
 	}
 	return reason
-}
-
-// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
-// component of a het job. Until sacct tells the offset, it follows from the raw ids, which
-// Slurm assigns in a row.
-func DisplayID(j *Job) string {
-	switch {
-	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:
-		return fmt.Sprintf("%d_%d", j.ArrayJobID, *j.ArrayTaskID)
-	case j.HetJobID != 0 && j.HetOffset != nil:
-		return fmt.Sprintf("%d+%d", j.HetJobID, *j.HetOffset)
-	case j.HetJobID != 0 && j.JobID >= j.HetJobID:
-		return fmt.Sprintf("%d+%d", j.HetJobID, j.JobID-j.HetJobID)
-	}
-	return strconv.FormatUint(uint64(j.JobID), 10)
 }

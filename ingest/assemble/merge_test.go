@@ -1,8 +1,7 @@
-package job_test
+package assemble_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -13,9 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
-	"jobeff/ingest/slurmid"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -40,19 +40,19 @@ func mergeAtRandom(rng *rand.Rand, parts []job.Execution) []job.Execution {
 	parts = append([]job.Execution(nil), parts...)
 	rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 	cut := rng.IntN(len(parts))
-	return job.Merge(append(mergeAtRandom(rng, parts[:cut]), mergeAtRandom(rng, parts[cut:])...))
+	return assemble.Merge(append(mergeAtRandom(rng, parts[:cut]), mergeAtRandom(rng, parts[cut:])...))
 }
 
 func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		parts := partsOf(rng)
-		want := job.Merge(parts)
+		want := assemble.Merge(parts)
 		if len(want) != 3 {
 			t.Fatalf("seed %d: %d executions", seed, len(want))
 		}
 		for range 5 {
-			if d := cmp.Diff(want, job.Merge(mergeAtRandom(rng, parts))); d != "" {
+			if d := cmp.Diff(want, assemble.Merge(mergeAtRandom(rng, parts))); d != "" {
 				t.Fatalf("seed %d: %s", seed, d)
 			}
 		}
@@ -69,7 +69,7 @@ func TestJobIsTheSameInAnyOrder(t *testing.T) {
 				Steps: []job.Step{{ID: "0", Tasks: 3, Exits: map[string]int{"0": 3}}}})
 		}
 		jobOf := func() *job.Job {
-			var m job.JobMerger
+			var m assemble.Merger
 			for _, r := range reports {
 				m.Add(r)
 				if rng.IntN(4) == 0 {
@@ -93,7 +93,7 @@ func TestJobIsTheSameInAnyOrder(t *testing.T) {
 // comes. What they take in memory has a bound.
 func TestMadeUpReportsAreBounded(t *testing.T) {
 	for what, made := range map[string]struct{ nodes, executions, calls, kept int }{"many": {3, 20_000, 0, 20_000}, "large": {20, 100, 4000, 1100}} {
-		var m job.JobMerger
+		var m assemble.Merger
 		e := jobtest.Part(rand.New(rand.NewPCG(1, 1)), "", "", jobtest.Start, 0, 2, 4)
 		e.Calls = slices.Repeat(e.Calls[:1], made.calls)
 		var added weak.Pointer[job.NodeReport]
@@ -139,7 +139,7 @@ func TestMergeKeepsWorldsApart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []string
-		for _, e := range job.Merge(tt.parts) {
+		for _, e := range assemble.Merge(tt.parts) {
 			text := ""
 			for _, n := range e.Nodes {
 				text += " " + n.Node + ":" + n.RankIDs
@@ -152,20 +152,12 @@ func TestMergeKeepsWorldsApart(t *testing.T) {
 	}
 }
 
-func TestSumsStopAtTheLargestNumber(t *testing.T) {
-	c := job.Call{Count: math.MaxUint64 - 1, Time: math.MaxInt64 - 1}
-	c.Add(job.Call{Count: 5, Time: 5})
-	if c.Count != math.MaxUint64 || c.Time != math.MaxInt64 {
-		t.Errorf("got %+v", c)
-	}
-}
-
 func TestMergeWarnsOfDifferentPrograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct{ executable, build, want string }{{"/bin/app", "ab", ""}, {"/bin/other", "ab", doubt.WarnExecutables}, {"/bin/app", "cd", doubt.WarnExecutables}} {
 		a, b := jobtest.Part(rng, "k", "a", jobtest.Start, 0, 2, 4), jobtest.Part(rng, "k", "b", jobtest.Start, 2, 2, 4)
 		a.Warnings, b.Warnings, a.BuildID, b.BuildID, b.Executable = nil, nil, "ab", c.build, c.executable
-		e := job.Merge([]job.Execution{b, a})[0]
+		e := assemble.Merge([]job.Execution{b, a})[0]
 		if e.Executable != "/bin/app" || jobtest.Codes(e.Warnings) != c.want {
 			t.Errorf("%+v: %s, %v", c, e.Executable, e.Warnings)
 		}
@@ -197,7 +189,7 @@ func TestOversubscribed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := ""
-		for _, w := range job.Oversubscribed(&job.Execution{Nodes: tt.nodes}) {
+		for _, w := range assemble.Oversubscribed(&job.Execution{Nodes: tt.nodes}) {
 			got += doubt.Text(w)
 		}
 		if got != tt.want {
@@ -208,9 +200,9 @@ func TestOversubscribed(t *testing.T) {
 
 // withoutMPI is a program of two threads on node n1, with others that are busy.
 func withoutMPI(why string, busy int) job.Execution {
-	return job.Execution{Key: "k", Size: 1, Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: s(10), UsefulMax: s(10), ElapsedMax: s(10), ElapsedSum: s(10),
+	return job.Execution{Key: "k", Size: 1, Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: jobtest.Sec(10), UsefulMax: jobtest.Sec(10), ElapsedMax: jobtest.Sec(10), ElapsedSum: jobtest.Sec(10),
 		Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Why: why},
-		Load:    &job.Load{Ranks: 1, Whole: 1, Threaded: busy, Span: s(10), CPU: s(20), Other: s(10)}}}}
+		Load:    &job.Load{Ranks: 1, Whole: 1, Threaded: busy, Span: jobtest.Sec(10), CPU: jobtest.Sec(20), Other: jobtest.Sec(10)}}}}
 }
 
 func TestNoData(t *testing.T) {
@@ -257,7 +249,7 @@ func TestNoData(t *testing.T) {
 			"neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)"},
 	}
 	for _, tt := range tests {
-		var m job.JobMerger
+		var m assemble.Merger
 		for _, r := range tt.reports {
 			m.Add(r)
 		}
@@ -268,7 +260,7 @@ func TestNoData(t *testing.T) {
 }
 
 func TestJobWarnsOfMissingNodes(t *testing.T) {
-	var m job.JobMerger
+	var m assemble.Merger
 	m.Add(&job.NodeReport{JobID: 1, Node: "n1", NNodes: 3, Decision: "on", LostFull: 2})
 	j := m.Job()
 	if jobtest.Codes(j.Warnings) != doubt.WarnLostFull+" "+doubt.WarnNodesMissing || j.Nodes != 3 || j.Reports != 1 {
@@ -276,51 +268,16 @@ func TestJobWarnsOfMissingNodes(t *testing.T) {
 	}
 }
 
-func TestDisplayID(t *testing.T) {
-	task, offset := uint32(4), uint32(1)
-	tests := []struct {
-		job  job.Job
-		want string
-	}{
-		{job.Job{JobID: 7}, "7"},
-		{job.Job{JobID: 9, ArrayJobID: 7, ArrayTaskID: &task}, "7_4"},
-		{job.Job{JobID: 9, HetJobID: 7}, "7+2"},
-		{job.Job{JobID: 9, HetJobID: 7, HetOffset: &offset}, "7+1"},
-	}
-	for _, tt := range tests {
-		if got := job.DisplayID(&tt.job); got != tt.want {
-			t.Errorf("got %s, want %s", got, tt.want)
-		}
-	}
-}
-
-func TestRanges(t *testing.T) {
-	for _, text := range []string{"", "0", "0-3,8", "5,7-9,11"} {
-		var got []int
-		if err := slurmid.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
-			t.Fatal(err)
-		}
-		if back := slurmid.FormatRanges(got); back != text {
-			t.Errorf("%q became %q", text, back)
-		}
-	}
-	for _, text := range []string{"3-1", "0-2,1", "a", "-1", "1,,2", "99999999999999999999"} {
-		if err := slurmid.EachRange(text, func(int, int) {}); err == nil {
-			t.Errorf("%q is no error", text)
-		}
-	}
-}
-
 // TestRanksTakeNoMemory: nine letters name a million ranks. What they take does not grow with these, and
 // worlds that all have the same ranks are not each compared with all others.
 func TestRanksTakeNoMemory(t *testing.T) {
 	merged := func(worlds int) {
-		var m job.JobMerger
+		var m assemble.Merger
 		r := jobtest.Report(1, "n1", jobtest.Nonce)
 		x := r.Executions[0]
 		x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = 1<<20+1, 1<<20, "0-1048575"
 		r.Executions = slices.Repeat([]job.Execution{x}, worlds)
-		if r.DropImpossible(); len(r.Executions) != worlds {
+		if wire.DropImpossible(r); len(r.Executions) != worlds {
 			t.Fatalf("%d of %d worlds can be", len(r.Executions), worlds)
 		}
 		m.Add(r)

@@ -1,9 +1,10 @@
-package job
+// Package wire has what travels between nodes, jobeffd and people: packed reports and logs, the bounds that make
+// a hostile report harmless, and the words of HTTP that client and server share. Before it stands ingest/job,
+// whose types say themselves which figures can be; node, client, store and server come after it.
+package wire
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -14,48 +15,9 @@ import (
 	json "github.com/go-json-experiment/json/v1"
 	"github.com/klauspost/compress/zstd"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 )
-
-// AuthScheme is the word before the credential in the Authorization header.
-const AuthScheme = "Munge"
-
-// ChallengeForm is WWW-Authenticate of a 401, with the challenge of the process that sends it.
-const ChallengeForm = AuthScheme + ` challenge="%s"`
-
-// AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge
-// names, to this one request. body is what goes over the wire, compressed or not. Behind the nonce of a
-// question stand, after a blank, the challenges of those who may answer it, "A,B".
-func AuthPayload(method, uri string, body []byte, nonce string) []byte {
-	sum := sha256.Sum256(body)
-	return fmt.Append(nil, AuthPrefix(method, uri), hex.EncodeToString(sum[:]), " ", nonce)
-}
-
-// AuthPrefix is the beginning of AuthPayload, which the header of a request tells. Then comes the body's
-// sum, of AuthSumSize characters.
-func AuthPrefix(method, uri string) string { return "jobeff1 " + method + " " + uri + " " }
-
-// AuthSumSize is the length of the body's sum in AuthPayload.
-const AuthSumSize = 2 * sha256.Size
-
-// Problem is what every answer says that is not 200 (RFC 9457). Pages answer people in plain text.
-type Problem struct {
-	Type   string `json:"type,omitempty"`   // ProblemType and its name
-	Title  string `json:"title,omitempty"`  // the same words for each problem of the type
-	Status int    `json:"status"`           // of HTTP
-	Detail string `json:"detail,omitempty"` // what is wrong with this request
-	Hint   string `json:"hint,omitempty"`   // what to do next
-}
-
-// ProblemType is how the type of every problem of jobeffd begins. So nobody takes another server's for one.
-const ProblemType = "urn:jobeff:"
-
-// BatchAnswer is the answer to one line of a batch: the status 200, or the problem that this report
-// alone would have.
-type BatchAnswer struct {
-	New bool `json:"new,omitempty"`
-	Problem
-}
 
 // ErrNewer marks what a later version wrote. It is not wrong: keep it until the server is
 // upgraded.
@@ -208,51 +170,13 @@ func DecodeLogs(packed []byte) (*NodeLogs, error) {
 		return nil, ErrNewer
 	}
 	switch {
-	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !slurmid.IsName(l.Node, mostName), !slurmid.IsName(l.Cluster, 64):
+	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !slurmid.IsName(l.Node, job.MostName), !slurmid.IsName(l.Cluster, 64):
 		return nil, errors.New("the logs do not say which job on which node they are of")
 	case l.Size < 2, l.Ranks < 1, l.Ranks >= l.Size, l.Key == "", l.ClockError < 0:
 		return nil, fmt.Errorf("the logs are of %d ranks of %d, of which no execution on several nodes is", l.Ranks, l.Size)
 	case l.Entries < 0:
 		return nil, fmt.Errorf("the logs say that they have %d entries", l.Entries)
 	}
-	l.Key, l.Text = CleanText(l.Key, mostName), text // as in the report
+	l.Key, l.Text = CleanText(l.Key, job.MostName), text // as in the report
 	return l, nil
 }
-
-// OutboxState is what a node's spool holds. The sender tells it to jobeffd.
-type OutboxState struct {
-	Waiting int           `json:"waiting"`
-	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest waiting report; 0: none waits
-	Refused int           `json:"refused"`   // set aside for good
-	Cut     int           `json:"cut"`       // reports that were dropped and of which a line says so, since full.log began
-	Lost    int           `json:"lost"`      // … and reports that were lost entirely
-}
-
-// OutboxHeader is the request header in which OutboxState travels beside a report.
-const OutboxHeader = "Jobeff-Outbox"
-
-const outboxForm = "waiting=%d oldest=%d refused=%d cut=%d lost=%d"
-
-// String is the header's value; the age is in seconds.
-func (s OutboxState) String() string {
-	return fmt.Sprintf(outboxForm, s.Waiting, int64(s.Oldest.Seconds()), s.Refused, s.Cut, s.Lost)
-}
-
-// ParseOutboxState reads what String wrote; ok is false for anything else.
-func ParseOutboxState(text string) (s OutboxState, ok bool) {
-	var seconds int64
-	n, err := fmt.Sscanf(text, outboxForm, &s.Waiting, &seconds, &s.Refused, &s.Cut, &s.Lost)
-	const decade = 10 * 366 * 24 * 3600
-	if err != nil || n != 5 || s.Waiting < 0 || seconds < 0 || seconds > decade || s.Refused < 0 || s.Cut < 0 || s.Lost < 0 {
-		return OutboxState{}, false
-	}
-	s.Oldest = time.Duration(seconds) * time.Second
-	return s, true
-}
-
-// AlarmHeader says in jobeffd's answer to a report whether an alarm is up: AlarmUp or AlarmDown.
-const (
-	AlarmHeader = "Jobeff-Alarm"
-	AlarmUp     = "up"
-	AlarmDown   = "down"
-)

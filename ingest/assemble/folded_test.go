@@ -1,4 +1,4 @@
-package job_test
+package assemble_test
 
 import (
 	"encoding/json"
@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/when"
+	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 )
 
@@ -65,7 +67,7 @@ func modest(e *job.Execution) {
 
 // whole is a job of executions that one node reported.
 func whole(executions []job.Execution) *job.Job {
-	var m job.JobMerger
+	var m assemble.Merger
 	m.Add(&job.NodeReport{Cluster: "c", JobID: 7, Node: "n0", NNodes: 1, Decision: "on", Executions: executions})
 	return m.Job()
 }
@@ -115,13 +117,13 @@ func TestFoldKeepsTheFigures(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, seed))
 		all := many(rng, 900, 7)
 		want := figuresOf(all)
-		once := job.FoldWhole(slices.Clone(all))
+		once := assemble.FoldWhole(slices.Clone(all))
 		if d := cmp.Diff(want, figuresOf(once), sameFigures); d != "" {
 			t.Fatalf("seed %d: (-want +got)\n%s", seed, d)
 		}
 		var steps []job.Execution
 		for part := range slices.Chunk(all, 1+rng.IntN(300)) {
-			steps = job.FoldWhole(append(steps, part...))
+			steps = assemble.FoldWhole(append(steps, part...))
 		}
 		text, err := json.Marshal(steps)
 		if err != nil {
@@ -152,8 +154,8 @@ func TestFoldIsBounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	all := many(rng, 2000, 1000)
 	want := figuresOf(all)
-	got := job.FoldWhole(slices.Clone(all))
-	if len(got) > 250 || got[len(got)-1].Executable != job.OtherPrograms {
+	got := assemble.FoldWhole(slices.Clone(all))
+	if len(got) > 250 || got[len(got)-1].Executable != assemble.OtherPrograms {
 		t.Errorf("%d entries, the last of %s", len(got), got[len(got)-1].Executable)
 	}
 	if d := cmp.Diff(want, figuresOf(got), sameFigures); d != "" {
@@ -170,17 +172,17 @@ func TestFoldIsBounded(t *testing.T) {
 	if least < most || most == 0 {
 		t.Errorf("kept for its cost of %v s, beside one of %v s", least, most)
 	}
-	again := job.FoldWhole(append(job.FoldWhole(slices.Clone(all[:1500])), all[1500:]...))
-	if n := len(slices.DeleteFunc(again, func(e job.Execution) bool { return e.Executable != job.OtherPrograms })); n != 1 {
+	again := assemble.FoldWhole(append(assemble.FoldWhole(slices.Clone(all[:1500])), all[1500:]...))
+	if n := len(slices.DeleteFunc(again, func(e job.Execution) bool { return e.Executable != assemble.OtherPrograms })); n != 1 {
 		t.Errorf("other programs are %d entries", n)
 	}
-	if few := job.FoldWhole(slices.Clone(all[:200])); len(few) != 200 || slices.ContainsFunc(few, func(e job.Execution) bool { return e.Folded != nil || e.Costly }) {
+	if few := assemble.FoldWhole(slices.Clone(all[:200])); len(few) != 200 || slices.ContainsFunc(few, func(e job.Execution) bool { return e.Folded != nil || e.Costly }) {
 		t.Errorf("200 executions became %d", len(few))
 	}
 	for i := range all {
 		all[i].Size++ // a rank is elsewhere
 	}
-	if parts := job.FoldWhole(all); len(parts) != len(all) {
+	if parts := assemble.FoldWhole(all); len(parts) != len(all) {
 		t.Errorf("of %d parts, %d are left", len(all), len(parts))
 	}
 }
@@ -204,7 +206,7 @@ func TestFoldKeepsWhatIsCommon(t *testing.T) {
 			}
 		}
 		want := figuresOf(all)
-		got := job.FoldWhole(all)
+		got := assemble.FoldWhole(all)
 		if d := cmp.Diff(want, figuresOf(got), sameFigures); d != "" {
 			t.Errorf("(-want +got)\n%s", d)
 		}
@@ -236,17 +238,17 @@ func TestFoldAfterMerge(t *testing.T) {
 	for i := range parts {
 		modest(&parts[i])
 	}
-	want := figuresOf(job.Merge(slices.Clone(parts)))
+	want := figuresOf(assemble.Merge(slices.Clone(parts)))
 	if want["executions"] != 500 {
 		t.Fatal(want)
 	}
-	var m job.JobMerger
+	var m assemble.Merger
 	for n := range 2 {
 		r := &job.NodeReport{Cluster: "c", JobID: 7, Node: fmt.Sprint("n", n), NNodes: 2, Decision: "on"}
 		for i := n; i < len(parts); i += 2 {
 			r.Executions = append(r.Executions, parts[i])
 		}
-		r.Executions = job.FoldWhole(r.Executions)
+		r.Executions = assemble.FoldWhole(r.Executions)
 		m.Add(r)
 	}
 	got := m.Job()
@@ -272,7 +274,7 @@ func TestFoldedOfAnOldNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := job.DecodeReport(text)
+	got, err := wire.DecodeReport(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +302,7 @@ func TestFoldedChecks(t *testing.T) {
 		f := possible
 		tt.change(&f)
 		r.Executions[0].Folded = &f
-		if err := r.Validate(); err != nil || len(r.Executions) != tt.left {
+		if err := wire.Validate(r); err != nil || len(r.Executions) != tt.left {
 			t.Errorf("%s: %v, %d executions", tt.name, err, len(r.Executions))
 		}
 		if s := f.Sections[0]; tt.left > 0 && (s.Span != 1e18 || s.Own != 0 || s.Label != "a?[31m") {
@@ -315,7 +317,7 @@ func TestSectionsWithThreadsAlone(t *testing.T) {
 	x := &r.Executions[0]
 	x.Folded = &job.Folded{Count: 2, Sizes: 4, Ranks: 2, Elapsed: 24 * time.Second, Span: 48, UsefulMax: 32, MeanMax: 28,
 		Sections: []job.SectionSum{{SectionFigures: job.SectionFigures{Label: "a"}, Threaded: true, Threads: job.Hybrid{Span: 1}}}}
-	if err := r.Validate(); err != nil || len(r.Executions) != 1 {
+	if err := wire.Validate(r); err != nil || len(r.Executions) != 1 {
 		t.Fatal(err, r.Warnings)
 	}
 	if s := job.JobSections(r.Executions); len(s) != 1 || s[0].Metrics != nil {

@@ -1,4 +1,4 @@
-package job
+package assemble
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
@@ -16,8 +17,8 @@ import (
 // already; the order makes no difference. Parts of one Key belong together if their ranks
 // differ and their starts lie within the key's window, the nearest start first: a launcher
 // reuses its names. Folded executions were whole and stay as they are.
-func Merge(parts []Execution) []Execution {
-	var sorted, folded []*Execution // they are large
+func Merge(parts []job.Execution) []job.Execution {
+	var sorted, folded []*job.Execution // they are large
 	for i := range parts {
 		if parts[i].Folded != nil {
 			folded = append(folded, &parts[i])
@@ -40,26 +41,26 @@ func Merge(parts []Execution) []Execution {
 		w.ranks.add(ranks)
 		w.parts = append(w.parts, p)
 	}
-	out := make([]Execution, 0, len(all)+len(folded))
+	out := make([]job.Execution, 0, len(all)+len(folded))
 	for _, w := range all {
 		out = append(out, w.join())
 	}
 	for _, f := range folded {
 		out = append(out, *f)
 	}
-	slices.SortStableFunc(out, func(a, b Execution) int { return comparePart(&a, &b) })
+	slices.SortStableFunc(out, func(a, b job.Execution) int { return comparePart(&a, &b) })
 	return out
 }
 
 // comparePart orders executions by start, so that the result does not depend on the order of
 // arrival.
-func comparePart(a, b *Execution) int {
+func comparePart(a, b *job.Execution) int {
 	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Size, b.Size),
 		cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)), a.End.Compare(b.End))
 }
 
 // firstRank is the lowest rank of a part, or the highest number if it has none.
-func firstRank(e *Execution) int {
+func firstRank(e *job.Execution) int {
 	lowest := int(^uint(0) >> 1)
 	for i := range e.Nodes {
 		text, _, _ := strings.Cut(e.Nodes[i].RankIDs, ",")
@@ -71,7 +72,7 @@ func firstRank(e *Execution) int {
 	return lowest
 }
 
-func firstNode(e *Execution) string {
+func firstNode(e *job.Execution) string {
 	if len(e.Nodes) == 0 {
 		return ""
 	}
@@ -82,7 +83,7 @@ func firstNode(e *Execution) string {
 type whole struct {
 	start time.Time
 	ranks rankSet
-	parts []*Execution
+	parts []*job.Execution
 }
 
 // mostBeside is how many worlds of one key, the nearest ones, a part is compared with. A launcher that
@@ -90,7 +91,7 @@ type whole struct {
 const mostBeside = 64
 
 // pickWhole is the execution that a part with these ranks belongs to; nil for a new one.
-func pickWhole(wholes []*whole, part *Execution, ranks []slurmid.Range) *whole {
+func pickWhole(wholes []*whole, part *job.Execution, ranks []slurmid.Range) *whole {
 	window := WindowOf(part.KeyFrom)
 	for _, w := range slices.Backward(wholes[max(len(wholes)-mostBeside, 0):]) { // starts ascend: the nearest is last
 		if part.Start.Sub(w.start) > window {
@@ -125,7 +126,7 @@ func (s rankSet) overlaps(ranks []slurmid.Range) bool {
 }
 
 // ranksOf are the ranks of all of an execution's nodes.
-func ranksOf(e *Execution) []slurmid.Range {
+func ranksOf(e *job.Execution) []slurmid.Range {
 	var all []slurmid.Range
 	for i := range e.Nodes {
 		slurmid.EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, slurmid.Range{First: lo, Last: hi}) })
@@ -135,8 +136,8 @@ func ranksOf(e *Execution) []slurmid.Range {
 
 // join makes one execution of the parts. What all ranks share comes from the part with the
 // lowest rank. The rest are sums, extremes and sets.
-func (w *whole) join() Execution {
-	first := slices.MinFunc(w.parts, func(a, b *Execution) int {
+func (w *whole) join() job.Execution {
+	first := slices.MinFunc(w.parts, func(a, b *job.Execution) int {
 		return cmp.Or(cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)))
 	})
 	e := *first
@@ -145,10 +146,10 @@ func (w *whole) join() Execution {
 		return e
 	}
 	e.Nodes, e.Steps, e.Slowest, e.Endings = nil, nil, nil, map[string]int{}
-	calls, classes := callsByName{}, callsByName{}
-	sections := SectionSums{}
+	calls, classes := job.CallSums{}, job.CallSums{}
+	sections := job.SectionSums{}
 	e.HistP2P, e.HistCol = nil, nil
-	e.Timeline, e.Places = joinTimelines(w.parts), joinPlaces(w.parts)
+	e.Timeline, e.Places = job.JoinTimelines(w.parts), job.JoinPlaces(w.parts)
 	var warn doubt.Warnings
 	for _, p := range w.parts {
 		e.Start, e.End = when.First(e.Start, p.Start), when.Last(e.End, p.End)
@@ -158,12 +159,12 @@ func (w *whole) join() Execution {
 		for ending, n := range p.Endings {
 			e.Endings[ending] += n
 		}
-		calls.add(p.Calls)
-		classes.add(p.Classes)
+		calls.Add(p.Calls)
+		classes.Add(p.Classes)
 		for i := range p.Sections {
 			sections.At(p.Sections[i].Label).Add(&p.Sections[i])
 		}
-		e.HistP2P, e.HistCol = AddHist(e.HistP2P, p.HistP2P), AddHist(e.HistCol, p.HistCol)
+		e.HistP2P, e.HistCol = job.AddHist(e.HistP2P, p.HistP2P), job.AddHist(e.HistCol, p.HistCol)
 		for _, n := range p.Warnings {
 			warn.Add(n)
 		}
@@ -173,64 +174,14 @@ func (w *whole) join() Execution {
 	}
 	slices.Sort(e.Steps)
 	e.Steps = slices.Compact(e.Steps)
-	slices.SortFunc(e.Nodes, func(a, b NodeShare) int {
+	slices.SortFunc(e.Nodes, func(a, b job.NodeShare) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.RankIDs, b.RankIDs))
 	})
-	e.Slowest = Slowest(e.Slowest)
-	e.Calls, e.Classes = calls.list(), classes.list()
+	e.Slowest = job.Slowest(e.Slowest)
+	e.Calls, e.Classes = calls.List(), classes.List()
 	e.Sections = sections.List()
 	e.Warnings = warn.List()
 	return e
-}
-
-// callsByName sums up lists of calls.
-type callsByName map[string]*Call
-
-func (c callsByName) add(list []Call) {
-	for _, f := range list {
-		if c[f.Name] == nil {
-			c[f.Name] = &Call{Name: f.Name}
-		}
-		c[f.Name].Add(f)
-	}
-}
-
-func (c callsByName) list() []Call {
-	var out []Call
-	for _, f := range c {
-		out = append(out, *f)
-	}
-	SortCalls(out)
-	return out
-}
-
-// SumCalls sums up a list of calls over executions, the longest first.
-func SumCalls(executions []Execution, list func(*Execution) []Call) []Call {
-	sums := callsByName{}
-	for i := range executions {
-		sums.add(list(&executions[i]))
-	}
-	return sums.list()
-}
-
-// AddHist adds two histograms, bin by bin.
-func AddHist(a, b []uint64) []uint64 {
-	out := make([]uint64, max(len(a), len(b)))
-	copy(out, a)
-	for i, n := range b {
-		out[i] = AddCount(out[i], n)
-	}
-	return out
-}
-
-// Slowest keeps the SlowestKept ranks with the most useful time. The order is total, so the
-// order of merging makes no difference.
-func Slowest(ranks []Rank) []Rank {
-	slices.SortFunc(ranks, func(a, b Rank) int {
-		return cmp.Or(cmp.Compare(b.Useful, a.Useful), cmp.Compare(a.Rank, b.Rank),
-			cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
-	})
-	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
 }
 
 // startWindow is how far apart ranks of one world may leave MPI_Init if no launcher names the
@@ -252,3 +203,7 @@ func WindowOf(from string) time.Duration {
 	}
 	return launcherWindow
 }
+
+// mostTimelines is how many executions of a job have one: with the courses of its nodes it takes up to 4 KiB
+// in the database.
+const mostTimelines = 1

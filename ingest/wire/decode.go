@@ -1,4 +1,4 @@
-package job
+package wire
 
 import (
 	"bytes"
@@ -15,35 +15,37 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	v1 "github.com/go-json-experiment/json/v1"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/preload/record"
 )
 
 // DecodeReport reads one report's JSON. It refuses a report that identifies no job on a node,
 // and makes the rest harmless: text printable, numbers not negative.
-func DecodeReport(body []byte) (*NodeReport, error) {
+func DecodeReport(body []byte) (*job.NodeReport, error) {
 	if len(body) > MaxReportBytes {
 		return nil, ErrTooLarge
 	}
-	r := new(NodeReport)
+	r := new(job.NodeReport)
 	if err := unmarshalReport(body, r); err != nil {
 		return nil, fmt.Errorf("the report is not JSON of the expected form: %s", CleanText(err.Error(), 200))
 	}
-	if r.Version > ReportVersion && r.Sequence > 0 {
+	if r.Version > job.ReportVersion && r.Sequence > 0 {
 		return nil, ErrNewer
 	}
-	if err := r.Validate(); err != nil {
+	if err := Validate(r); err != nil {
 		return nil, err
 	}
-	r.Executions = FoldWhole(r.Executions) // a made-up report may not
+	r.Executions = assemble.FoldWhole(r.Executions) // a made-up report may not
 	return r, nil
 }
 
 // DecodeHead is DecodeReport without what a report lists, in little memory.
-func DecodeHead(body []byte) (*NodeReport, error) {
+func DecodeHead(body []byte) (*job.NodeReport, error) {
 	var r struct {
-		NodeReport
+		job.NodeReport
 		Steps      skipped `json:"steps"`
 		Executions skipped `json:"executions"`
 		Warnings   skipped `json:"warnings"`
@@ -51,7 +53,7 @@ func DecodeHead(body []byte) (*NodeReport, error) {
 	if err := UnmarshalFast(body, &r); err != nil {
 		return nil, err
 	}
-	return &r.NodeReport, r.Validate()
+	return &r.NodeReport, Validate(&r.NodeReport)
 }
 
 // skipped is a part that is not read.
@@ -64,9 +66,9 @@ func (*skipped) UnmarshalJSONFrom(in *jsontext.Decoder) error { return in.SkipVa
 // executions that cannot be, and cleans the rest in place: control, format and broken
 // characters become '?', long text is cut, numbers are bounded, and an end before its
 // start becomes the start. Node and server both ask it, so the server takes what a node keeps.
-func (r *NodeReport) Validate() error {
+func Validate(r *job.NodeReport) error {
 	switch {
-	case r.Version != ReportVersion || r.Sequence < 1:
+	case r.Version != job.ReportVersion || r.Sequence < 1:
 		return errors.New("the report is of another version of jobeff, from before its first release: delete it, or let a jobeffd of that version take it")
 	case r.JobID == 0:
 		return errors.New("the report has no job id")
@@ -74,7 +76,7 @@ func (r *NodeReport) Validate() error {
 		return errors.New("the report's nonce is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")
-	case !slurmid.IsName(r.Node, mostName):
+	case !slurmid.IsName(r.Node, job.MostName):
 		return errors.New("the report has no valid node name")
 	case !slurmid.IsName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
@@ -82,12 +84,12 @@ func (r *NodeReport) Validate() error {
 	if len(r.Steps) > maxSteps || len(r.Warnings) > maxNamed {
 		return fmt.Errorf("the report has %d steps and %d warnings", len(r.Steps), len(r.Warnings))
 	}
-	r.DropImpossible()
+	DropImpossible(r)
 	scrubReport(reflect.ValueOf(r).Elem())
 	for _, name := range []*string{&r.User, &r.Account, &r.Partition} {
-		*name = CleanText(*name, mostName)
+		*name = CleanText(*name, job.MostName)
 	}
-	if r.NNodes > maxListed {
+	if r.NNodes > job.MostListed {
 		return fmt.Errorf("the report's job has %d nodes", r.NNodes)
 	}
 	r.Start, r.End = cleanSpan(r.Start, r.End)
@@ -95,7 +97,7 @@ func (r *NodeReport) Validate() error {
 	if r.Progress != nil && !cleanProgress(r.Progress, r.Node) {
 		r.Progress = nil
 	}
-	if r.Cgroup != nil && !r.Cgroup.possible() {
+	if r.Cgroup != nil && !r.Cgroup.Possible() {
 		r.Cgroup = nil
 	}
 	if r.End.IsZero() {
@@ -110,16 +112,9 @@ func (r *NodeReport) Validate() error {
 		}
 	}
 	for i := range r.Executions {
-		r.Executions[i].Clean(r.Node)
+		CleanExecution(&r.Executions[i], r.Node)
 	}
 	return nil
-}
-
-// checkCounters removes impossible counters.
-func (n *NodeShare) checkCounters() {
-	if c := n.Counters; c != nil && (c.Ranks < 1 || c.Ranks > n.Ranks || c.Useful < 0) {
-		n.Counters = nil
-	}
 }
 
 // asToday accepts the same texts, with the same values, as encoding/json. But it stops at the
@@ -134,7 +129,7 @@ func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, as
 
 // unmarshalReport is UnmarshalFast for text that may be made to fill the memory: an empty
 // object is two bytes of text, but an Execution is a thousand bytes in memory.
-func unmarshalReport(text []byte, r *NodeReport) error {
+func unmarshalReport(text []byte, r *job.NodeReport) error {
 	const textOfObject = 24 // bytes: a report has more on average
 	most := 1000 + len(text)/textOfObject
 	// Strings may hold any number of them, but the quick count nearly always suffices. Each null
@@ -143,7 +138,7 @@ func unmarshalReport(text []byte, r *NodeReport) error {
 	if objects > most && countObjects(text) > most {
 		return errors.New("it holds too many empty objects or lists")
 	}
-	if objects <= maxExecutions { // so they cannot be too many
+	if objects <= job.MostExecutions { // so they cannot be too many
 		return UnmarshalFast(text, r)
 	}
 	return json.Unmarshal(text, r, asToday, fewExecutions)
@@ -170,7 +165,7 @@ func countObjects(text []byte) (n int) {
 var fewExecutions = json.WithUnmarshalers(json.UnmarshalFromFunc(readExecutions))
 
 // readExecutions stops at the most executions that a report may have.
-func readExecutions(in *jsontext.Decoder, list *[]Execution) error {
+func readExecutions(in *jsontext.Decoder, list *[]job.Execution) error {
 	if in.PeekKind() != '[' {
 		return json.SkipFunc // the usual way handles null and errors
 	}
@@ -180,11 +175,11 @@ func readExecutions(in *jsontext.Decoder, list *[]Execution) error {
 	if len(*list) > 0 {
 		return errors.New("it has its executions twice")
 	}
-	for *list = []Execution{}; in.PeekKind() != ']'; {
-		if len(*list) == maxExecutions {
-			return fmt.Errorf("it has more than %d executions", maxExecutions)
+	for *list = []job.Execution{}; in.PeekKind() != ']'; {
+		if len(*list) == job.MostExecutions {
+			return fmt.Errorf("it has more than %d executions", job.MostExecutions)
 		}
-		*list = append(*list, Execution{})
+		*list = append(*list, job.Execution{})
 		if err := json.UnmarshalDecode(in, &(*list)[len(*list)-1]); err != nil {
 			return err
 		}
@@ -193,54 +188,57 @@ func readExecutions(in *jsontext.Decoder, list *[]Execution) error {
 	return err
 }
 
-// Limits of a report's parts, see also possible.go. A node's fold stays far below them: larger
+// Limits of a report's parts, beside those of package job. A node's fold stays far below them: larger
 // parts come from another program.
 const (
-	maxExecutions = 20_000 // of one node and job
-	maxSteps      = 100_000
-	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
-	maxText       = 4 << 10      // bytes of a path or warning
-	mostName      = 255          // bytes of a name. An index of PostgreSQL holds keys of 2,704 bytes
-	mostInterim   = 24 * time.Hour
-	mostNumber    = 1 << 42 // of anything that is counted: sums over all that a job can have fit 64 bits
+	maxSteps    = 100_000
+	maxExits    = 4 * maxSteps // different ones, over all steps; those beyond are left out
+	maxText     = 4 << 10      // bytes of a path or warning
+	mostInterim = 24 * time.Hour
+	maxCalls    = 4096
+	maxSections = 2 * job.MostLabels
+
+	maxSharesOfNode = 64
+	maxHistogram    = 65
+	maxNamed        = 1000 // different endings or warnings: there are a few hundred
 )
 
-// Clean makes one node's part of an execution consistent with the node that reports it.
-func (x *Execution) Clean(node string) {
-	x.Key = CleanText(x.Key, mostName)
+// CleanExecution makes one node's part of an execution consistent with the node that reports it.
+func CleanExecution(x *job.Execution, node string) {
+	x.Key = CleanText(x.Key, job.MostName)
 	x.Start, x.End = cleanSpan(x.Start, x.End)
 	for i := range x.Nodes {
-		x.Nodes[i].Node = node
-		x.Nodes[i].checkCounters()
-		x.Nodes[i].checkLoad()
-		if c := x.Nodes[i].Course; c != nil && !c.possible() {
-			x.Nodes[i].Course = nil
+		n := &x.Nodes[i]
+		n.Node = node
+		if n.Counters != nil && !n.Counters.Possible(n.Ranks) {
+			n.Counters = nil
+		}
+		if n.Load != nil && !n.Load.Possible(n.Ranks) {
+			n.Load = nil
+		}
+		if n.Course != nil && !n.Course.Possible() {
+			n.Course = nil
 		}
 	}
-	x.checkWindows()
-	if x.Timeline != nil && !x.Timeline.possible(x.recorded()) {
+	if x.Windows != nil && !x.Windows.Possible(x.Size) {
+		x.Windows = nil
+	}
+	if x.Timeline != nil && !x.Timeline.Possible(x.Recorded()) {
 		x.Timeline = nil
 	}
-	if x.Places != nil && !x.Places.possible(x.recorded()) {
+	if x.Places != nil && !x.Places.Possible(x.Recorded()) {
 		x.Places = nil
 	}
-	x.cleanWorkload()
+	cleanWorkload(x)
 	if x.Folded != nil {
-		x.Folded.clean()
+		x.Folded.Clean()
 	}
 	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the fields below
-	if len(x.Slowest) > SlowestKept {
-		x.Slowest = x.Slowest[:SlowestKept]
+	if len(x.Slowest) > job.SlowestKept {
+		x.Slowest = x.Slowest[:job.SlowestKept]
 	}
 	for i := range x.Slowest {
 		x.Slowest[i].Node = node
-	}
-}
-
-// checkWindows leaves out windows whose figures cannot be.
-func (x *Execution) checkWindows() {
-	if x.Windows != nil && !x.Windows.possible(x.Size) {
-		x.Windows = nil
 	}
 }
 
@@ -266,8 +264,8 @@ func cleanTime(t time.Time) time.Time {
 }
 
 // scrubReport makes everything in a report harmless: text printable and at most maxText long,
-// negative integers 0, counts at most mostNumber.
-var scrubReport = scrubOf(reflect.TypeFor[NodeReport]())
+// negative integers 0, counts at most MostNumber.
+var scrubReport = scrubOf(reflect.TypeFor[job.NodeReport]())
 
 // scrubOf is the function that scrubs a value of type t and all below it; nil if there is
 // nothing to scrub. It is made once: looking at a struct's fields for each report takes six
@@ -312,8 +310,8 @@ func scrubText(v reflect.Value) {
 func scrubNumber(v reflect.Value) {
 	if n := v.Int(); n < 0 {
 		v.SetInt(0)
-	} else if n > mostNumber && v.Kind() == reflect.Int {
-		v.SetInt(mostNumber)
+	} else if n > job.MostNumber && v.Kind() == reflect.Int {
+		v.SetInt(job.MostNumber)
 	}
 }
 
@@ -326,7 +324,7 @@ func scrubStruct(t reflect.Type) func(reflect.Value) {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Type == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[NodeShare]() && f.Name == "RankIDs" || t == reflect.TypeFor[NodeReport]() && f.Name == "Sequence" {
+		if f.Type == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[job.NodeShare]() && f.Name == "RankIDs" || t == reflect.TypeFor[job.NodeReport]() && f.Name == "Sequence" {
 			continue
 		}
 		if scrub := scrubOf(f.Type); scrub != nil {
@@ -343,9 +341,9 @@ func scrubStruct(t reflect.Type) func(reflect.Value) {
 // scrubCounts cleans the names of counts. If two names become the same, their counts add up.
 func scrubCounts(m map[string]int) {
 	for name, n := range m {
-		if clean := CleanText(name, 64); clean != name || n < 0 || n > mostNumber {
+		if clean := CleanText(name, 64); clean != name || n < 0 || n > job.MostNumber {
 			delete(m, name)
-			m[clean] = min(m[clean]+min(max(n, 0), mostNumber), mostNumber)
+			m[clean] = min(m[clean]+min(max(n, 0), job.MostNumber), job.MostNumber)
 		}
 	}
 }
@@ -390,7 +388,7 @@ const (
 )
 
 // cleanWorkload bounds and cleans what names the workload.
-func (x *Execution) cleanWorkload() {
+func cleanWorkload(x *job.Execution) {
 	for _, hash := range []*string{&x.ExecutableHash, &x.ArgsHash, &x.InputHash} {
 		if b, err := hex.DecodeString(*hash); err != nil || len(b) != 16 {
 			*hash = ""
@@ -430,7 +428,7 @@ func cleanProgress(p *hang.Progress, node string) bool {
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		c.Since, c.Until = cleanSpan(c.Since, c.Until)
-		c.Execution, c.Some = CleanText(c.Execution, mostName), c.Some[:min(len(c.Some), hang.MostSome)]
+		c.Execution, c.Some = CleanText(c.Execution, job.MostName), c.Some[:min(len(c.Some), hang.MostSome)]
 		for k := range c.Some {
 			c.Some[k].Node, c.Some[k].State = node, CleanText(c.Some[k].State, 1)
 		}

@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"flag"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"jobeff/etc"
+	"jobeff/policy"
 	"jobeff/test/trial"
 )
 
@@ -55,22 +56,6 @@ func TestBadRules(t *testing.T) {
 	})
 }
 
-// TestFieldsAreDocumented: every field has its name, its type and a sentence of help.
-func TestFieldsAreDocumented(t *testing.T) {
-	for i, f := range AllFields() {
-		if f.Name == "" || f.Type == "" || len(f.Doc) < 10 || !strings.HasSuffix(f.Doc, ".") {
-			t.Errorf("%s: %+v", fieldsType.Field(i).Name, f)
-		}
-	}
-	for _, names := range [][]string{measuredFields, detailFields} {
-		for _, name := range names {
-			if _, ok := fieldIndex[name]; !ok {
-				t.Errorf("%s is no field", name)
-			}
-		}
-	}
-}
-
 // FuzzCompile: what compiles can be asked, and a fault names its line.
 func FuzzCompile(f *testing.F) {
 	for _, r := range etc.Default().Rules {
@@ -88,7 +73,7 @@ func FuzzCompile(f *testing.F) {
 			}
 			return
 		}
-		c := &Case{Unknown: map[string]string{}}
+		c := &policy.Case{Unknown: map[string]string{}}
 		c.Warnings = []string{"torn"}
 		if v := rules.JudgeCase(c)[0]; v.Reason == "" {
 			t.Errorf("no reason: %+v", v)

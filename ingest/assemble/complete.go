@@ -1,18 +1,19 @@
-package job
+package assemble
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/doubt"
 )
 
 // complete fills in what follows from the parts of a whole execution.
-func complete(e *Execution) {
+func complete(e *job.Execution) {
 	if e.Folded != nil { // its executions were completed before
-		e.Metrics = ExecutionMetrics(e)
+		e.Metrics = job.ExecutionMetrics(e)
 		return
 	}
 	ranks, n := ranksOf(e), 0
@@ -20,7 +21,7 @@ func complete(e *Execution) {
 		n += r.Last - r.First + 1
 	}
 	e.RankIDs = slurmid.RangesText(ranks)
-	e.Metrics = ExecutionMetrics(e)
+	e.Metrics = job.ExecutionMetrics(e)
 	var found []doubt.Warning
 	found = append(found, oversubscribed(e)...)
 	found = append(found, loadWarnings(e)...)
@@ -34,7 +35,7 @@ func complete(e *Execution) {
 // oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
 // boot id are one machine. Where the kernel counted every rank, loadWarnings tells whether they
 // waited for a CPU: ranks that sleep need none.
-func oversubscribed(e *Execution) []doubt.Warning {
+func oversubscribed(e *job.Execution) []doubt.Warning {
 	type machine struct {
 		ranks, cpus int
 		nodes       []string
@@ -73,16 +74,41 @@ const namedNodes = 4
 // firstNames are the first of many names, as Args.Names holds them.
 func firstNames(names []string) string { return strings.Join(names[:min(len(names), namedNodes)], ",") }
 
-// CutSections bounds the labels of a whole execution, as listSections does for a node.
-func CutSections(e *Execution) []doubt.Warning {
-	if len(e.Sections) <= MostLabels {
+// CutSections bounds the labels of a whole execution, as job.SectionTotals.List does for a node.
+func CutSections(e *job.Execution) []doubt.Warning {
+	if len(e.Sections) <= job.MostLabels {
 		return nil
 	}
-	sums := SectionSums{}
+	sums := job.SectionSums{}
 	for i := range e.Sections {
 		sums.At(e.Sections[i].Label).Add(&e.Sections[i])
 	}
-	sums.Cut(MostLabels)
+	sums.Cut(job.MostLabels)
 	e.Sections = sums.List()
 	return []doubt.Warning{{Code: doubt.WarnSectionsMany}}
+}
+
+// loadWarnings are the doubts that the kernel's counts raise.
+func loadWarnings(e *job.Execution) (out []doubt.Warning) {
+	l := job.LoadOf([]job.Execution{*e})
+	if l == nil {
+		return nil
+	}
+	add := func(code string, a doubt.Arguments) { out = append(out, doubt.Warning{Code: code, Args: a}) }
+	switch {
+	case l.Threaded > l.OpenMP && l.BusyOfMPI:
+		add(doubt.WarnProgress, doubt.Arguments{Name: l.BusyName})
+	case l.Threaded > l.OpenMP && !e.AsksForThreads() && e.MPI != "":
+		add(doubt.WarnThreadsCounted, l.ThreadedArgs())
+	}
+	switch {
+	case l.CrowdBusy > 0:
+		add(doubt.WarnContention, l.CrowdArgs())
+	case l.Contended():
+		add(doubt.WarnContention, l.QueueArgs())
+	}
+	if l.IsAsleep() {
+		add(doubt.WarnSlept, l.SleptArgs())
+	}
+	return out
 }

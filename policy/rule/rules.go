@@ -1,4 +1,4 @@
-package policy
+package rule
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"jobeff/etc"
+	"jobeff/policy"
 	"jobeff/report/figure"
 )
 
@@ -66,7 +68,7 @@ func (r *Rules) Mark() int64 {
 // Compile reads the conditions and texts of all rules, switched off or not. Its
 // error has a line FILE:LINE for each that cannot be meant.
 func Compile(rules []etc.Rule) (*Rules, error) {
-	all, in, nothing := &Rules{}, language(), (&Case{}).values()
+	all, in, nothing := &Rules{}, language(), values(&policy.Case{})
 	var faults []error
 	for i := range rules {
 		r := &rule{Rule: rules[i]}
@@ -94,11 +96,11 @@ const mostNodes = 1000
 // Functions lists what a condition may call.
 func Functions() []string { return slices.Clone(functions) }
 
-// language is what every condition is written in: an expression over Fields. To make it for
+// language is what every condition is written in: an expression over policy.Fields. To make it for
 // each rule again would be half of Compile's work.
 func language() *conf.Config {
 	c := conf.CreateNew()
-	options := []expr.Option{expr.Env(Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
+	options := []expr.Option{expr.Env(policy.Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
 	for _, name := range functions {
 		options = append(options, expr.EnableBuiltin(name))
 	}
@@ -108,7 +110,7 @@ func language() *conf.Config {
 	return c
 }
 
-// compileCondition type-checks the condition against Fields and notes which it reads.
+// compileCondition type-checks the condition against policy.Fields and notes which it reads.
 func (r *rule) compileCondition(in *conf.Config) error {
 	var err error
 	if r.program, err = expr.Compile(r.Condition, func(c *conf.Config) { *c = *in }); err != nil {
@@ -158,14 +160,14 @@ func (v *reader) Visit(node *ast.Node) {
 	if !is {
 		return
 	}
-	if _, known := fieldIndex[id.Value]; known && !slices.Contains(v.fields, id.Value) {
+	if isField(id.Value) && !slices.Contains(v.fields, id.Value) {
 		v.fields = append(v.fields, id.Value)
 	}
 	v.whole = v.whole || id.Value == "$env"
 }
 
 // holds asks the condition. A failure is one of the values, such as a list's end.
-func (r *rule) holds(f *Fields) (bool, error) {
+func (r *rule) holds(f *policy.Fields) (bool, error) {
 	out, err := expr.Run(r.program, *f)
 	if err != nil {
 		return false, fmt.Errorf("its condition failed: %s", firstLine(err.Error()))
@@ -202,6 +204,9 @@ func numeric(v any, write func(float64) string) string {
 	}
 	return notKnown
 }
+
+// bytesText writes GiB.
+func bytesText(v float64) string { return figure.Bytes(uint64(math.Round(v * (1 << 30)))) }
 
 // templateError is the template package's way to name the place.
 const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`
@@ -246,7 +251,7 @@ func checkNode(n parse.Node) error {
 		}
 		return nil
 	case *parse.FieldNode:
-		if _, known := fieldIndex[n.Ident[0]]; !known || len(n.Ident) > 1 {
+		if !isField(n.Ident[0]) || len(n.Ident) > 1 {
 			return fmt.Errorf("unknown field .%s (`jobeff admin policy fields` lists them)", strings.Join(n.Ident, "."))
 		}
 		return nil
@@ -268,13 +273,18 @@ func checkNodes(nodes []parse.Node) error {
 // sayNothing are fields that add nothing to a text where they are not known.
 var sayNothing = []string{"cause_text", "advised_cores"}
 
+// fields are what conditions and texts may read, in their order.
+var fields = policy.AllFields()
+
+func isField(name string) bool { return new(policy.Fields).Value(name) != nil }
+
 // values are the fields by name for a text.
-func (c *Case) values() map[string]any {
+func values(c *policy.Case) map[string]any {
 	all := map[string]any{}
-	for name := range fieldIndex {
-		all[name] = c.value(name)
-		if c.Unknown[name] != "" && !slices.Contains(sayNothing, name) {
-			all[name] = notKnown
+	for _, f := range fields {
+		all[f.Name] = c.Value(f.Name)
+		if c.Unknown[f.Name] != "" && !slices.Contains(sayNothing, f.Name) {
+			all[f.Name] = notKnown
 		}
 	}
 	return all
@@ -282,9 +292,9 @@ func (c *Case) values() map[string]any {
 
 // tell writes the rule's text for a case; where the text fails on an unknown
 // field, instead is written.
-func (r *rule) tell(c *Case, instead string) string {
+func (r *rule) tell(c *policy.Case, instead string) string {
 	var b strings.Builder
-	if err := r.text.Execute(&b, c.values()); err != nil {
+	if err := r.text.Execute(&b, values(c)); err != nil {
 		return instead
 	}
 	return strings.TrimSpace(b.String())

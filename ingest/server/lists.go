@@ -1,19 +1,17 @@
-package main
+package server
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -21,11 +19,10 @@ import (
 	"jobeff/report/page"
 )
 
-// lists are the pages of lists. Each asks the store what the viewer may see, and package report writes it.
-type lists struct {
-	db    *store.Store
-	rules []string
-	weeks notice.Weekly
+// list is the page of a list. It asks the store for no more than the viewer may see, and package report writes it.
+type list struct {
+	known []string // its parameters, of those of listing.JobQuery
+	make  func(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
 }
 
 // Bounds of the lists. No index has all jobs by what a form asks for, so those of all users are read of a span
@@ -46,30 +43,42 @@ var (
 	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
 )
 
-func (l lists) all() map[string]server.List {
-	return map[string]server.List{
-		"/{$}":       {Known: jobsKnown, Make: l.ownJobs},
-		"/jobs":      {Known: append([]string{"user"}, jobsKnown...), Make: l.jobs},
-		"/months":    {Known: monthsKnown, Make: l.months("month")},
-		"/users":     {Known: monthsKnown, Make: l.months("user")},
-		"/accounts":  {Known: monthsKnown, Make: l.months("account")},
-		"/programs":  {Known: pageKnown, Make: l.programs},
-		"/workloads": {Known: []string{"user", "start", "sort", "offset"}, Make: l.workloads},
-		"/nodes":     {Known: []string{"name", "offset"}, Make: l.nodes},
-		"/digests":   {Make: l.digests},
-		"/notices":   {Known: []string{"start", "offset"}, Make: l.notices},
+// lists are they all, by their path.
+func (s *Server) lists() map[string]list {
+	return map[string]list{
+		"/{$}":       {jobsKnown, s.ownJobs},
+		"/jobs":      {append([]string{"user"}, jobsKnown...), s.jobs},
+		"/months":    {monthsKnown, s.months("month")},
+		"/users":     {monthsKnown, s.months("user")},
+		"/accounts":  {monthsKnown, s.months("account")},
+		"/programs":  {pageKnown, s.programs},
+		"/workloads": {[]string{"user", "start", "sort", "offset"}, s.workloads},
+		"/nodes":     {[]string{"name", "offset"}, s.nodes},
+		"/digests":   {nil, s.digests},
+		"/notices":   {[]string{"start", "offset"}, s.notices},
+	}
+}
+
+// listPage makes the page of a list. A form sends its empty fields, too.
+func (s *Server) listPage(l list) pageMaker {
+	return func(r *http.Request, by viewer) ([]byte, error) {
+		v := r.URL.Query()
+		maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
+		q, uids, e := s.selection(r.Context(), by, v)
+		if e != nil {
+			return nil, e
+		}
+		return l.make(r, by, q, uids)
 	}
 }
 
 // seesOthers says that a viewer may see jobs of several users.
 func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
 
-// links are those of a list that stands at the address here; "./" is the first page.
-func (l lists) links(v store.Viewer, here string) page.Links { return menu(v, "", here) }
-
-// menu are the links of a page so deep below the first one ("../"), whose list is at the address here; "": it is of
-// none. They are relative, so that a proxy may serve them below a path of its own.
-func menu(v store.Viewer, up, here string) page.Links {
+// menu are the links of a page, whose list is at the address here; "": it is of none. They are relative, so that a
+// proxy may serve them below a path of its own.
+func menu(r *http.Request, v store.Viewer, here string) page.Links {
+	up := upFrom(r)
 	all := page.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
 	for _, one := range []struct {
 		text, at string
@@ -94,12 +103,12 @@ func since(q listing.JobQuery, days int) listing.JobQuery {
 	return q
 }
 
-func (l lists) ownJobs(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
-	return l.jobsPage(ctx, v, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{v.UID})
+func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	return s.jobsPage(r, by, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{by.UID})
 }
 
-func (l lists) jobs(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
-	p := &views.JobsPage{Others: seesOthers(v), Query: q}
+func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
+	p := &views.JobsPage{Others: seesOthers(by.Viewer), Query: q}
 	switch {
 	case !p.Others || len(uids) > 0: // an index has the jobs of a user
 		p.Query = since(q, ownDays)
@@ -107,18 +116,18 @@ func (l lists) jobs(ctx context.Context, v store.Viewer, q listing.JobQuery, uid
 		p.Query = since(q, allDays)
 		end := cmp.Or(q.End, time.Now())
 		if end.Sub(p.Query.Start) > longestDays*24*time.Hour {
-			return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("a list of the jobs of all users spans %d days at most", longestDays),
+			return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("a list of the jobs of all users spans %d days at most", longestDays),
 				Hint: "Name users, or a later day in \"Ended since\". The pages of months, users and accounts sum up longer times."}
 		}
 	}
-	return l.jobsPage(ctx, v, p, uids)
+	return s.jobsPage(r, by, p, uids)
 }
 
-func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
-	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, l.rules
+func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
+	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, s.rules.Names()
 	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
 	var jobs []job.Job
-	next, all, err := l.db.EachLine(ctx, v, p.Query, uids, func(one *listing.Line) error {
+	next, all, err := s.store.EachLine(r.Context(), by.Viewer, p.Query, uids, func(one *listing.Line) error {
 		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
 		return nil
 	})
@@ -126,7 +135,7 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 		return nil, err
 	}
 	p.All, p.More = all, next != ""
-	if p.Workloads, err = l.db.WorkloadsOf(ctx, jobs); err != nil {
+	if p.Workloads, err = s.store.WorkloadsOf(r.Context(), jobs); err != nil {
 		return nil, err
 	}
 	for i := range p.Lines {
@@ -134,42 +143,42 @@ func (l lists) jobsPage(ctx context.Context, v store.Viewer, p *views.JobsPage, 
 			p.Workloads[i] = listing.WorkloadSummary{}
 		}
 	}
-	if p.Pending, err = l.db.Pending(ctx, v, p.Query, uids); err != nil {
+	if p.Pending, err = s.store.Pending(r.Context(), by.Viewer, p.Query, uids); err != nil {
 		return nil, err
 	}
 	here := "jobs"
 	if p.Own {
 		here = "./"
 	}
-	return written(func(w io.Writer) error { return views.JobsHTML(w, p, l.links(v, here)) })
+	return written(func(w io.Writer) error { return views.JobsHTML(w, p, menu(r, by.Viewer, here)) })
 }
 
 // months makes the page of the sums by month, or of whole months by user or by account.
-func (l lists) months(by string) func(context.Context, store.Viewer, listing.JobQuery, []uint32) ([]byte, error) {
-	return func(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery, []uint32) ([]byte, error) {
+	return func(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 		now := time.Now().UTC()
 		if q.Start.IsZero() {
 			q.Start = now.AddDate(-1, 0, 0)
 		}
 		q.Start = time.Date(q.Start.Year(), q.Start.Month(), 1, 0, 0, 0, 0, time.UTC)
-		q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, map[string]string{"month": "name"}[by], "lost")
+		q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, map[string]string{"month": "name"}[of], "lost")
 		if err := knownOrder(q.Sort, sumOrders); err != nil {
 			return nil, err
 		}
-		sums, err := l.db.Months(ctx, v, listing.MonthQuery{From: q.Start, By: []string{by}, Account: q.Account, Partition: q.Partition})
+		sums, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{From: q.Start, By: []string{of}, Account: q.Account, Partition: q.Partition})
 		if err != nil {
 			return nil, err
 		}
-		p := &views.SumsPage{Of: by, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[by], Query: q, Monthly: true,
-			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(by, q)}
+		p := &views.SumsPage{Of: of, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[of], Query: q, Monthly: true,
+			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(of, q)}
 		for _, m := range sums {
-			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[by]
-			if by == "user" && name == "" {
+			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[of]
+			if of == "user" && name == "" {
 				name = fmt.Sprint(m.UID)
 			}
 			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
 		}
-		return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, by+"s")) })
+		return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, of+"s")) })
 	}
 }
 
@@ -179,7 +188,7 @@ const sumOrders = "lost -lost corehours -corehours jobs -jobs name -name"
 // knownOrder refuses another order than the known ones: the page would say that it has it.
 func knownOrder(by, known string) error {
 	if all := strings.Fields(known); !slices.Contains(all, by) {
-		return &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}
+		return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}
 	}
 	return nil
 }
@@ -209,26 +218,26 @@ func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	}
 }
 
-func (l lists) programs(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, allDays)
 	now := time.Now()
 	if now.Sub(q.Start) > longestDays*24*time.Hour {
-		return nil, &admit.Refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("programs are summed up over %d days at most", longestDays), Hint: "Ask for a later day."}
+		return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("programs are summed up over %d days at most", longestDays), Hint: "Ask for a later day."}
 	}
 	q.Limit, q.Sort = listedRows, cmp.Or(q.Sort, "lost")
 	if err := knownOrder(q.Sort, sumOrders); err != nil {
 		return nil, err
 	}
-	rows, err := l.db.Programs(ctx, v, q.Start, now)
+	rows, err := s.store.Programs(r.Context(), by.Viewer, q.Start, now)
 	if err != nil {
 		return nil, err
 	}
 	p := &views.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
 		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
-	return written(func(w io.Writer) error { return views.SumsHTML(w, p, l.links(v, "programs")) })
+	return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, "programs")) })
 }
 
-func (l lists) workloads(ctx context.Context, v store.Viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
+func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	q = since(q, ownDays)
 	q.Limit, q.Sort = listedJobs, cmp.Or(q.Sort, "lost")
 	if err := knownOrder(q.Sort, "lost start"); err != nil {
@@ -239,7 +248,7 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q listing.JobQuery
 		uid = &uids[0]
 	}
 	var all []listing.WorkloadSummary
-	next, err := l.db.EachWorkload(ctx, v, listing.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *listing.WorkloadSummary) error {
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, listing.WorkloadQuery{Since: q.Start, Lost: q.Sort == "lost", Limit: q.Limit, Offset: q.Offset}, uid, func(s *listing.WorkloadSummary) error {
 		all = append(all, *s)
 		return nil
 	})
@@ -247,54 +256,54 @@ func (l lists) workloads(ctx context.Context, v store.Viewer, q listing.JobQuery
 		return nil, err
 	}
 	return written(func(w io.Writer) error {
-		return views.WorkloadsHTML(w, q, all, next != "", seesOthers(v), l.links(v, "workloads"))
+		return views.WorkloadsHTML(w, q, all, next != "", seesOthers(by.Viewer), menu(r, by.Viewer, "workloads"))
 	})
 }
 
-func (l lists) nodes(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
-	if !v.Operates() {
+func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+	if !by.Operates() {
 		return nil, store.ErrNotFound
 	}
-	nodes, err := l.db.Nodes(ctx)
+	nodes, err := s.store.Nodes(r.Context())
 	if err != nil {
 		return nil, err
 	}
 	q.Limit = listedRows
-	return written(func(w io.Writer) error { return views.NodesHTML(w, q, nodes, time.Now(), l.links(v, "nodes")) })
+	return written(func(w io.Writer) error { return views.NodesHTML(w, q, nodes, time.Now(), menu(r, by.Viewer, "nodes")) })
 }
 
 // digests links to the digests of whole weeks since the first month that has jobs.
-func (l lists) digests(ctx context.Context, v store.Viewer, _ listing.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) digests(r *http.Request, by viewer, _ listing.JobQuery, _ []uint32) ([]byte, error) {
 	of := "of all accounts"
 	switch {
-	case v.Operates():
-	case len(v.Coordinates()) == 0:
+	case by.Operates():
+	case len(by.Coordinates()) == 0:
 		return nil, store.ErrNotFound
 	default:
 		of = "of the accounts that you coordinate"
 	}
-	months, err := l.db.Months(ctx, v, listing.MonthQuery{By: []string{"month"}})
+	months, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{By: []string{"month"}})
 	if err != nil {
 		return nil, err
 	}
 	var weeks []views.Week
-	for day := time.Now().In(l.weeks.Zone); len(months) > 0 && len(weeks) < listedWeeks; {
+	for day := time.Now().In(s.weeks.Zone); len(months) > 0 && len(weeks) < listedWeeks; {
 		day = day.AddDate(0, 0, -7)
 		year, number := day.ISOWeek()
 		week := views.Week{Name: fmt.Sprintf("%d-W%02d", year, number)}
-		if week.From, week.To = notice.ISOWeek(year, number, l.weeks.Zone); !week.To.After(months[0].Month) {
+		if week.From, week.To = notice.ISOWeek(year, number, s.weeks.Zone); !week.To.After(months[0].Month) {
 			break
 		}
 		week.Link = "digest?week=" + week.Name // a coordinator's is of their accounts
 		weeks = append(weeks, week)
 	}
-	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, l.links(v, "digests")) })
+	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, menu(r, by.Viewer, "digests")) })
 }
 
-func (l lists) notices(ctx context.Context, v store.Viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
 	q = since(q, listedWeeks*7)
 	q.Limit = listedJobs
-	all, err := l.db.ToldOf(ctx, v, q.Start)
+	all, err := s.store.ToldOf(r.Context(), by.Viewer, q.Start)
 	if err != nil {
 		return nil, err
 	}
@@ -304,12 +313,14 @@ func (l lists) notices(ctx context.Context, v store.Viewer, q listing.JobQuery, 
 	for _, t := range all[from:to] {
 		row := views.NoticeRow{Told: t}
 		if t.Advised > 0 && t.Workload != "" && !t.Shadow && !t.Muted {
-			if err := l.db.AddRunsOf(ctx, v, &t, time.Now()); err != nil {
+			if err := s.store.AddRunsOf(r.Context(), by.Viewer, &t, time.Now()); err != nil {
 				return nil, err
 			}
 			row.Followed = workload.FollowAdvice(&t, t.At, time.Now())
 		}
 		rows = append(rows, row)
 	}
-	return written(func(w io.Writer) error { return views.NoticesHTML(w, q, rows, to < len(all), l.links(v, "notices")) })
+	return written(func(w io.Writer) error {
+		return views.NoticesHTML(w, q, rows, to < len(all), menu(r, by.Viewer, "notices"))
+	})
 }

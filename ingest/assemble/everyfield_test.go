@@ -1,4 +1,4 @@
-package job_test
+package assemble_test
 
 import (
 	"encoding/json"
@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 )
 
 // ofOnePart are the fields of an Execution that only the part with the lowest rank gives, since
-// all ranks have the same, and those that JobMerger.Job fills in.
+// all ranks have the same, and those that assemble.Merger.Job fills in.
 var ofOnePart = []string{".Spawned", ".MPI", ".MPIVersion", ".Executable", ".BuildID", ".ThreadLevel", ".CPUsPerTask", ".OMPThreads",
 	".ExecutableHash", ".ArgsHash", ".Args", ".InputHash", ".Inputs", ".InputNote", ".Workload", ".RankIDs", ".Metrics", ".Costly", ".Windows"}
 
@@ -73,7 +74,7 @@ func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 // gives.
 func TestMergeForgetsNothing(t *testing.T) {
 	parts := filledParts(rand.New(rand.NewPCG(1, 3)))
-	got := forgotten(t, &parts[1], func() any { return job.Merge(parts[:]) })
+	got := forgotten(t, &parts[1], func() any { return assemble.Merge(parts[:]) })
 	for _, path := range got {
 		if !slices.Contains(ofOnePart, topOf(path)) {
 			t.Errorf("Merge forgets %s: add it up in job.whole.join, or name it in ofOnePart", path)
@@ -102,7 +103,7 @@ func TestJobMergerForgetsNothing(t *testing.T) {
 		}
 	}
 	got := forgotten(t, &reports[1], func() any {
-		var m job.JobMerger
+		var m assemble.Merger
 		for i := range reports {
 			m.Add(&reports[i])
 		}

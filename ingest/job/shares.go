@@ -1,0 +1,35 @@
+package job
+
+import (
+	"slices"
+
+	"jobeff/policy/doubt"
+)
+
+// Shares are the fractions that the bytes of UsefulShare or MPIShare stand for; never nil.
+func Shares(coded []byte) []float64 {
+	all := make([]float64, len(coded))
+	for i, b := range coded {
+		all[i] = float64(b) / 255
+	}
+	return all
+}
+
+// UsefulTimes are the useful times of a node's ranks, s, in the order of RankIDs; false: single ranks are
+// not told.
+func (n *NodeShare) UsefulTimes() ([]float64, bool) {
+	if len(n.UsefulShare) != n.Ranks {
+		return nil, false
+	}
+	all := Shares(n.UsefulShare)
+	for i := range all {
+		all[i] *= n.ElapsedMax.Seconds()
+	}
+	return all, true
+}
+
+// IsSingleton tells whether a rank, or each of those that are folded, became a world of its own although its
+// step has several tasks.
+func (e *Execution) IsSingleton() bool {
+	return e.Size == 1 && slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons })
+}
