@@ -14,7 +14,7 @@ import (
 // five parts. Lists, months, digests and counters sum up what the store keeps of it.
 type CoreHours struct {
 	Used    *job.CoreTime // AllocCPUS x Elapsed, of a job that runs so far
-	SMT     *job.CoreTime // of these on further hardware threads of cores with a rank: job.FurtherThreads
+	SMT     *job.CoreTime // of these on further hardware threads of cores with a rank: job.Job.FurtherThreads
 	Lost    *job.CoreTime // used, less these and the ranks' useful time
 	MPI     *job.CoreTime // of the lost ones, those in MPI
 	IO      *job.CoreTime // those in MPI_File_*

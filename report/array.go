@@ -39,18 +39,22 @@ func Array(w io.Writer, attempts []job.Job, more bool, opts text.Options) error 
 func ArrayScreen(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
 	p := text.NewPage(opts)
 	v := viewArray(attempts, more, p.Unicode)
-	programs := len(v.parts) - min(len(v.Worst), 1)
-	for keep := programs; ; keep-- {
+	programs := len(v.parts) - min(len(v.Worst), 1) // the last part has the worst tasks
+	for fewer := 0; ; fewer++ {
 		p = text.NewPage(opts)
-		v.writeScreen(p, append(slices.Clone(v.parts[:max(keep, 0)]), v.parts[programs:]...), rooms[min(programs-keep, len(rooms)-1)], map[bool]int{true: len(v.Parts) - max(keep, 0)}[keep < programs])
-		if p.Height() <= mostLines || keep < -len(rooms) {
+		keep := max(programs-fewer, 0)
+		v.writeScreen(p, slices.Concat(v.parts[:keep], v.parts[programs:]), rooms[min(fewer, len(rooms)-1)])
+		if keep < programs {
+			p.Line(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(len(v.Parts)-keep, "further program")))
+		}
+		if p.Height() <= mostLines || fewer > programs+len(rooms) {
 			return p.To(w)
 		}
 	}
 }
 
-// writeScreen writes some of its parts; without says of how many programs there are none.
-func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room, without int) {
+// writeScreen writes some of its parts.
+func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room) {
 	p.HeadlineIn(v.headline, r.headline)
 	if line := shell.Line(v.Line, v.name); line != "" {
 		p.ParagraphIn(p.Inert("For memory and time, this line "+lineText(v.Line)), r.ask)
@@ -65,9 +69,6 @@ func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room, withou
 		p.Line("")
 	}
 	p.ParagraphIn(fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), r.rest)
-	if without > 0 {
-		p.ParagraphIn(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(without, "further program")), r.rest)
-	}
 }
 
 // ArrayHTML writes the same as a page.

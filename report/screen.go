@@ -198,8 +198,8 @@ func doubtFacts(j *job.Job) (f block.Facts) {
 		}
 		all = append(all, d.Short())
 	}
-	for _, s := range all {
-		f.Add(map[bool]string{true: "Doubts"}[len(f) == 0], s)
+	for i, s := range all {
+		f.Add([]string{"Doubts", ""}[min(i, 1)], s)
 	}
 	return f
 }

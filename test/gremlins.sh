@@ -19,11 +19,12 @@ END
 chmod +x "$bin/go"
 export PATH=$bin:$PATH GOFLAGS=-short JOBEFF_CURVES=$PWD/../shared/data/scaling
 [ -d "$JOBEFF_CURVES" ] || unset JOBEFF_CURVES
-[ $# -gt 0 ] || set -- ingest/job ingest/node ingest/replay policy/curve policy/workload policy policy/rule
+[ $# -gt 0 ] || set -- ingest/job ingest/assemble policy/overhead ingest/node ingest/replay policy/curve policy/workload policy policy/rule
 for folder in "$@"; do
 	others=/ # files of folders inside it, and what holds no formula
 	case $folder in
-	ingest/job) others='/|^(call|decode|folded|hostlist|jobid|mail|report|steps|warnings|wire)\.go' ;;
+	ingest/job) others='/|^(call|hung|report|steps|waiting)\.go' ;;
+	ingest/assemble) others='/|^(fold|steps)\.go' ;;
 	ingest/node) others='/|^(machine|outbox|quota|refused|remove|rundir|steps)\.go' ;;
 	esac
 	gremlins unleash --workers "$(nproc)" --timeout-coefficient 20 --output-statuses lct --exclude-files "$others" "./$folder"

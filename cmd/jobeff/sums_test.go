@@ -440,7 +440,7 @@ func tableUnder(text, heading string) (rows [][]string) {
 var (
 	leaf  = regexp.MustCompile(`(?m)^\s*(Parallel|Load balance|Inside|Between|Communication)[^\d]*?\s+(\d\.\d\d)  [#.]`)
 	busy  = regexp.MustCompile(`CPU efficiency (\d\.\d\d), (\S+) of (\S+) core time`)
-	hours = regexp.MustCompile(`Core-hours ([\d.,]+) used, ([\d.,]+) lost: ([^-]*?)(?: Confidence| Workload| Data|$)`)
+	hours = regexp.MustCompile(`Core-hours ([\d.,]+) used, ([\d.,]+) lost: ([^-]*?)(?: Confidence| Workload| Busy| Memory| Program| Doubts| Rules and| All facts| Data|$)`)
 	part  = regexp.MustCompile(`([\d.,]+) (?:in|on|outside|before) `)
 )
 

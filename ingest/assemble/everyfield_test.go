@@ -87,8 +87,8 @@ func TestMergeForgetsNothing(t *testing.T) {
 	}
 }
 
-// TestJobMergerForgetsNothing: every field of a report shows in the job.
-func TestJobMergerForgetsNothing(t *testing.T) {
+// TestMergerForgetsNothing: every field of a report shows in the job.
+func TestMergerForgetsNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	parts := filledParts(rng)
 	var reports [2]job.NodeReport
@@ -111,7 +111,7 @@ func TestJobMergerForgetsNothing(t *testing.T) {
 	})
 	for _, path := range got {
 		if !slices.Contains(notOfJob, topOf(path)) {
-			t.Errorf("JobMerger forgets %s: add it in Add, or name it in notOfJob", path)
+			t.Errorf("Merger forgets %s: add it in Add, or name it in notOfJob", path)
 		}
 	}
 }
