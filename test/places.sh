@@ -57,6 +57,7 @@ try "a container" 0 "^ok|passed so far" contained make test
 rm -rf build
 try "no network after make deps" 0 "^build/jobeff" unshare --net make build packages
 '
+# shellcheck disable=SC2016
 loaded='
 apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null || exit
 for _ in {1..10}; do while :; do :; done & done
