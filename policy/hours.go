@@ -97,12 +97,12 @@ func (c *Case) hours(j *job.Job) {
 	c.Hours = CoreHoursOf(j)
 	h := &c.Hours
 	ended := cmp.Or(c.Unknown["alloc_cores"], c.Unknown["runtime"])
+	if ended == "" && h.Used == nil {
+		ended = "Slurm's figures of it cannot be"
+	}
 	why := cmp.Or(ended, c.Unknown["mpi_runtime"])
 	switch {
 	case why != "":
-	case h.Used == nil:
-		ended = "Slurm's figures of it cannot be"
-		why = ended
 	case job.ThreadsUnknown(j.Executions):
 		why = c.Unknown["parallel_efficiency"]
 	case c.Coverage < 1:

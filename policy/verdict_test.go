@@ -29,6 +29,8 @@ func TestCoreHours(t *testing.T) {
 		{"no data", aJob(), 4, -1, -1, -1, -1},
 		{"ranks missing", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
 		{"sacct silent", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.CPUs = 0 }), -1, -1, -1, -1, -1},
+		{"more than can be", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.CPUs, j.Elapsed = math.MaxInt32, math.MaxInt64 }), -1, -1, -1, -1, -1},
+		{"more than can be, and no data", with(aJob(), func(j *job.Job) { j.CPUs, j.Elapsed = math.MaxInt32, math.MaxInt64 }), -1, -1, -1, -1, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := Describe(c.job, nil).Hours
