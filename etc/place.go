@@ -75,8 +75,11 @@ type Place struct {
 }
 
 // At is FILE:LINE of a key of the element, of a key within that, …; of the
-// element's first line for "" and where there is no such key.
+// element's first line for "" and where there is no such key. What no file holds is nowhere: "".
 func (p Place) At(key ...string) string {
+	if p.File == nil {
+		return ""
+	}
 	begins, heads := 0, 0 // heads so far: what follows one is of its element
 	for _, s := range p.File.statements() {
 		if _, is := s.tree[p.Table].([]map[string]any); is && s.opens {

@@ -56,7 +56,7 @@ func TestBadRules(t *testing.T) {
 	})
 }
 
-// FuzzCompile: what compiles can be asked, and a fault names its line.
+// FuzzCompile: what compiles can be asked, and a fault names its rule.
 func FuzzCompile(f *testing.F) {
 	for _, r := range etc.Default().Rules {
 		f.Add(r.Condition, r.Text)
@@ -67,8 +67,8 @@ func FuzzCompile(f *testing.F) {
 		rules, err := Compile([]etc.Rule{{Name: "r", Enabled: true, Condition: condition, Text: text}})
 		if err != nil {
 			for _, l := range strings.Split(err.Error(), "\n") {
-				if !strings.Contains(l, ":1: rule \"r\": ") {
-					t.Errorf("no place: %q", l)
+				if !strings.Contains(l, ": rule \"r\": ") { // no file holds it
+					t.Errorf("no rule: %q", l)
 				}
 			}
 			return
