@@ -201,7 +201,7 @@ void je_caller_remember(struct je_callers *callers, const void *code, void *behi
 {
 	/* code that was made at run time is in no object */
 	struct object object = { (uintptr_t)code, (uintptr_t)code / JE_PAGE * JE_PAGE, JE_PAGE };
-	uint64_t stamp = guessed ? guess_stamp : sure_stamp;
+	uint64_t stamp = __atomic_load_n(guessed ? &guess_stamp : &sure_stamp, __ATOMIC_RELAXED);
 
 	dl_iterate_phdr(find_object, &object);
 	for (int i = 0; i < JE_CALLERS; i++) {

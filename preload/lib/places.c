@@ -33,14 +33,19 @@ enum {
 extern void *__libc_stack_end __attribute__((weak));
 #pragma GCC visibility pop
 
-static uint64_t every; /* atomic: as in the record, je_place_table.every_ticks; 0: not known yet */
+static uint64_t every_ticks; /* atomic: as in je_place_table; 0: not known yet */
+
+static uint64_t every(void)
+{
+	return __atomic_load_n(&every_ticks, __ATOMIC_RELAXED);
+}
 
 /* Which moment of piece i is drawn, ticks after its begin. */
 static uint64_t drawn(const struct je_slot *slot, uint64_t i)
 {
 	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->rank << 32) + i) >> 32;
 
-	return (mixed * every) >> 32;
+	return (mixed * every()) >> 32;
 }
 
 /* Draws the moments up to `sum`, the time in all calls, and returns how many. There are more than
@@ -50,7 +55,7 @@ static uint64_t draw(struct je_thread *me, const struct je_slot *slot, uint64_t 
 	uint64_t n = 0;
 
 	for (; sum > me->sample && n < JE_DRAWS; n++) {
-		me->sample += every - drawn(slot, me->samples);
+		me->sample += every() - drawn(slot, me->samples);
 		me->sample += drawn(slot, ++me->samples);
 	}
 	if (sum > me->sample)
@@ -72,10 +77,10 @@ static JE_COLD bool start(struct je_thread *me, struct je_slot *slot, uint64_t t
 	me->mark = UINT64_MAX;
 	if (first == 0 || first > UINT32_MAX)
 		return false;
-	__atomic_compare_exchange_n(&every, &none, first, false, __ATOMIC_RELAXED,
+	__atomic_compare_exchange_n(&every_ticks, &none, first, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 	slot->places.long_ticks = (uint64_t)(JE_LONG_NS * rate);
-	slot->places.every_ticks = every;
+	slot->places.every_ticks = every();
 	me->samples = 0;
 	me->sample = slot->mpi_ticks - ticks + drawn(slot, 0);
 	if (&__libc_stack_end != NULL && slot->pid == slot->tid)
@@ -378,7 +383,7 @@ void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, 
 		entry->ticks += ticks;
 	} else {
 		entry->samples += samples;
-		entry->short_calls += samples * (every << 8) / (ticks | (ticks == 0));
+		entry->short_calls += samples * (every() << 8) / (ticks | (ticks == 0));
 	}
 	if (ticks > entry->longest_ticks)
 		entry->longest_ticks = ticks;
