@@ -13,10 +13,10 @@ import (
 	"golang.org/x/term"
 
 	"jobeff/cmd/source"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/inert"
 	"jobeff/report/text"
+	"jobeff/report/words"
 )
 
 func main() {
@@ -69,10 +69,10 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			}
 			reader := text.Reader(getenv, columns(c.OutOrStdout()), plain)
 			if !full {
-				return report.Screen(c.OutOrStdout(), j, nil, nil, reader)
+				return words.Screen(c.OutOrStdout(), j, nil, nil, reader)
 			}
 			source.Find(c.Context(), j, false)
-			return report.Job(c.OutOrStdout(), j, nil, nil, reader)
+			return words.Job(c.OutOrStdout(), j, nil, nil, reader)
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")

@@ -18,8 +18,8 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 // myself is the caller's name, or their uid where it has no name.
@@ -67,14 +67,14 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 	}
 	switch {
 	case a.tasks != nil && full:
-		return report.Array(p.stdout, a.tasks, a.moreTasks, p.options())
+		return words.Array(p.stdout, a.tasks, a.moreTasks, p.options())
 	case a.tasks != nil:
-		return report.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
+		return words.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
 	case full:
 		source.Find(ctx, a.job, false)
-		return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
+		return words.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 	}
-	return report.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return words.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
 // served asks for the document of a job.

@@ -17,8 +17,8 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml.
@@ -47,7 +47,7 @@ func (p *program) backtestCommand() *cobra.Command {
 			if asJSON {
 				return document.WriteBacktest(p.stdout, b)
 			}
-			return report.Backtest(p.stdout, b, p.options())
+			return words.Backtest(p.stdout, b, p.options())
 		},
 	}
 	c.Flags().StringVar(&since, "since", defaultStart, "jobs that ended after `TIME`")

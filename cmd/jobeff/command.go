@@ -8,7 +8,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/slurmid"
-	"jobeff/report"
+	"jobeff/report/words"
 )
 
 const longHelp = `jobeff shows the parallel efficiency of Slurm jobs, as POP defines it: the part
@@ -66,7 +66,7 @@ func (p *program) command() *cobra.Command {
 			jobs, listed := strings.Join(args, ","), listFlagUsed(cmd)
 			switch {
 			case helpFormat:
-				return report.Columns(p.stdout)
+				return words.Columns(p.stdout)
 			case len(args) == 0 && !listed && !asJSON && !full:
 				return p.worst(cmd.Context())
 			case len(args) > 0 && cli.DidYouMean(cmd, args[0]) != "":

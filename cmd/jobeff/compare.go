@@ -15,9 +15,9 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
+	"jobeff/report/words"
 )
 
 const compareHelp = `jobeff compare says why a run took longer than another one of the same work. The
@@ -89,9 +89,9 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	case flags.json:
 		return document.WriteComparison(p.stdout, compared)
 	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return report.CompareHTML(w, compared, page.Links{}) })
+		return p.save(flags.html, func(w io.Writer) error { return words.CompareHTML(w, compared, page.Links{}) })
 	}
-	return report.Compare(p.stdout, compared, p.options())
+	return words.Compare(p.stdout, compared, p.options())
 }
 
 // compareJobs finds the names of places before it compares them.

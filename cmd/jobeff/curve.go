@@ -9,8 +9,8 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/policy/curve"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 const curveHelp = `jobeff curve fits the overhead curve to the run times of one workload on several
@@ -93,5 +93,5 @@ func (p *program) curve(path string, flags curveFlags) error {
 	if flags.json {
 		return document.WriteCurve(p.stdout, result, rivals)
 	}
-	return report.Curve(p.stdout, path, points, result, rivals, p.options())
+	return words.Curve(p.stdout, path, points, result, rivals, p.options())
 }

@@ -22,9 +22,9 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/policy/harm"
 	"jobeff/policy/rule"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/mail"
+	"jobeff/report/words"
 )
 
 // doctor checks one machine. Each check appends what it found and never stops the others.
@@ -32,7 +32,7 @@ type doctor struct {
 	root   string // in front of every path; "" outside tests
 	cfg    *etc.Config
 	node   bool // a compute node: slurmd runs here
-	checks []report.Check
+	checks []words.Check
 }
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -48,11 +48,11 @@ fails. Run it as root: other users cannot see everything.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
 			d.examine(cmd.Context())
-			if err := report.Checks(p.stdout, d.checks, p.options()); err != nil {
+			if err := words.Checks(p.stdout, d.checks, p.options()); err != nil {
 				return err
 			}
 			for _, c := range d.checks {
-				if c.Status == report.Fail {
+				if c.Status == words.Fail {
 					return errUnhealthy
 				}
 			}
@@ -75,37 +75,37 @@ func (d *doctor) examine(ctx context.Context) {
 	d.mails()
 }
 
-func (d *doctor) say(s report.Status, what, found, mend string) {
-	d.checks = append(d.checks, report.Check{Status: s, What: what, Found: found, Mend: mend})
+func (d *doctor) say(s words.Status, what, found, mend string) {
+	d.checks = append(d.checks, words.Check{Status: s, What: what, Found: found, Mend: mend})
 }
 
 // needed reports a missing part: a failure on a compute node, elsewhere only a warning.
 func (d *doctor) needed(what, found, mend string) {
 	if d.node {
-		d.say(report.Fail, what, found, mend)
+		d.say(words.Fail, what, found, mend)
 		return
 	}
-	d.say(report.Warn, what, found+" (this machine runs no slurmd: only compute nodes need it)", mend)
+	d.say(words.Warn, what, found+" (this machine runs no slurmd: only compute nodes need it)", mend)
 }
 
 func (d *doctor) configuration() {
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {
 		d.cfg = etc.Default()
-		d.say(report.Fail, "config", err.Error(), "correct the file; until then jobs are not measured and the checks below use the shipped defaults")
+		d.say(words.Fail, "config", err.Error(), "correct the file; until then jobs are not measured and the checks below use the shipped defaults")
 		return
 	}
 	d.cfg = cfg
 	if _, err := rule.Compile(cfg.Rules); err != nil {
-		d.say(report.Fail, "rules", err.Error(), "correct the file; until then jobeff shows no job")
+		d.say(words.Fail, "rules", err.Error(), "correct the file; until then jobeff shows no job")
 	}
 	switch _, err := os.Stat(etc.Path()); {
 	case !cfg.Measure.Enabled:
-		d.say(report.Warn, "config", etc.Path()+": [measure] enabled = false: no job is measured", "set it to true, or leave it out")
+		d.say(words.Warn, "config", etc.Path()+": [measure] enabled = false: no job is measured", "set it to true, or leave it out")
 	case err != nil:
-		d.say(report.OK, "config", "no "+etc.Path()+": the shipped defaults", "")
+		d.say(words.OK, "config", "no "+etc.Path()+": the shipped defaults", "")
 	default:
-		d.say(report.OK, "config", etc.Path(), "")
+		d.say(words.OK, "config", etc.Path(), "")
 	}
 }
 
@@ -113,20 +113,20 @@ func (d *doctor) killSwitch() {
 	_, err := os.Lstat(d.root + etc.KillSwitch)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && d.cfg.Measure.StopOnHarm && node.Alarm(d.root+d.cfg.Report.Spool):
-		d.say(report.Warn, "switch", "jobeffd says that an alarm is up: no new job is measured here (measure.stop_on_harm)", "on the server: jobeff admin alarm")
+		d.say(words.Warn, "switch", "jobeffd says that an alarm is up: no new job is measured here (measure.stop_on_harm)", "on the server: jobeff admin alarm")
 	case errors.Is(err, fs.ErrNotExist):
-		d.say(report.OK, "switch", "no "+etc.KillSwitch+": jobs are measured", "")
+		d.say(words.OK, "switch", "no "+etc.KillSwitch+": jobs are measured", "")
 	case err != nil:
-		d.say(report.Warn, "switch", err.Error(), "run as root")
+		d.say(words.Warn, "switch", err.Error(), "run as root")
 	default:
-		d.say(report.Warn, "switch", etc.KillSwitch+" is there: no new step on this machine is measured", "rm "+etc.KillSwitch)
+		d.say(words.Warn, "switch", etc.KillSwitch+" is there: no new step on this machine is measured", "rm "+etc.KillSwitch)
 	}
 }
 
 // munge makes a credential and reads it back, where an address needs one.
 func (d *doctor) munge() {
 	if strings.HasPrefix(d.cfg.Address(), "unix:") && strings.HasPrefix(d.cfg.Report.To, "unix:") {
-		d.say(report.OK, "munge", "not needed on the unix socket", "")
+		d.say(words.OK, "munge", "not needed on the unix socket", "")
 		return
 	}
 	const payload = "jobeff doctor"
@@ -135,10 +135,10 @@ func (d *doctor) munge() {
 		_, err = munge.Decode(d.cfg.Munge.Socket, cred)
 	}
 	if err != nil {
-		d.say(report.Fail, "munge", err.Error(), "start munged (systemctl status munge); its key must be the same as on the server, and the clocks within 5 min")
+		d.say(words.Fail, "munge", err.Error(), "start munged (systemctl status munge); its key must be the same as on the server, and the clocks within 5 min")
 		return
 	}
-	d.say(report.OK, "munge", "made a credential and read it back", "")
+	d.say(words.OK, "munge", "made a credential and read it back", "")
 }
 
 // server asks jobeffd for its health at each configured address.
@@ -149,21 +149,21 @@ func (d *doctor) server(ctx context.Context) {
 		said, err := c.Healthy(ctx)
 		c.Close()
 		if refused := new(client.ServerError); errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
-			d.say(report.Fail, "munge", refused.Message,
+			d.say(words.Fail, "munge", refused.Message,
 				"give all machines the same /etc/munge/munge.key, restart munge on each, and keep the clocks within 5 min. Until then reports wait in the outbox; nothing is lost")
 			continue
 		}
 		if err != nil {
-			d.say(report.Fail, "server", plainly(addr, err),
+			d.say(words.Fail, "server", plainly(addr, err),
 				"on the server: systemctl status jobeffd; here: [report] to and [client] to in "+etc.Path()+". Until then reports wait in the outbox; nothing is lost")
 			continue
 		}
-		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
+		d.say(words.OK, "server", "jobeffd answers at "+addr, "")
 		if said.Doubt != "" && said.Doubt != told.Doubt {
-			d.say(report.Warn, "database", said.Doubt, said.Hint)
+			d.say(words.Warn, "database", said.Doubt, said.Hint)
 		}
-		if cannot := report.CannotTell(&harm.Comparison{Cannot: said.CannotTell}); cannot != "" && said.CannotTell != told.CannotTell {
-			d.say(report.OK, "harm", cannot, "")
+		if cannot := words.CannotTell(&harm.Comparison{Cannot: said.CannotTell}); cannot != "" && said.CannotTell != told.CannotTell {
+			d.say(words.OK, "harm", cannot, "")
 		}
 		told = client.Health{Doubt: cmp.Or(said.Doubt, told.Doubt), CannotTell: cmp.Or(said.CannotTell, told.CannotTell)}
 	}
@@ -185,11 +185,11 @@ func (d *doctor) signers(ctx context.Context) {
 	}
 	switch {
 	case isServer && !site.Believes(*here.UID):
-		d.say(report.Fail, "signers", fmt.Sprintf("jobeffd here runs as uid %d, but only answers of %s count: nodes keep their reports, and jobeff shows nothing", *here.UID, site.Believed()), mend)
+		d.say(words.Fail, "signers", fmt.Sprintf("jobeffd here runs as uid %d, but only answers of %s count: nodes keep their reports, and jobeff shows nothing", *here.UID, site.Believed()), mend)
 	case len(site.Servers) == 0:
-		d.say(report.Warn, "signers", "[report] server_users is not set: an answer over TCP counts if "+site.Believed()+" signed it", mend)
+		d.say(words.Warn, "signers", "[report] server_users is not set: an answer over TCP counts if "+site.Believed()+" signed it", mend)
 	default:
-		d.say(report.OK, "signers", "an answer over TCP counts if "+site.Believed()+" signed it", "")
+		d.say(words.OK, "signers", "an answer over TCP counts if "+site.Believed()+" signed it", "")
 	}
 }
 
@@ -200,9 +200,9 @@ func (d *doctor) sockets(ctx context.Context) {
 		switch is := strings.Fields(string(out)); {
 		case len(is) != 2 || is[0] != "active":
 		case is[1] == "active":
-			d.say(report.OK, "sockets", "systemd holds the addresses of "+daemon, "")
+			d.say(words.OK, "sockets", "systemd holds the addresses of "+daemon, "")
 		default:
-			d.say(report.Warn, "sockets", "systemd does not hold the addresses of "+daemon+": while it is away, any user of this machine can take its ports",
+			d.say(words.Warn, "sockets", "systemd does not hold the addresses of "+daemon+": while it is away, any user of this machine can take its ports",
 				fmt.Sprintf("jobeffd --sockets && systemctl enable %s.socket && systemctl restart %[1]s.socket %[1]s", daemon))
 		}
 	}
@@ -239,28 +239,28 @@ func (d *doctor) outbox() {
 	found := fmt.Sprintf("%s waiting, the oldest for %v", figure.Count(box.Waiting), box.Oldest.Round(time.Second))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		d.say(report.OK, "outbox", "only root can look into "+dir, "")
+		d.say(words.OK, "outbox", "only root can look into "+dir, "")
 		return
 	case errors.Is(err, fs.ErrNotExist):
 		d.needed("outbox", dir+" does not exist", "systemd-tmpfiles --create jobeff.conf")
 		return
 	case err != nil:
-		d.say(report.Fail, "outbox", err.Error(), "check the disk below "+d.cfg.Report.Spool)
+		d.say(words.Fail, "outbox", err.Error(), "check the disk below "+d.cfg.Report.Spool)
 		return
 	case box.Waiting == 0:
-		d.say(report.OK, "outbox", "no report waits", "")
+		d.say(words.OK, "outbox", "no report waits", "")
 	case box.Oldest < oldReport:
-		d.say(report.OK, "outbox", found, "")
+		d.say(words.OK, "outbox", found, "")
 	default:
-		d.say(report.Warn, "outbox", found,
+		d.say(words.Warn, "outbox", found,
 			"see the server above, then `jobeff-ingest send` as root; systemctl status jobeff-ingest.timer should resend every minute")
 	}
 	if box.Refused > 0 {
-		d.say(report.Warn, "outbox", fmt.Sprintf("%s in %s: refused for good", figure.Count(box.Refused), refused),
+		d.say(words.Warn, "outbox", fmt.Sprintf("%s in %s: refused for good", figure.Count(box.Refused), refused),
 			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
 	}
 	if box.Cut+box.Lost > 0 {
-		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %s it kept only that their report was dropped, of %s nothing", figure.Counted(box.Cut, "job"), figure.Count(box.Lost)),
+		d.say(words.Fail, "outbox", fmt.Sprintf("it was full: of %s it kept only that their report was dropped, of %s nothing", figure.Counted(box.Cut, "job"), figure.Count(box.Lost)),
 			"mend the connection to the server, or raise [report] spool_mib; then delete full.log in "+d.cfg.Report.Spool+", which names the jobs")
 	}
 }
@@ -299,15 +299,15 @@ func (d *doctor) mails() {
 	m, asked := &d.cfg.Mail, len(d.cfg.Digest.To)+len(d.cfg.Digest.Accounts) > 0
 	switch {
 	case !m.Sends() && asked:
-		d.say(report.Warn, "mail", "[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent", "set mail.host, or mail.sendmail")
+		d.say(words.Warn, "mail", "[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent", "set mail.host, or mail.sendmail")
 	case !m.Sends():
 	case d.cfg.Notice.Enabled && d.cfg.Notice.Shadow && len(d.cfg.Digest.To) == 0:
-		d.say(report.Warn, "mail", "notice.shadow is true and digest.to is empty: the notices to users go to nobody", "set digest.to; notice.shadow = false once you trust what they say")
+		d.say(words.Warn, "mail", "notice.shadow is true and digest.to is empty: the notices to users go to nobody", "set digest.to; notice.shadow = false once you trust what they say")
 	default:
 		if _, err := mail.Load(m.Templates); err != nil {
-			d.say(report.Fail, "mail", err.Error(), "correct the template, or remove it: jobeffd does not start")
+			d.say(words.Fail, "mail", err.Error(), "correct the template, or remove it: jobeffd does not start")
 			return
 		}
-		d.say(report.OK, "mail", "can be sent; jobeffd's log says what was", "")
+		d.say(words.OK, "mail", "can be sent; jobeffd's log says what was", "")
 	}
 }

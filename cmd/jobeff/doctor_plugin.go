@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/node"
-	"jobeff/report"
 	"jobeff/report/figure"
+	"jobeff/report/words"
 )
 
 // pluginName is the file that plugstack.conf names.
@@ -63,9 +63,9 @@ func (d *doctor) plugin(slurm string) {
 		return
 	}
 	if e.optional {
-		d.say(report.OK, "plugstack", e.where, "")
+		d.say(words.OK, "plugstack", e.where, "")
 	} else {
-		d.say(report.Fail, "plugstack", e.where+" makes the plugin `required`: a node where it cannot be loaded drains", "write `optional` there")
+		d.say(words.Fail, "plugstack", e.where+" makes the plugin `required`: a node where it cannot be loaded drains", "write `optional` there")
 	}
 	file := d.findPlugin(e.path)
 	if file == "" {
@@ -98,7 +98,7 @@ func (d *doctor) library(name string) {
 			continue
 		}
 		if why := d.badPermission(filepath.Dir(link)); why != "" {
-			d.say(report.Fail, "library", why, "chmod 755 the directory, chown root it")
+			d.say(words.Fail, "library", why, "chmod 755 the directory, chown root it")
 			return
 		}
 		if target, err := os.Readlink(link); err == nil {
@@ -141,13 +141,13 @@ func findInStack(file string, depth int) *entry {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		text, _, _ := strings.Cut(lines.Text(), "#")
-		words := strings.Fields(text)
-		if len(words) < 2 {
+		fields := strings.Fields(text)
+		if len(fields) < 2 {
 			continue
 		}
-		switch words[0] {
+		switch fields[0] {
 		case "include":
-			pattern := words[1]
+			pattern := fields[1]
 			if !filepath.IsAbs(pattern) {
 				pattern = filepath.Join(filepath.Dir(file), pattern)
 			}
@@ -158,8 +158,8 @@ func findInStack(file string, depth int) *entry {
 				}
 			}
 		case "optional", "required":
-			if filepath.Base(words[1]) == pluginName {
-				return &entry{where: file, optional: words[0] == "optional", path: words[1], args: words[2:]}
+			if filepath.Base(fields[1]) == pluginName {
+				return &entry{where: file, optional: fields[0] == "optional", path: fields[1], args: fields[2:]}
 			}
 		}
 	}
@@ -209,13 +209,13 @@ func (d *doctor) pluginVersion(file, slurm string) {
 	span := fmt.Sprintf("for Slurm %s to %s", oldest, newest)
 	switch {
 	case err != nil:
-		d.say(report.Fail, "plugin", fmt.Sprintf("%s is not jobeff's plugin: %v", file, err), "install the package jobeff-node again")
+		d.say(words.Fail, "plugin", fmt.Sprintf("%s is not jobeff's plugin: %v", file, err), "install the package jobeff-node again")
 	case slurm == "":
-		d.say(report.OK, "plugin", span+"; which one is installed is not known", "")
+		d.say(words.OK, "plugin", span+"; which one is installed is not known", "")
 	case slurm < oldest || slurm > newest+".~":
-		d.say(report.Fail, "plugin", fmt.Sprintf("%s, but %s is installed: no job is measured", span, slurm), "install a jobeff-node that knows Slurm "+slurm)
+		d.say(words.Fail, "plugin", fmt.Sprintf("%s, but %s is installed: no job is measured", span, slurm), "install a jobeff-node that knows Slurm "+slurm)
 	default:
-		d.say(report.OK, "plugin", fmt.Sprintf("%s, %s is installed", span, slurm), "")
+		d.say(words.OK, "plugin", fmt.Sprintf("%s, %s is installed", span, slurm), "")
 	}
 }
 
@@ -260,20 +260,20 @@ func (d *doctor) object(what, file string) bool {
 		return false
 	}
 	if err != nil {
-		d.say(report.Fail, what, fmt.Sprintf("%s cannot be read as a shared object: %v", file, err), "install the package jobeff-node again")
+		d.say(words.Fail, what, fmt.Sprintf("%s cannot be read as a shared object: %v", file, err), "install the package jobeff-node again")
 		return false
 	}
 	defer f.Close()
 	if m, known := machines[runtime.GOARCH]; known && f.Machine != m || f.Type != elf.ET_DYN || f.ByteOrder != binary.ByteOrder(binary.LittleEndian) && runtime.GOARCH != "s390x" {
-		d.say(report.Fail, what, fmt.Sprintf("%s is for %s, this machine is %s", file, f.Machine, runtime.GOARCH), "install the package for this architecture")
+		d.say(words.Fail, what, fmt.Sprintf("%s is for %s, this machine is %s", file, f.Machine, runtime.GOARCH), "install the package for this architecture")
 		return false
 	}
 	if why := d.badPermission(file); why != "" {
-		d.say(report.Fail, what, why, "chmod 644 the file, 755 the directories above it, chown root them")
+		d.say(words.Fail, what, why, "chmod 644 the file, 755 the directories above it, chown root them")
 		return false
 	}
 	if what != "plugin" {
-		d.say(report.OK, what, file, "")
+		d.say(words.OK, what, file, "")
 	}
 	return true
 }
@@ -308,7 +308,7 @@ func (d *doctor) records() {
 	const dir, mend = "/run/jobeff", "systemctl enable --now run-jobeff.mount"
 	info, err := os.Lstat(d.root + dir)
 	if err == nil && !info.IsDir() { // chmod and chown would follow a link
-		d.say(report.Fail, "tmpfs", dir+" is no directory", "rm "+dir+"; "+mend)
+		d.say(words.Fail, "tmpfs", dir+" is no directory", "rm "+dir+"; "+mend)
 		return
 	}
 	if err != nil {
@@ -317,17 +317,17 @@ func (d *doctor) records() {
 	}
 	var fsys syscall.Statfs_t
 	if err := syscall.Statfs(d.root+dir, &fsys); err != nil {
-		d.say(report.Fail, "tmpfs", err.Error(), mend)
+		d.say(words.Fail, "tmpfs", err.Error(), mend)
 		return
 	}
 	st, _ := info.Sys().(*syscall.Stat_t)
 	switch {
 	case st == nil || st.Uid != 0 || info.Mode().Perm() != 0o711:
-		d.say(report.Fail, "tmpfs", fmt.Sprintf("%s has mode %04o and belongs to uid %d", dir, info.Mode().Perm(), st.Uid), "chown root:root "+dir+"; chmod 0711 "+dir)
+		d.say(words.Fail, "tmpfs", fmt.Sprintf("%s has mode %04o and belongs to uid %d", dir, info.Mode().Perm(), st.Uid), "chown root:root "+dir+"; chmod 0711 "+dir)
 	case uint32(fsys.Type) != tmpfsMagic:
 		d.needed("tmpfs", dir+" is not a tmpfs", mend)
 	case fsys.Flags&unix.ST_RDONLY != 0:
-		d.say(report.Fail, "tmpfs", dir+" is mounted read-only", "mount -o remount,rw "+dir)
+		d.say(words.Fail, "tmpfs", dir+" is mounted read-only", "mount -o remount,rw "+dir)
 	default:
 		d.room(dir)
 	}
@@ -338,28 +338,28 @@ func (d *doctor) room(dir string) {
 	s, err := node.ReadRunDirs(d.root + dir)
 	switch {
 	case err != nil:
-		d.say(report.Fail, "tmpfs", err.Error(), "")
+		d.say(words.Fail, "tmpfs", err.Error(), "")
 	case s.Notes >= 90:
-		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new jobs may not be measured", dir, figure.Percent(float64(s.Notes)/100)),
+		d.say(words.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new jobs may not be measured", dir, figure.Percent(float64(s.Notes)/100)),
 			"raise size= in run-jobeff.mount")
 	default:
-		d.say(report.OK, "tmpfs", fmt.Sprintf("%s is %s full, %s in use", dir, figure.Percent(float64(s.Notes)/100), figure.Counted(s.Records, "record")), "")
+		d.say(words.OK, "tmpfs", fmt.Sprintf("%s is %s full, %s in use", dir, figure.Percent(float64(s.Notes)/100), figure.Counted(s.Records, "record")), "")
 	}
 	if s.Full > 0 {
-		d.say(report.Warn, "records", fmt.Sprintf("%s of %s in %s are full: further processes of these jobs are not measured", figure.Count(s.Full), figure.Counted(s.Records, "record"), dir),
+		d.say(words.Warn, "records", fmt.Sprintf("%s of %s in %s are full: further processes of these jobs are not measured", figure.Count(s.Full), figure.Counted(s.Records, "record"), dir),
 			"raise [measure] record_mib")
 	}
 	if n := node.FailedPrologs(d.root + dir); n > 0 {
-		d.say(report.Warn, "prolog", fmt.Sprintf("for %s since boot jobeff's part of the prolog failed or took longer than 1.9 s: they were measured without the site's settings", figure.Counted(int(n), "job")),
+		d.say(words.Warn, "prolog", fmt.Sprintf("for %s since boot jobeff's part of the prolog failed or took longer than 1.9 s: they were measured without the site's settings", figure.Counted(int(n), "job")),
 			"slurmd's log says which; rm "+dir+"/notes/failed once it is mended")
 	}
 	if s.Held > 0 {
-		d.say(report.Warn, "held", fmt.Sprintf("processes hold %s of records of jobs that have ended", figure.Bytes(uint64(s.Held))),
+		d.say(words.Warn, "held", fmt.Sprintf("processes hold %s of records of jobs that have ended", figure.Bytes(uint64(s.Held))),
 			"end what users' jobs left running: fuser -m "+dir+"/notes/.gone-*/record")
 	}
 	if strays, err := node.Strays(d.root + dir); err != nil {
-		d.say(report.Warn, "mounts", err.Error(), "")
+		d.say(words.Warn, "mounts", err.Error(), "")
 	} else if len(strays) > 0 {
-		d.say(report.Warn, "mounts", fmt.Sprintf("%s in %s without a job: they keep memory", figure.Counted(len(strays), "mount"), dir), "jobeff-ingest tidy")
+		d.say(words.Warn, "mounts", fmt.Sprintf("%s in %s without a job: they keep memory", figure.Counted(len(strays), "mount"), dir), "jobeff-ingest tidy")
 	}
 }

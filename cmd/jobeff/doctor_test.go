@@ -20,7 +20,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
-	"jobeff/report"
+	"jobeff/report/words"
 	"jobeff/test/mungetest"
 	"jobeff/test/pgtest"
 	"jobeff/test/trial"
@@ -171,7 +171,7 @@ func TestDoctorOffANode(t *testing.T) {
 	d.records()
 	d.outbox()
 	for _, c := range d.checks {
-		if c.Status != report.Warn || c.Mend == "" {
+		if c.Status != words.Warn || c.Mend == "" {
 			t.Errorf("%s: %s %q, want a warning with what to do", c.What, c.Status, c.Found)
 		}
 	}
@@ -206,7 +206,7 @@ func TestDoctorOnTheRest(t *testing.T) {
 	if last := d.checks[2]; !strings.HasPrefix(last.Found, "1 in ") {
 		t.Errorf("refused reports: %q", last.Found)
 	}
-	if full := d.checks[3]; full.Status != report.Fail || full.Found != "it was full: of 1 job it kept only that their report was dropped, of 1 nothing" {
+	if full := d.checks[3]; full.Status != words.Fail || full.Found != "it was full: of 1 job it kept only that their report was dropped, of 1 nothing" {
 		t.Errorf("a full outbox: %+v", full)
 	}
 }
@@ -223,7 +223,7 @@ func TestDoctorOnTheServer(t *testing.T) {
 	go srv.Serve(l)
 	defer srv.Close()
 	d.server(context.Background())
-	if len(d.checks) != 2 || d.checks[0].Status != report.OK || d.checks[1].Status != report.Fail {
+	if len(d.checks) != 2 || d.checks[0].Status != words.OK || d.checks[1].Status != words.Fail {
 		t.Fatalf("got %+v, want the first address ok and the second failed", d.checks)
 	}
 }
@@ -349,7 +349,7 @@ func TestDoctorOnStandbys(t *testing.T) {
 	said := func() string {
 		d := &doctor{cfg: etc.Default()}
 		d.cfg.Report.To, d.cfg.Client.To = "unix:"+l.Addr().String(), ""
-		if d.server(ctx); len(d.checks) == 0 || d.checks[0].Status != report.OK {
+		if d.server(ctx); len(d.checks) == 0 || d.checks[0].Status != words.OK {
 			t.Fatalf("%+v", d.checks)
 		}
 		return d.line("database")
@@ -434,7 +434,7 @@ func TestDoctorOnRules(t *testing.T) {
 	t.Setenv("JOBEFF_CONFIG", path)
 	d := &doctor{}
 	d.configuration()
-	if d.checks[0].Status != report.Fail || d.checks[0].What != "rules" || !strings.HasPrefix(d.checks[0].Found, path+":3: ") {
+	if d.checks[0].Status != words.Fail || d.checks[0].What != "rules" || !strings.HasPrefix(d.checks[0].Found, path+":3: ") {
 		t.Errorf("got %+v", d.checks)
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/words"
 )
 
 // listFlags select and shape a list of jobs, named as in sacct.
@@ -156,10 +156,10 @@ func fullStates(list string) (string, error) {
 	if list == "" {
 		return "", nil
 	}
-	long := slices.Sorted(maps.Values(report.ShortStates))
+	long := slices.Sorted(maps.Values(words.ShortStates))
 	all := strings.Split(strings.ToUpper(list), ",")
 	for i, s := range all {
-		all[i] = cmp.Or(report.ShortStates[s], s)
+		all[i] = cmp.Or(words.ShortStates[s], s)
 		if !slices.Contains(long, all[i]) {
 			return "", cli.Usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
 		}
@@ -182,22 +182,22 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := words.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	l.tasks = l.tasks || l.parsable2 || strings.Contains(jobs, "_")
 	if l.format != "" {
 		if asJSON {
 			return cli.Usagef("--format chooses columns, and --json has every field: leave one of them out")
 		}
-		if opts.Columns, err = report.ParseColumns(l.format); err != nil {
+		if opts.Columns, err = words.ParseColumns(l.format); err != nil {
 			return cli.Usage(err)
 		}
 	}
 	if l.sort != "" {
-		if l.sort, err = report.ParseSort(l.sort); err != nil {
+		if l.sort, err = words.ParseSort(l.sort); err != nil {
 			return cli.Usage(err)
 		}
 	}
-	q.Detail = report.Deep(opts.Columns)
+	q.Detail = words.Deep(opts.Columns)
 	if asJSON && l.sort != "" {
 		return cli.Usagef("--sort orders lines, and the jobs of --json stand in the order of their start: leave one of them out")
 	}
@@ -214,11 +214,11 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 func (p *program) worst(ctx context.Context) error {
 	q := listing.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
 	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
-	return p.listed(ctx, q, l, "", report.ListOptions{Options: p.options(), Title: l.title(q), Rest: "jobeff -S " + defaultStart})
+	return p.listed(ctx, q, l, "", words.ListOptions{Options: p.options(), Title: l.title(q), Rest: "jobeff -S " + defaultStart})
 }
 
 // listed writes the jobs of a query for people, or those of --parsable2.
-func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, jobs string, opts report.ListOptions) error {
+func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, jobs string, opts words.ListOptions) error {
 	here := l.sort != "" && !slices.Contains(listing.Sorts, strings.TrimPrefix(l.sort, "-"))
 	if q.Sort, q.Limit = l.sort, l.limit; !l.tasks {
 		q.Limit = cmp.Or(l.limit, mostShown)
@@ -251,11 +251,11 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 	if opts.More, opts.Pending = more && (l.tasks || here), pending; opts.All != nil && !here {
 		opts.All.Lines -= l.offset
 	}
-	return report.List(p.stdout, lines, opts)
+	return words.List(p.stdout, lines, opts)
 }
 
 // askLines asks for the lines of a list, of arrays or of each task; more are left.
-func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listFlags, opts *report.ListOptions) (lines []listing.Line, more bool, err error) {
+func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listFlags, opts *words.ListOptions) (lines []listing.Line, more bool, err error) {
 	if l.tasks {
 		all := l.parsable2 || l.format != "" || l.sort != ""
 		found, more, err := ask(ctx, q, all, func(ctx context.Context, q listing.JobQuery) ([]job.Job, string, error) {
@@ -344,7 +344,7 @@ func (l *listFlags) title(q listing.JobQuery) string {
 	}
 	order := "the newest last"
 	if l.sort != "" {
-		order = report.OrderWords(l.sort)
+		order = words.OrderWords(l.sort)
 	}
 	return whose + when + "; " + order
 }

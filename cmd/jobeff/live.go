@@ -22,10 +22,10 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/words"
 )
 
 const liveHelp = `jobeff live shows the figures of a job of yours while it runs, and what it did in
@@ -135,7 +135,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%s This is its last report.\n\n", sentence)
-	return report.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return words.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
 // sleepFor waits, or until ctx ends.

@@ -10,8 +10,8 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 const muteHelp = `jobeff mute stops the mails about one of your workloads until the mute ends. Its jobs
@@ -119,7 +119,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	case flags.json:
 		return document.WriteMute(p.stdout, w)
 	}
-	return report.Muted(p.stdout, w, p.options())
+	return words.Muted(p.stdout, w, p.options())
 }
 
 // unmute ends a mute.
@@ -136,7 +136,7 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 	if err != nil {
 		return err
 	}
-	return report.Unmuted(p.stdout, w, p.options())
+	return words.Unmuted(p.stdout, w, p.options())
 }
 
 // mutes lists the muted workloads of a user, of the caller by default.
@@ -153,7 +153,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	case flags.json:
 		return document.WriteMutes(p.stdout, list)
 	}
-	return report.Mutes(p.stdout, list, p.options())
+	return words.Mutes(p.stdout, list, p.options())
 }
 
 // mostListed is how many muted workloads a list holds at most.

@@ -12,9 +12,9 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/shell"
+	"jobeff/report/words"
 )
 
 // mostOffered is how many of the caller's last jobs and workloads are offered.
@@ -43,15 +43,15 @@ func (p *program) offers() map[string]cli.Offer {
 }
 
 func offerFields() (all []cobra.Completion) {
-	for _, c := range report.AllColumns() {
+	for _, c := range words.AllColumns() {
 		all = append(all, cobra.CompletionWithDesc(strings.ToLower(c.Name), c.Doc))
 	}
 	return all
 }
 
 func offerStates() (all []cobra.Completion) {
-	for _, short := range slices.Sorted(maps.Keys(report.ShortStates)) {
-		all = append(all, cobra.CompletionWithDesc(report.ShortStates[short], short))
+	for _, short := range slices.Sorted(maps.Keys(words.ShortStates)) {
+		all = append(all, cobra.CompletionWithDesc(words.ShortStates[short], short))
 	}
 	return all
 }

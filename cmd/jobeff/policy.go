@@ -12,8 +12,8 @@ import (
 	"jobeff/etc"
 	"jobeff/policy"
 	"jobeff/policy/rule"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 const explainHelp = `jobeff explain shows how each of the site's rules judged a job, which figures it
@@ -65,7 +65,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
+	return words.Explain(p.stdout, a.job, a.verdicts, p.options())
 }
 
 const rulesHelp = `jobeff rules shows the rules that jobs are judged by: what each asks, of which jobs, and
@@ -85,7 +85,7 @@ func (p *program) rulesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Rules(p.stdout, cfg.Rules, p.options())
+			return words.Rules(p.stdout, cfg.Rules, p.options())
 		},
 	}
 }
@@ -105,7 +105,7 @@ func (p *program) policyCommand() *cobra.Command {
 		Short: "List what a rule's condition and text may read",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return report.Fields(p.stdout, policy.AllFields(), rule.Functions(), p.options())
+			return words.Fields(p.stdout, policy.AllFields(), rule.Functions(), p.options())
 		},
 	})
 	return c
@@ -159,14 +159,14 @@ func (p *program) policyTest(path string) error {
 	if err != nil {
 		return err
 	}
-	var tried []report.Tried
+	var tried []words.Tried
 	failed := false
 	for i := range examples {
-		t := report.Tried{Example: examples[i], Wrong: rules.Try(&examples[i])}
+		t := words.Tried{Example: examples[i], Wrong: rules.Try(&examples[i])}
 		failed = failed || len(t.Wrong) > 0
 		tried = append(tried, t)
 	}
-	if err := report.Examples(p.stdout, tried, p.options()); err != nil {
+	if err := words.Examples(p.stdout, tried, p.options()); err != nil {
 		return err
 	}
 	if failed {

@@ -13,9 +13,9 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/ingest/listing"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
+	"jobeff/report/words"
 )
 
 const reportHelp = `jobeff report writes what is known about a job, and the curve of its workload, as one
@@ -57,13 +57,13 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	case a.tasks != nil && talp != "":
 		return fmt.Errorf("%s is an array: name one of its tasks, as %s_1, for TALP's JSON", id, id)
 	case a.tasks != nil:
-		return p.save(file, func(w io.Writer) error { return report.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
+		return p.save(file, func(w io.Writer) error { return words.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
 	case talp != "":
 		return p.save(talp, func(w io.Writer) error { return document.WriteTALP(w, a.job) })
 	}
 	source.Find(ctx, a.job, false)
 	return p.save(file, func(w io.Writer) error {
-		return report.JobHTML(w, &listing.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
+		return words.JobHTML(w, &listing.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
 	})
 }
 

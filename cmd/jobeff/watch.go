@@ -16,9 +16,9 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/words"
 )
 
 // watch is what the nodes of a job said last. Nodes tell at the same moments; one that does not is waited for
@@ -86,9 +86,9 @@ func (w *watch) waits() bool {
 }
 
 // show is what is known now. What is new is not new any more.
-func (w *watch) show(now time.Time) report.Watched {
+func (w *watch) show(now time.Time) words.Watched {
 	var soFar, last assemble.Merger
-	v := report.Watched{}
+	v := words.Watched{}
 	var none []string
 	for _, task := range w.tasks() {
 		s := w.said[task]
@@ -200,7 +200,7 @@ func (s *screen) follow(ctx context.Context, w *watch, lines <-chan []byte) erro
 const mostGrace = 5 * time.Second
 
 // draw shows a job: anew on a terminal, else below what was shown before.
-func (s *screen) draw(v report.Watched) error {
+func (s *screen) draw(v words.Watched) error {
 	p := s.program
 	again := s.shown
 	s.shown = true
@@ -209,7 +209,7 @@ func (s *screen) draw(v report.Watched) error {
 	}
 	var page bytes.Buffer
 	opts := p.options()
-	if err := report.Live(&page, v, opts); err != nil {
+	if err := words.Live(&page, v, opts); err != nil {
 		return err
 	}
 	text := page.Bytes()

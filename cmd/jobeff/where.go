@@ -7,8 +7,8 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
-	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
 const whereHelp = `jobeff where shows at which lines of the program its ranks called MPI, and what part
@@ -42,7 +42,7 @@ func (p *program) whereCommand() *cobra.Command {
 			if asJSON {
 				return document.WritePlaces(p.stdout, a.job, function)
 			}
-			return report.Places(p.stdout, a.job, function, p.options())
+			return words.Places(p.stdout, a.job, function, p.options())
 		},
 	}
 	c.Flags().StringVar(&function, "function", "", "only the calls of the MPI function `NAME`")

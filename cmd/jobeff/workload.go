@@ -21,10 +21,10 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/shell"
+	"jobeff/report/words"
 )
 
 const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
@@ -52,7 +52,7 @@ type workloadFlags struct {
 	html    string
 	forPlan bool
 	format  string
-	list    report.ListOptions
+	list    words.ListOptions
 }
 
 // workloadsSince is how far back a list of workloads goes.
@@ -149,13 +149,13 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	case flags.forPlan && flags.json:
 		return document.WritePlan(p.stdout, study)
 	case flags.forPlan:
-		return report.WorkloadPlan(p.stdout, study, p.options())
+		return words.WorkloadPlan(p.stdout, study, p.options())
 	case flags.json:
 		return document.WriteWorkload(p.stdout, study)
 	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return report.WorkloadHTML(w, study, page.Links{}) })
+		return p.save(flags.html, func(w io.Writer) error { return words.WorkloadHTML(w, study, page.Links{}) })
 	}
-	return report.Workload(p.stdout, study, p.options())
+	return words.Workload(p.stdout, study, p.options())
 }
 
 // namedJobs shows a workload of jobs without a record of a program, or the line alone of any workload.
@@ -176,7 +176,7 @@ func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) er
 	case flags.json:
 		return document.WriteNamedJobs(p.stdout, w)
 	}
-	return report.NamedJobs(p.stdout, w, p.options())
+	return words.NamedJobs(p.stdout, w, p.options())
 }
 
 // findWorkload asks for a workload by its name, or for the workload of a job, with the job.
@@ -271,7 +271,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return document.WriteWorkloads(p.stdout, studies, named.Workloads, more)
 	}
 	flags.list.Options, flags.list.More = p.options(), more
-	return report.Workloads(p.stdout, studies, named.Workloads, flags.list)
+	return words.Workloads(p.stdout, studies, named.Workloads, flags.list)
 }
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns

@@ -15,8 +15,8 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	views "jobeff/report"
 	"jobeff/report/page"
+	views "jobeff/report/words"
 )
 
 // list is the page of a list. It asks the store for no more than the viewer may see, and package report writes it.

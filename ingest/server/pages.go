@@ -17,10 +17,10 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	views "jobeff/report"
 	"jobeff/report/mail"
 	"jobeff/report/page"
 	"jobeff/report/view"
+	views "jobeff/report/words"
 )
 
 // pageMaker makes a page for a viewer, who may see all that is on it. An error that is a *refusal is what the viewer is

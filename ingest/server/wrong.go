@@ -13,7 +13,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
-	views "jobeff/report"
+	views "jobeff/report/words"
 )
 
 // Bounds of what is said of a notice, bytes.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"jobeff/policy/notice"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // Preview shows the mail that each user would get now, and says what is held back and why.
@@ -72,7 +72,7 @@ func previewMail(b *strings.Builder, m *view.NoticeFor, zone *time.Location) {
 			item := &n.Items[i]
 			fmt.Fprintf(b, "  told: %s, %s by %s\n", harmless(item.Name), figure.Counted(item.Jobs, "job"), item.Verdicts[0].Rule)
 			if item.Try != nil {
-				_, line := report.TryText(item.Try, m.Studies[item.Workload])
+				_, line := words.TryText(item.Try, m.Studies[item.Workload])
 				fmt.Fprintf(b, "        %s\n", line)
 			}
 		}

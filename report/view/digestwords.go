@@ -12,9 +12,9 @@ import (
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/words"
 )
 
 func digestWords(digest *notice.Digest, site Site) DigestWords {
@@ -68,14 +68,14 @@ func digestSubject(d *notice.Digest, data *DigestWords) string {
 
 // wrongText says which notice was said to be wrong, by whom and in which words.
 func wrongText(t *facts.Told, zone *time.Location) string {
-	by, words := "", ""
+	by, said := "", ""
 	if t.WrongBy != t.UID {
 		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
 	}
 	if t.Wrong != "" {
-		words = ": " + t.Wrong
+		said = ": " + t.Wrong
 	}
-	return fmt.Sprintf("%s of job %s of %s (%s), told on %s%s%s", t.Rule, t.Job, t.User, cmp.Or(t.Name, "no name"), t.At.In(zone).Format("2 January"), by, words)
+	return fmt.Sprintf("%s of job %s of %s (%s), told on %s%s%s", t.Rule, t.Job, t.User, cmp.Or(t.Name, "no name"), t.At.In(zone).Format("2 January"), by, said)
 }
 
 // weekBefore is the week that most of the seven days before a time lie in.
@@ -128,7 +128,7 @@ func weekFacts(d *notice.Digest) []string {
 // alarms come before everything else.
 func alarms(d *notice.Digest, zone *time.Location) (text string) {
 	for i := range d.Alarms {
-		text += "ALARM: " + report.AlarmText(&d.Alarms[i], zone) + " "
+		text += "ALARM: " + words.AlarmText(&d.Alarms[i], zone) + " "
 	}
 	return text
 }
@@ -162,7 +162,7 @@ func listOf(title, column, counted string, shares []notice.Share, more int) List
 func savingText(number int, s *notice.Saving, site Site) SavingWords {
 	return SavingWords{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: site.jobPage(s.Job), Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
-		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
+		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), words.BetterText(&s.Advice))}
 }
 
 // lostText says whose core-hours these are, and what they were lost to.
@@ -278,7 +278,7 @@ func health(d *notice.Digest) (all []Remark) {
 	if d.Total.Jobs > 0 {
 		add(false, "%s of the jobs were measured.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)))
 	}
-	if cannot := report.CannotTell(d.Comparison); cannot != "" {
+	if cannot := words.CannotTell(d.Comparison); cannot != "" {
 		add(false, "%s", cannot)
 	}
 	for _, r := range h.Reasons {

@@ -10,10 +10,10 @@ import (
 	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/shell"
+	"jobeff/report/words"
 )
 
 // NoticeFor is what a notice is made of.
@@ -102,7 +102,7 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		d.Cores = i.Job.CPUs // of all copies
 	}
 	if i.Try != nil {
-		d.Advice, d.Sbatch = report.TryText(i.Try, study)
+		d.Advice, d.Sbatch = words.TryText(i.Try, study)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name

@@ -8,7 +8,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
-	"jobeff/report"
+	"jobeff/report/words"
 )
 
 func (f *databaseFlags) alarmCommand() *cobra.Command {
@@ -33,7 +33,7 @@ that stopped (measure.stop_on_harm) measure again within 30 s.`,
 				if err := errors.Join(err, err2); err != nil {
 					return err
 				}
-				return report.Alarms(cmd.OutOrStdout(), up, compared, goOn, reader(cmd))
+				return words.Alarms(cmd.OutOrStdout(), up, compared, goOn, reader(cmd))
 			})
 		},
 	}

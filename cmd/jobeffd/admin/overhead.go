@@ -12,9 +12,9 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
 	"jobeff/policy/overhead"
-	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/text"
+	"jobeff/report/words"
 )
 
 const overheadHelp = `overhead lists what jobeff-overhead measured: how much of a transfer the processor has
@@ -41,7 +41,7 @@ func (f *databaseFlags) overheadCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return report.Overheads(cmd.OutOrStdout(), curves, reader(cmd))
+				return words.Overheads(cmd.OutOrStdout(), curves, reader(cmd))
 			})
 		},
 	}
@@ -97,9 +97,9 @@ func overheadPlotCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case svg == "":
-				return report.OverheadPlot(cmd.OutOrStdout(), curves, reader(cmd))
+				return words.OverheadPlot(cmd.OutOrStdout(), curves, reader(cmd))
 			}
-			return store.NewFile(svg, func(file *os.File) error { return report.OverheadPicture(file, curves) })
+			return store.NewFile(svg, func(file *os.File) error { return words.OverheadPicture(file, curves) })
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a picture to the new `FILE`")

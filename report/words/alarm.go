@@ -1,0 +1,87 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"jobeff/policy/harm"
+	"jobeff/report/figure"
+	"jobeff/report/text"
+)
+
+// alarmWords say what happened to more of the measured jobs.
+var alarmWords = map[string]string{
+	harm.AlarmCrashed:  "crashed (FAILED with SIGSEGV or its like)",
+	harm.AlarmFailed:   "failed (FAILED, but no crash)",
+	harm.AlarmMemory:   "ran out of memory",
+	harm.AlarmTimeout:  "reached their time limit",
+	harm.AlarmNodeFail: "lost a node (NODE_FAIL)",
+	harm.AlarmSlower:   "took longer than the same work before",
+}
+
+// Alarms writes the alarms that are up, and that they were ended; c is what could be seen without one.
+func Alarms(w io.Writer, up []harm.Alarm, c *harm.Comparison, ended bool, opts text.Options) error {
+	p := text.NewPage(opts)
+	for i := range up {
+		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
+	}
+	switch {
+	case len(up) == 0:
+		p.Line("no alarm is up")
+		p.Paragraph("", "", cmp.Or(CannotTell(c), comparisonText(c)), nil)
+	case !ended:
+		p.Paragraph("", "", AlarmHelp, nil)
+	}
+	if ended {
+		p.Paragraph("", "", "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.", nil)
+	}
+	return p.To(w)
+}
+
+// cannotWords say why nothing can be seen of a harm, and what to do.
+var cannotWords = map[string]string{
+	harm.NoneMeasured: "no job is measured. [measure] enabled and share in jobeff.toml decide that",
+	harm.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
+	harm.FewUsers:     fmt.Sprintf("jobs of fewer than %d users have ended since the comparison began", harm.AlarmUsers),
+	harm.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
+}
+
+// CannotTell says why it cannot be told whether jobeff harms; "": it can, or nothing is known yet.
+func CannotTell(c *harm.Comparison) string {
+	if c == nil || cannotWords[c.Cannot] == "" {
+		return ""
+	}
+	return "Whether jobeff harms jobs: cannot tell, because " + cannotWords[c.Cannot] + "."
+}
+
+// comparisonText says what would be seen by now.
+func comparisonText(c *harm.Comparison) string {
+	if c == nil {
+		return "jobeffd has compared nothing yet: it does a minute after its start."
+	}
+	return fmt.Sprintf("Compared were %s and %s that jobeff left alone, of %s. If jobeff crashed 1 in %s of the measured ones and nothing else crashed, an alarm would be likely up by now.",
+		figure.Counted(c.Measured, "measured job"), figure.Count(c.Others), figure.Counted(c.Users, "user"), figure.Count(c.OneIn))
+}
+
+// AlarmText says what was counted, and that this proves no cause.
+func AlarmText(a *harm.Alarm, zone *time.Location) string {
+	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone raises an alarm in at most one of twenty years."
+	if a.Before {
+		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 %% at most to raise this alarm; what else has changed since is not known."
+	}
+	said := fmt.Sprintf("From %s to %s, %s of %s measured jobs %s; "+others+" That jobeff is the cause is not proven. Without any one user it would be the same.",
+		a.From.In(zone).Format("2 January 2006 15:04"), a.At.In(zone).Format("2 January 15:04"), figure.Count(a.MeasuredBad), figure.Count(a.Measured), alarmWords[a.Kind],
+		figure.Count(a.Others), figure.Count(a.OthersBad))
+	var ids []string
+	for _, id := range a.Jobs {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	return said + " The newest of them: " + strings.Join(ids, ", ") + "."
+}
+
+// AlarmHelp says what operators can do.
+const AlarmHelp = "Look at these jobs, and at what else changed. With stop_on_harm = true under [measure], nodes have stopped measuring new jobs, each since it sent a report. " +
+	"Without it they go on: enabled = false, or touch /etc/jobeff/off on a node, stops them. To end the alarm and compare anew: jobeff admin alarm --go-on"

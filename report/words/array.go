@@ -1,0 +1,286 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	pretty "github.com/jedib0t/go-pretty/v6/text"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/page"
+	"jobeff/report/shell"
+	"jobeff/report/text"
+)
+
+// Array writes what the tasks of an array say together: attempts as a list has them, with their programs.
+// more says that there are further tasks.
+func Array(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
+	p := text.NewPage(opts)
+	v := viewArray(attempts, more, p.Unicode)
+	p.Headline(v.headline)
+	p.Facts(v.facts)
+	p.Parts(v.parts...)
+	p.Line("")
+	p.Block(v.again)
+	p.Paragraph("", "", fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), nil)
+	writeLine(p, v.Line, v.name)
+	return p.To(w)
+}
+
+// ArrayScreen writes the first of it, in one screen: as many of its programs as have room.
+func ArrayScreen(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
+	p := text.NewPage(opts)
+	v := viewArray(attempts, more, p.Unicode)
+	programs := len(v.parts) - min(len(v.Worst), 1) // the last part has the worst tasks
+	for fewer := 0; ; fewer++ {
+		p = text.NewPage(opts)
+		keep := max(programs-fewer, 0)
+		v.writeScreen(p, slices.Concat(v.parts[:keep], v.parts[programs:]), rooms[min(fewer, len(rooms)-1)])
+		if keep < programs {
+			p.Line(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(len(v.Parts)-keep, "further program")))
+		}
+		if p.Height() <= mostLines || fewer > programs+len(rooms) {
+			return p.To(w)
+		}
+	}
+}
+
+// writeScreen writes some of its parts.
+func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room) {
+	p.HeadlineIn(v.headline, r.headline)
+	if line := shell.Line(v.Line, v.name); line != "" {
+		p.ParagraphIn(p.Inert("For memory and time, this line "+lineText(v.Line)), r.ask)
+		p.Command(line)
+		p.Line("")
+	}
+	p.FactsIn(v.facts, r.fact)
+	p.Parts(parts...)
+	p.Line("")
+	p.FactsIn(v.again, r.fact)
+	if len(v.again) > 0 {
+		p.Line("")
+	}
+	p.ParagraphIn(fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), r.rest)
+}
+
+// ArrayHTML writes the same as a page.
+func ArrayHTML(w io.Writer, attempts []job.Job, more bool, links page.Links) error {
+	v := viewArray(attempts, more, true)
+	p := &page.Array{Frame: page.NewFrame(block.Joined(" ", "Array", v.ID, v.name)+" – jobeff", links), ID: v.ID, Name: v.name, Verdict: v.headline,
+		Advice: v.again, Facts: v.facts[1:], Parts: page.Parts(v.parts...)}
+	if line := shell.Line(v.Line, v.name); line != "" {
+		p.Todo = []page.Action{{Text: inert.Text(lineText(v.Line), true), Line: inert.Text(line, true)}}
+	}
+	for _, part := range p.Parts {
+		for _, t := range part.Tables {
+			for i := range t.Rows {
+				t.Rows[i][0].Link = links.Job(t.Rows[i][0].Text)
+			}
+		}
+	}
+	return page.Write(w, "array", p)
+}
+
+// arrayView is what a text and a page show alike of an array.
+type arrayView struct {
+	*policy.Array
+	name, example string // a task to look at
+	headline      block.Headline
+	facts, again  block.Facts
+	parts         []block.Part
+}
+
+func viewArray(attempts []job.Job, cut, wide bool) *arrayView {
+	j := inert.Copy(&attempts[0], wide)
+	v := &arrayView{Array: policy.ArrayOf(attempts), name: j.Name, example: j.DisplayID}
+	if len(v.Worst) > 0 {
+		v.example = v.Worst[0].DisplayID
+	}
+	v.headline = block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}
+	v.tell(j, cut, wide)
+	for i := range v.Parts[:min(listed, len(v.Parts))] {
+		v.parts = append(v.parts, v.part(&v.Parts[i], wide))
+	}
+	if left := more(len(v.Parts)-listed, "program", "of fewer tasks"); left != "" {
+		v.parts[listed-1].Notes = append(v.parts[listed-1].Notes, left)
+	}
+	if len(v.Worst) > 0 {
+		v.parts = append(v.parts, v.worst())
+	}
+	v.rerun()
+	return v
+}
+
+// ends say how tasks ended, by their state.
+var ends = map[string]string{"COMPLETED": "completed", "FAILED": "failed", "TIMEOUT": "reached the time limit", "OUT_OF_MEMORY": "ran out of memory",
+	"CANCELLED": "cancelled", "NODE_FAIL": "lost a node", "RUNNING": "running", "PREEMPTED": "preempted", "DEADLINE": "reached the deadline", "SUSPENDED": "suspended"}
+
+func endsText(states []policy.Counted) string {
+	var all []string
+	for _, s := range states {
+		word := ends[s.Name]
+		if word == "" {
+			word = s.Name
+		}
+		all = append(all, figure.Count(s.Tasks)+" "+word)
+	}
+	return figure.And(all)
+}
+
+// verdict is how the tasks ended, and what they lost.
+func (v *arrayView) verdict() string {
+	said := fmt.Sprintf("%s: %s.", figure.Counted(v.Tasks, "task"), endsText(v.States))
+	programs := len(slices.DeleteFunc(slices.Clone(v.Parts), func(p policy.ArrayPart) bool { return p.Program == "" }))
+	switch {
+	case programs > 1:
+		said += fmt.Sprintf(" They ran %s, whose figures stand apart.", figure.Counted(programs, "different program"))
+	case programs < len(v.Parts) && programs > 0:
+		said += " Some left no record of a program, and stand apart."
+	}
+	switch h := v.Hours; {
+	case h.Used == 0:
+	case h.Judged == 0:
+		said += fmt.Sprintf(" They used %s core-hours; of none is it known what was lost.", figure.Hours(h.Used))
+	default:
+		said += fmt.Sprintf(" They used %s core-hours; %s were lost of %s that were judged (%s).", figure.Hours(h.Used), figure.Hours(h.Lost), figure.Hours(h.Judged), figure.Part(h.Lost, h.Judged))
+	}
+	return said
+}
+
+// tell says whose array it is, and what each task had.
+func (v *arrayView) tell(j *job.Job, cut, wide bool) {
+	f := block.Facts{{Label: "Array", Strong: v.ID, Text: v.name}}
+	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
+	switch {
+	case v.Begun.IsZero():
+	case v.End.IsZero():
+		f.Add("Time", "since "+figure.Minute(v.Begun)+"; some of its tasks run, and their figures so far do not count below")
+	default:
+		f.Add("Time", figure.Span(v.Begun, v.End))
+	}
+	if j.CPUs > 0 && j.Nodes > 0 {
+		f.Add("Size", fmt.Sprintf("%s on %s for each task", figure.Counted(j.CPUs, "core"), figure.Counted(j.Nodes, "node")))
+	}
+	known := cmp.Or(waitsText(j.Pending), "Tasks that have not begun are not summed up here; squeue lists them.")
+	if cut {
+		known = "Only its first " + figure.Counted(v.Tasks, "task") + " are summed up here."
+	}
+	f.Add("Tasks", known)
+	var flags []string
+	for _, c := range v.Flags {
+		flags = append(flags, c.Name+" flags "+figure.Counted(c.Tasks, "task"))
+	}
+	if len(flags) > 0 {
+		f.Add("Rules", strings.Join(flags, ", ")+"; jobeff explain "+v.example+" says why of one")
+	}
+	f.Add("No line", v.Line.Why)
+	v.facts = f.Inert(wide)
+}
+
+// mostProgram is how much of a program's name stands in a heading, columns.
+const mostProgram = 40
+
+// part is a table of how the figures of one program's tasks are spread.
+func (v *arrayView) part(p *policy.ArrayPart, wide bool) block.Part {
+	which := "completed "
+	if !p.Completed {
+		which = "ended "
+	}
+	b := block.Part{Heading: upperFirst(figure.Counted(p.Of, which+"task"))}
+	if len(v.Parts) > 1 || p.Program != "" {
+		program := "without a record of a program"
+		if p.Program != "" {
+			program = "of " + pretty.Snip(inert.Text(filepath.Base(p.Program), wide), mostProgram, "~")
+		}
+		b.Heading += " " + program
+	}
+	if p.Program != "" {
+		b.Notes = append(b.Notes, "Program: "+inert.Text(p.Program, wide))
+	}
+	efficiency := "parallel efficiency"
+	if p.Threaded {
+		efficiency = "parallel efficiency*"
+		b.Notes = append(b.Notes, "*: of MPI on the host only, where threads and GPUs are not measured")
+	}
+	t := block.Table{Heads: []string{"<figure", "least", "median", "mean", "most", "tasks"}}
+	for _, row := range []struct {
+		name  string
+		s     policy.Spread
+		write func(float64) string
+	}{
+		{efficiency, p.Efficiency, figure.Efficiency}, {"CPU efficiency", p.CPU, figure.Efficiency},
+		{"needed memory", p.Memory, figure.BytesAlike(p.Memory.Least)}, {"time", p.Time, figure.SecondsAlike(p.Time.Least, p.Time.Most)},
+	} {
+		if row.s.Tasks > 0 {
+			t.Rows = append(t.Rows, []string{row.name, row.write(row.s.Least), row.write(row.s.Median), row.write(row.s.Mean), row.write(row.s.Most), figure.Count(row.s.Tasks)})
+		}
+	}
+	if len(t.Rows) == 0 {
+		b.Notes = append(b.Notes, "Nothing is known of them.")
+		return b
+	}
+	b.Tables = []block.Table{t}
+	return b
+}
+
+// worst are the tasks that lost most.
+func (v *arrayView) worst() block.Part {
+	b, lost := block.Part{Heading: "Tasks that lost most core-hours"}, (*job.Job).LostCoreHours
+	if v.Idle {
+		b.Heading, lost = "Tasks that left most core-hours idle", policy.IdleCoreHours
+		b.Notes = append(b.Notes, "Idle: their cores were not busy, as Slurm counts it. How much of the rest was useful is not known.")
+	}
+	t := jobsTable(text.NewPage(text.Options{}), v.Worst, shown("jobid,state,elapsed,pe,cpueff"))
+	t.Gap = ""
+	t.Heads = append(t.Heads, "core-hours")
+	for i := range v.Worst {
+		t.Rows[i] = append(t.Rows[i], (&Column{write: figure.Hours}).written(lost(&v.Worst[i])))
+	}
+	b.Tables = []block.Table{t}
+	return b
+}
+
+// rerun says which tasks to run again, and what some of them lacked.
+func (v *arrayView) rerun() {
+	if len(v.Again) == 0 {
+		return
+	}
+	all := shell.Tasks(v.Again)
+	if all == "" {
+		v.again.Add("Again", fmt.Sprintf("%s not completed: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.",
+			figure.Counted(len(v.Again), "task"), v.ID))
+		return
+	}
+	v.again.Add("Again", all)
+	said := fmt.Sprintf("runs again what was not completed: %s.", figure.Counted(len(v.Again), "task"))
+	lacks := map[string][]job.Job{}
+	for _, j := range v.Again {
+		lacks[j.StateWord()] = append(lacks[j.StateWord()], j)
+	}
+	for _, one := range []struct{ state, what string }{{"OUT_OF_MEMORY", "memory"}, {"TIMEOUT", "time"}} {
+		if some := lacks[one.state]; len(some) > 0 {
+			said += fmt.Sprintf(" Ask for more %s for %s, which ran out of it.", one.what, idsOf(some))
+		}
+	}
+	v.again.Add("", said)
+}
+
+// idsOf names the first few tasks.
+func idsOf(tasks []job.Job) string {
+	var ids []string
+	for i := range tasks[:min(costly, len(tasks))] {
+		ids = append(ids, tasks[i].DisplayID)
+	}
+	if left := len(tasks) - len(ids); left > 0 {
+		ids = append(ids, figure.Count(left)+" more")
+	}
+	return figure.And(ids)
+}

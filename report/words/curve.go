@@ -1,0 +1,207 @@
+package words
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/measure"
+	pictures "jobeff/report/plot"
+	"jobeff/report/text"
+)
+
+// Curve writes what a workload's curve says. The name may be anything.
+func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, opts text.Options) error {
+	p := text.NewPage(opts)
+	p.Paragraph("", "", "Curve of "+inert.Text(name, p.Unicode), p.Title)
+	p.Field("measured", fmt.Sprintf("%s on %s, %s to %s cores", figure.Counted(len(points), "run"), figure.Counted(r.Counts, "core count"),
+		figure.Count(r.Smallest), figure.Count(r.Largest)))
+	if r.Refused != "" {
+		p.Field("no curve", r.Refused)
+	} else {
+		p.Facts(countsFacts(r))
+		p.Field("model", modelText(r))
+		p.Line("")
+		p.Part(predictionsPart("", r))
+		p.Line("")
+		p.Field("other fits", rivalsText(rivals))
+	}
+	if r.Next != nil {
+		p.Field("next run", nextRun(r.Next))
+	}
+	for _, warning := range r.Warnings {
+		p.Field("warning", warning.String())
+	}
+	return p.To(w)
+}
+
+// countsFacts are the core counts that a curve tells.
+func countsFacts(r *curve.Result) []block.Fact {
+	return []block.Fact{
+		{Label: "n_eff", Text: coreCount(r.Eff, "the most cores that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
+		{Label: "n_fast", Text: coreCount(r.Fast, "more cores were slower, beyond the spread of run times", r.Smallest)},
+	}
+}
+
+// coreCount says what is known of a core count; smallest is the fewest cores that ran.
+func coreCount(c curve.CoreCount, what string, smallest int) string {
+	switch {
+	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest && smallest > 1:
+		return fmt.Sprintf("below %s, the fewest that were run", figure.Counted(smallest, "core"))
+	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest:
+		return block.Joined("; ", "1 core", what)
+	case c.Estimate == nil:
+		return c.Note
+	}
+	s := fmt.Sprintf("%s cores (%s)", figure.Cores(c.Estimate.Value), figure.Interval(c.Estimate.Low, c.Estimate.High, figure.Cores))
+	return block.Joined("; ", s, what, c.Note)
+}
+
+// modelText is the model's parameters, or what stands in for it.
+func modelText(r *curve.Result) string {
+	if r.NoModel != "" {
+		return "none fits: times follow the local slope"
+	}
+	return fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s", estimate(r.Serial), estimate(r.B), estimate(r.C), estimate(r.T1))
+}
+
+// estimate writes a parameter with its interval.
+func estimate(e curve.Estimate) string {
+	return figure.Estimate(e.Value, e.Low, e.High, figure.Number)
+}
+
+// predictionsPart has a line for each core count that was asked about.
+func predictionsPart(heading string, r *curve.Result) block.Part {
+	level := figure.Percent(r.Level)
+	t := block.Table{Heads: []string{"cores", "expected s", level, "PE", level, "speedup", "core-hours"}}
+	var unsaid []string
+	vague := false
+	for _, q := range r.Predicted {
+		n := figure.Count(max(q.N, 0))
+		if q.T == nil {
+			unsaid = append(unsaid, fmt.Sprintf("no prediction for %s cores: %s", n, q.Note))
+			continue
+		}
+		time, speedup, hours := figure.Number(q.T.Value), figure.Number(q.Speedup.Value), figure.Hours(q.CoreHours.Value)
+		if !q.Determined() {
+			time, speedup, hours, vague = "-", "-", "-", true
+		}
+		pe, within := "-", "-"
+		if q.PE != nil {
+			pe, within = figure.Efficiency(q.PE.Value), figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency)
+		}
+		t.Rows = append(t.Rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), pe, within, speedup, hours})
+	}
+	b := block.Part{Heading: heading}
+	if len(t.Rows) > 0 {
+		b.Tables, b.Notes = []block.Table{t}, []string{"speedup: against the curve's time on " + figure.Counted(r.Smallest, "core")}
+	}
+	if vague {
+		b.Notes = append(b.Notes, "-: not determined: the interval spans more than a factor of 10")
+	}
+	b.Notes = append(b.Notes, unsaid...)
+	return b
+}
+
+// rivalsText says how far simpler models lie from the same points.
+func rivalsText(rivals []curve.Rival) string {
+	var s []string
+	for _, r := range rivals {
+		s = append(s, fmt.Sprintf("%s lies %s from the run times", r.Name, figure.Percent(r.Error)))
+	}
+	return strings.Join(s, ", ")
+}
+
+func nextRun(n *curve.NextRun) string {
+	if n.Width > 0 && !math.IsInf(n.Width, 0) {
+		return fmt.Sprintf("%s: the interval of %s would shrink by about %s", figure.Counted(n.N, "core"), n.About, figure.Percent(1-n.After/n.Width))
+	}
+	return figure.Counted(n.N, "core") + ": " + n.About
+}
+
+// curvePoints is how many points a curve is drawn through.
+const curvePoints = 48
+
+// StudyCurves are the two pictures of a workload: run time and parallel efficiency over cores.
+// They show the runs, the curve, its interval, n_eff and n_fast. ok is false if no run can be
+// drawn. The names in them are inert.
+func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
+	if len(study.Counts) == 0 {
+		return time, share, false
+	}
+	s := inert.Copy(study, true)
+	marks := curveMarks(s.Curve)
+	time = pictures.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
+	share = pictures.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
+	seconds := alike(s.Points(), func(p curve.Point) float64 { return p.T })
+	for i, p := range s.Points() {
+		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), seconds(p.T))
+		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
+		if p.Tau != nil && p.T > 0 {
+			pe := measure.Clamp(1 - *p.Tau/p.T)
+			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
+		}
+	}
+	if s.Curve.Refused == "" {
+		time.Fitted, share.Fitted = fittedCurves(s.Curve)
+	}
+	return time, share, true
+}
+
+// fittedCurves follow the curve as far as it predicts.
+func fittedCurves(r *curve.Result) (time, share []pictures.Fitted) {
+	first, last := math.Log(float64(r.Smallest)), math.Log(2*float64(r.Largest))
+	before := 0
+	for i := range curvePoints {
+		n := int(math.Round(math.Exp(first + (last-first)*float64(i)/(curvePoints-1))))
+		if n == before {
+			continue
+		}
+		before = n
+		at := r.At(n)
+		if at.T != nil {
+			time = append(time, pictures.Fitted{N: float64(n), Y: at.T.Value, Low: at.T.Low, High: at.T.High})
+		}
+		if at.PE != nil {
+			share = append(share, pictures.Fitted{N: float64(n), Y: at.PE.Value, Low: at.PE.Low, High: at.PE.High})
+		}
+	}
+	return time, share
+}
+
+func curveMarks(r *curve.Result) (marks []pictures.Mark) {
+	for _, m := range []struct {
+		name string
+		at   curve.CoreCount
+	}{{"n_eff", r.Eff}, {"n_fast", r.Fast}} {
+		if e := m.at.Estimate; e != nil {
+			marks = append(marks, pictures.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + figure.Cores(e.Value), Fast: m.name == "n_fast"})
+		}
+	}
+	return marks
+}
+
+// curveAlt says in words what a picture shows.
+func curveAlt(what string, s *workload.Study) string {
+	said := fmt.Sprintf("%s of %s over cores: %s", what, s.Workload.Name, runsText(s))
+	if s.Curve.Refused != "" {
+		return said + "; no curve: " + s.Curve.Refused
+	}
+	return said + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, "", s.Curve.Smallest), coreCount(s.Curve.Fast, "", s.Curve.Smallest))
+}
+
+// curveHTML are both pictures for a page.
+func curveHTML(study *workload.Study) []template.HTML {
+	time, share, ok := StudyCurves(study)
+	if !ok {
+		return nil
+	}
+	return []template.HTML{time.Picture().HTML(), share.Picture().HTML()}
+}

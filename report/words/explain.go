@@ -1,0 +1,246 @@
+package words
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
+)
+
+// Explain writes how each rule decided on a job.
+func Explain(w io.Writer, of *job.Job, verdicts []policy.Verdict, opts text.Options) error {
+	p := text.NewPage(opts)
+	j, all := inert.Copy(of, p.Unicode), inertVerdicts(verdicts, p.Unicode)
+	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
+	var common []string
+	facts := append(whatIfExplained(j), overlapFacts(j)...)
+	if len(all) > 0 {
+		_, common = policy.Together(all)
+		facts = append(block.Facts{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, confidenceFact(all)}, facts...)
+	}
+	if in := idleThreads(j); in != "" {
+		facts = append(facts, block.Fact{Label: "Threads", Text: in})
+	}
+	if len(facts) > 0 {
+		p.Line("")
+		p.Facts(facts)
+	}
+	for _, v := range all {
+		p.Line("")
+		explained(p, v, common)
+	}
+	return p.To(w)
+}
+
+// explained writes one verdict; common are doubts that were told before.
+func explained(p *text.Page, v policy.Verdict, common []string) {
+	c, shadow, muted := p.Title, "", ""
+	if v.Outcome == policy.Flagged {
+		c, muted = p.Bad, mutedText(v.Muted)
+	}
+	if v.Shadow {
+		shadow = " (in shadow: told to nobody)"
+	}
+	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
+	for _, item := range []struct{ label, text string }{
+		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended, "")},
+		{"but", ownDoubts(v, common)}, {"muted", muted},
+	} {
+		if item.text != "" {
+			p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), item.text, nil)
+		}
+	}
+}
+
+// ownDoubts are those that not every verdict of the job has.
+func ownDoubts(v policy.Verdict, common []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
+}
+
+// outcomes counts the verdicts by outcome.
+func outcomes(all []policy.Verdict) string {
+	said := figure.Counted(len(all), "rule")
+	for _, o := range []policy.Outcome{policy.Flagged, policy.Passed, policy.CannotTell, policy.NotAsked} {
+		n := 0
+		for _, v := range all {
+			if v.Outcome == o {
+				n++
+			}
+		}
+		if n > 0 {
+			said += fmt.Sprintf(", %s %s", figure.Count(n), o)
+		}
+	}
+	return said
+}
+
+// flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
+// they have not. What the headline said is not said again. The verdicts are inert. runs: of a job that runs.
+func flaggedFacts(verdicts []policy.Verdict, said string, runs bool) block.Facts {
+	told := flagged(verdicts, said)
+	if len(told) == 0 {
+		return nil
+	}
+	var f block.Facts
+	var doubts []string
+	for i, v := range told {
+		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
+		for _, d := range v.Doubts {
+			if !slices.Contains(doubts, d) {
+				doubts = append(doubts, d)
+			}
+		}
+	}
+	if runs && told[0].Hours.Used != nil { // else jobFacts have them
+		f.Add("Core-hours", hoursText(told[0].Hours))
+	}
+	if len(doubts) > 0 {
+		f.Add("Confidence", confidenceText(policy.Doubtful, doubts))
+	}
+	return f
+}
+
+// flagged are the verdicts that a job's owner is told, each text without what was said before it.
+func flagged(verdicts []policy.Verdict, said string) (all []policy.Verdict) {
+	for _, v := range verdicts {
+		if v.Outcome == policy.Flagged && !v.Shadow {
+			whole := v.Text
+			v.Text = unsaid(whole, said)
+			said += " " + whole
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// unsaid is a text without the sentences that were said before.
+func unsaid(all, said string) string {
+	var left []string
+	for s := range strings.SplitSeq(strings.TrimSuffix(all, "."), ". ") {
+		if !strings.Contains(said, s+".") {
+			left = append(left, s+".")
+		}
+	}
+	return strings.Join(left, " ")
+}
+
+// confidenceFact says how sure a job's verdicts are.
+func confidenceFact(all []policy.Verdict) block.Fact {
+	return block.Fact{Label: "Confidence", Text: confidenceText(policy.Together(all))}
+}
+
+// hoursText says where a job's core-hours went.
+func hoursText(h policy.CoreHours) string {
+	if h.Used == nil {
+		return "not known"
+	}
+	notable := func(part, of *job.CoreTime) bool { return *of > 0 && float64(*part) >= 0.005*float64(*of) }
+	said := hoursOf(h.Used) + " used, "
+	if h.SMT != nil && *h.SMT > 0 && notable(h.SMT, h.Used) {
+		said += hoursOf(h.SMT) + " of them on further hardware threads of its cores (not lost), "
+	}
+	var parts []string
+	outside := "outside MPI_Init to MPI_Finalize"
+	if h.NoMPI {
+		outside = "before the first parallel region, or after the program"
+	}
+	for _, part := range []struct {
+		of    *job.CoreTime
+		where string
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
+		if part.of != nil && (h.Lost == nil && *part.of > 0 || h.Lost != nil && notable(part.of, h.Lost)) {
+			parts = append(parts, hoursOf(part.of)+" "+part.where)
+		}
+	}
+	switch {
+	case h.Lost == nil && len(parts) == 0:
+		return said + "how many were lost is not known"
+	case h.Lost == nil:
+		return said + "lost: " + strings.Join(parts, ", ") + ", and others not known"
+	case len(parts) == 0:
+		return said + hoursOf(h.Lost) + " lost"
+	}
+	return said + hoursOf(h.Lost) + " lost: " + strings.Join(parts, ", ")
+}
+
+func hoursOf(t *job.CoreTime) string { return figure.Hours(t.Hours()) }
+
+func confidenceText(c policy.Confidence, doubts []string) string {
+	return block.Joined(": ", string(c), strings.Join(doubts, "; "))
+}
+
+// inertVerdicts makes a copy whose texts are harmless: names of users and programs
+// stand in them.
+func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
+	clean := func(s string) string { return inert.Text(strings.Join(strings.Fields(s), " "), wide) }
+	all := slices.Clone(verdicts)
+	for i := range all {
+		v := &all[i]
+		v.Rule, v.Condition, v.Reason, v.Text, v.Link = clean(v.Rule), clean(v.Condition), clean(v.Reason), clean(v.Text), clean(v.Link)
+		v.Doubts = slices.Clone(v.Doubts)
+		for k := range v.Doubts {
+			v.Doubts[k] = clean(v.Doubts[k])
+		}
+	}
+	return all
+}
+
+// Rules writes the rules themselves.
+func Rules(w io.Writer, rules []etc.Rule, opts text.Options) error {
+	p := text.NewPage(opts)
+	for i, r := range rules {
+		if i > 0 {
+			p.Line("")
+		}
+		state := ""
+		switch {
+		case !r.Enabled:
+			state = " (switched off)"
+		case r.Shadow:
+			state = " (in shadow: told to nobody)"
+		}
+		p.Line(p.Title.Sprint(r.Name) + state)
+		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
+		for _, only := range []struct {
+			word  string
+			names []string
+		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
+			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
+			if len(only.names) > 0 {
+				least += "; " + only.word + " " + figure.And(only.names)
+			}
+		}
+		for _, item := range []struct{ label, text string }{
+			{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link},
+		} {
+			if said := strings.Join(strings.Fields(item.text), " "); said != "" {
+				p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), said, nil)
+			}
+		}
+	}
+	return p.To(w)
+}
+
+// Fields writes what a rule may read and call.
+func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Options) error {
+	p := text.NewPage(opts)
+	for _, f := range fields {
+		p.Line(p.Title.Sprintf("%-33s", f.Name) + f.Type)
+		p.Paragraph("    ", "    ", f.Doc, nil)
+	}
+	p.Line("")
+	p.Paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
+		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
+	p.Paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency, "+
+		"hours, count and counted: {{percent .parallel_efficiency}}, {{counted .ranks \"rank\"}}.", nil)
+	return p.To(w)
+}

@@ -1,0 +1,172 @@
+package words
+
+import (
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy"
+	"jobeff/report/figure"
+)
+
+// line is what a list has in one line: a job, or an array as far as the list selects its tasks.
+type line struct {
+	job.Job               // of an array its newest task
+	array   *policy.Array // nil: a job
+	tasks   []job.Job
+	done    []job.Job     // those whose figures count
+	sum     listing.Hours // of all; tasks are fewer in a very large array
+}
+
+func linesOf(given []listing.Line) []line {
+	all := make([]line, len(given))
+	for i, g := range given {
+		all[i] = line{Job: g.Jobs[0], tasks: g.Jobs, sum: g.Sum}
+		if l := &all[i]; len(g.Jobs) > 1 {
+			l.array = policy.ArrayOf(l.tasks)
+			l.done, _ = policy.Counting(l.tasks)
+		}
+	}
+	return all
+}
+
+// counted are the jobs whose figures the line shows.
+func (l *line) counted() []job.Job {
+	if l.array == nil {
+		return l.tasks
+	}
+	return l.done
+}
+
+// number is that of a column; nil: it is not known or, as differ says, those of tasks of several programs
+// are not alike.
+func (l *line) number(c *Column) (n *float64, differ bool) {
+	if l.array == nil {
+		return c.number(&l.Job), false
+	}
+	of := l.tasks
+	if c.ofTasks == ofMean {
+		of = l.done
+	}
+	var all []float64
+	for i := range of {
+		if n := c.number(&of[i]); n != nil {
+			all = append(all, *n)
+		}
+	}
+	if len(all) == 0 {
+		return nil, false
+	}
+	slices.Sort(all)
+	total := 0.0
+	for _, v := range all {
+		total += v
+	}
+	switch {
+	case c.ofTasks == ofSum && l.sum.Jobs > len(l.tasks):
+		return map[string]*float64{"CoreHours": &l.sum.Used, "Lost": &l.sum.Lost}[c.Name], false
+	case c.ofTasks == ofSum:
+		return &total, false
+	case c.ofTasks == ofFirst:
+		return &all[0], false
+	case c.ofTasks == ofLast:
+		return &all[len(all)-1], false
+	case len(l.array.Parts) > 1 && all[0] != all[len(all)-1]:
+		return nil, true
+	}
+	return some(total / float64(len(all))), false
+}
+
+// differing stands where the tasks of an array have no figure in common.
+const differing = "differ"
+
+// text is a column of the line.
+func (l *line) text(c *Column) string {
+	switch {
+	case l.array == nil:
+		return c.text(&l.Job)
+	case c.Name == "JobID":
+		return l.array.ID
+	case c.Name == "State":
+		return l.states()
+	case c.Name == "Flags":
+		return l.flags()
+	case c.number != nil:
+		n, differ := l.number(c)
+		if differ {
+			return differing
+		}
+		return c.written(n)
+	}
+	common := c.value(&l.Job)
+	if slices.ContainsFunc(l.tasks, func(j job.Job) bool { return c.value(&j) != common }) {
+		return differing
+	}
+	return common
+}
+
+// flags counts the rules that flag an array's tasks; where none does, they may not all be judged.
+func (l *line) flags() string {
+	var all []string
+	for _, f := range l.array.Flags {
+		all = append(all, figure.Count(f.Tasks)+" "+f.Name)
+	}
+	switch {
+	case len(all) > 0:
+		return strings.Join(all, ", ")
+	case slices.ContainsFunc(l.tasks, func(j job.Job) bool { return j.Flags == nil }):
+		return flags(new(job.Job))
+	}
+	return flags(&l.Job)
+}
+
+// isBad says whether a column of the line is bad news.
+func (l *line) isBad(c *Column) bool {
+	switch c.Name {
+	case "PE":
+		n, _ := l.number(c)
+		return n != nil && *n < figure.Line
+	case "State":
+		return l.Hung != nil || l.array != nil && len(l.array.Again) > 0 || l.array == nil && slices.Contains(badStates, l.StateWord())
+	}
+	return false
+}
+
+var badStates = []string{"BOOT_FAIL", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT"}
+
+// ShortStates are sacct's abbreviations.
+var ShortStates = map[string]string{
+	"BF": "BOOT_FAIL", "CA": "CANCELLED", "CD": "COMPLETED", "DL": "DEADLINE", "F": "FAILED", "NF": "NODE_FAIL",
+	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED",
+	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
+}
+
+// mostStates is how many states of an array's tasks stand in a line.
+const mostStates = 2
+
+// states counts the states of an array's tasks: "60 COMPLETED", "57 CD, 3 F" or "55 CD, 3 F, 2 more".
+func (l *line) states() string {
+	all, left := l.array.States, max(l.sum.Jobs-len(l.tasks), 0)
+	if len(all) == 1 && left == 0 {
+		return figure.Count(all[0].Tasks) + " " + all[0].Name
+	}
+	var parts []string
+	for i, s := range all {
+		if i >= mostStates {
+			left += s.Tasks
+			continue
+		}
+		name := s.Name
+		for short, long := range ShortStates {
+			if long == s.Name {
+				name = short
+			}
+		}
+		parts = append(parts, figure.Count(s.Tasks)+" "+name)
+	}
+	if left > 0 {
+		parts = append(parts, figure.Count(left)+" more")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,450 @@
+package words
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/wire"
+	"jobeff/policy"
+	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
+	"jobeff/policy/facts"
+	"jobeff/policy/rule"
+	"jobeff/policy/workload"
+	"jobeff/report/page"
+)
+
+// ranked gives each node of a job the shares of its ranks, and messages their sizes.
+func ranked(j *job.Job) *job.Job {
+	for x := range j.Executions {
+		e, next := &j.Executions[x], 0
+		e.HistP2P, e.HistCol = make([]uint64, 40), make([]uint64, 40)
+		for b := range 24 {
+			e.HistP2P[b], e.HistCol[b] = uint64(b*b*977), uint64((24-b)*100)
+		}
+		for i := range e.Nodes {
+			n := &e.Nodes[i]
+			n.RankIDs = fmt.Sprintf("%d-%d", next, next+n.Ranks-1)
+			next += n.Ranks
+			n.UsefulShare = nil
+			for r := range n.Ranks {
+				share := 255 * n.Useful.Seconds() / float64(n.Ranks) / n.ElapsedMax.Seconds()
+				n.UsefulShare = append(n.UsefulShare, uint8(min(255, share*(0.8+0.4*float64((r*7+i*3)%11)/10))))
+			}
+		}
+	}
+	return j
+}
+
+// huge is a job of 10,240 ranks on 80 nodes.
+func huge() *job.Job {
+	j := aJob(execution(128, uneven(10240)...))
+	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 80, 80, 10240, sec(4100)
+	return ranked(j)
+}
+
+// shippedVerdicts are what the shipped rules say of a job.
+func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
+	t.Helper()
+	rules, err := rule.Compile(goldenRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules.Judge(j, nil)
+}
+
+func jobHTML(t testing.TB, j *job.Job) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestJobPages(t *testing.T) {
+	for name, j := range fixtures() {
+		t.Run(name, func(t *testing.T) {
+			shown := jobHTML(t, ranked(j))
+			checkPage(t, shown)
+			switch name {
+			case "bad", "hostile", "no-mpi":
+				golden(t, "job-"+name+".html", shown)
+			}
+		})
+	}
+}
+
+// placed is the bad job as the newest run of a workload that scales no further.
+func placed(t testing.TB) (*job.Job, *workload.Study) {
+	t.Helper()
+	j, w := ranked(fixtures()["big"]), workloads()["scales"]
+	j.JobID, j.DisplayID, j.CPUs, j.Elapsed, j.Nodes, j.Reports = 9, "9", 512, sec(139), 16, 16
+	study := workload.NewStudy(w, j, began, curve.Settings{})
+	if study.Mine == nil {
+		t.Fatal(study.NotMine())
+	}
+	return j, study
+}
+
+func placedHTML(t testing.TB) []byte {
+	t.Helper()
+	j, study := placed(t)
+	var b bytes.Buffer
+	runs := study.Workload.Runs
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// ownLink is what a page may link to: its own content, pages beside it by an id that
+// holds nothing else, and what a shipped rule names.
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
+
+// siteLinks are those of a server.
+var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
+
+func workloadHTML(t testing.TB, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WorkloadHTML(&b, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}), siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
+func wrongHTML(t testing.TB, words string) []byte {
+	t.Helper()
+	told := facts.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: words}
+	if words != "" {
+		told.WrongAt = began
+	}
+	var b bytes.Buffer
+	if err := WrongHTML(&b, &told, siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestWordsAreWhole: what somebody said of a notice is shown whole: it is no name.
+func TestWordsAreWhole(t *testing.T) {
+	words := strings.Repeat("ä word ", 60) + "<b>the end"
+	if text := pageText(string(wrongHTML(t, words))); !strings.Contains(text, words) {
+		t.Errorf("not all of it: %s", text)
+	}
+}
+
+func jobsHTML(t testing.TB, jobs []job.Job) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	p := &JobsPage{Own: true, Others: true, Query: listing.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: listing.LinesOf(jobs), More: true,
+		All: listing.Selected{Lines: len(jobs), Sum: listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Unjudged: 31}, Rules: []string{"low-efficiency", "idle-ranks"}}
+	if len(jobs) > 0 {
+		p.Lines, p.All.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+1, len(jobs)+12
+	}
+	for i := range jobs {
+		p.Workloads = append(p.Workloads, listing.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
+	}
+	p.Workloads = append(p.Workloads, make([]listing.WorkloadSummary, len(p.Lines)-len(jobs))...) // an array has none
+	if err := JobsHTML(&b, p, listLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// listLinks are those of a list.
+var listLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
+
+// hostileHours are sums of names that mean harm.
+func hostileHours() (rows []listing.NamedHours) {
+	for i, name := range []string{"chem", "", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a&account=b", "\x1b[31mred", "\u202egnp.exe", "bio"} {
+		rows = append(rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
+	}
+	return rows
+}
+
+func sumsHTML(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	p := &SumsPage{Of: "account", Counted: "job", Heading: "Accounts", Span: "Jobs of a year", Query: listing.JobQuery{Start: began, Sort: "lost", Limit: 5}, Rows: hostileHours(), Monthly: true,
+		Link: func(name string) string { return "jobs?" + listing.JobQuery{Account: name}.Values().Encode() }}
+	if err := SumsHTML(&b, p, listLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestWorkloadPages(t *testing.T) {
+	for name := range workloads() {
+		t.Run(name, func(t *testing.T) {
+			shown := workloadHTML(t, name)
+			checkPage(t, shown)
+			switch name {
+			case "scales", "sections", "hostile":
+				golden(t, "workload-"+name+".html", shown)
+			}
+		})
+	}
+}
+
+// TestPlacedPage: a job's page shows the curve of its workload, and what core count
+// would have been better.
+func TestPlacedPage(t *testing.T) {
+	shown := placedHTML(t)
+	checkPage(t, shown)
+	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores",
+		`<pre class="copy">sbatch --ntasks=`, `href="../jobs/9/compare"`, "The run before", "The run after"} {
+		if !bytes.Contains(shown, []byte(want)) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestJobsPage(t *testing.T) {
+	shown := jobsHTML(t, fixtureList())
+	checkPage(t, shown)
+	if !bytes.Contains(shown, []byte(`<a href="jobs/4711">4711</a>`)) {
+		t.Error("no link to job 4711")
+	}
+	for _, want := range []string{`value="&#34;&gt;&lt;script&gt;"`, `<option value="no-such" selected>`, `<a href="workloads/3fa2c1aabbccddeeff00">`, "Total of 22 jobs: 6,766 core-hours used; 12.4 lost of 100 that were judged (12 %)",
+		`aria-sort="ascending"><a href="?`, "offset=61", "least parallel efficiency first", `<a href="jobs">All jobs</a>`,
+		`<a href="jobs/900">900</a>`, `job=900&amp;`, `tasks=1&amp;`, `>12 tasks: 8 CD, 1 F, 3 more</a>`, `<option value="1">has a line for each task</option>`} {
+		if !bytes.Contains(shown, []byte(want)) {
+			t.Errorf("no %s", want)
+		}
+	}
+	golden(t, "jobs.html", shown)
+	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("There are no such jobs in this time")) || !bytes.Contains(shown, []byte("have not judged 31 yet")) || bytes.Contains(shown, []byte("Total of")) {
+		t.Errorf("an empty list says nothing:\n%s", shown)
+	}
+}
+
+// TestSitePages: names of accounts, programs, users and nodes are text, whatever they are, and every row has what
+// belongs to it.
+func TestSitePages(t *testing.T) {
+	shown := sumsHTML(t)
+	checkPage(t, shown)
+	golden(t, "sums.html", shown)
+	for name, write := range map[string]func(io.Writer) error{
+		"workloads": func(w io.Writer) error {
+			all := []listing.WorkloadSummary{{Key: "3fa2c1aabbccddeeff00", Name: "<b>lj", Runs: 3, FewestCores: 1, MostCores: 512, CoreHours: 12.4, Lost: 3,
+				Newest: job.Run{DisplayID: "7_3", User: "<i>", Executable: "/opt/=cmd", Start: began}, Mute: &job.Mute{Until: began}}}
+			return WorkloadsHTML(w, listing.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
+		},
+		"nodes": func(w io.Writer) error {
+			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
+				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+			return NodesHTML(w, listing.JobQuery{Limit: 2}, nodes, began, listLinks)
+		},
+		"notices": func(w io.Writer) error {
+			told := facts.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
+			muted := told
+			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
+			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
+			return NoticesHTML(w, listing.JobQuery{Start: began, Limit: 50}, []NoticeRow{{told, nil}, {muted, nil}, {told, &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
+		},
+		"digests": func(w io.Writer) error {
+			return DigestsHTML(w, "of all accounts", []Week{{"2026-W46", "digest?week=2026-W46", began, began.AddDate(0, 0, 7)}}, listLinks)
+		},
+		"refusal": func(w io.Writer) error {
+			return RefusalHTML(w, "Not Found", "<script> was not found", "\x1b", page.Links{Home: "../"})
+		},
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(name, err)
+		}
+		checkPage(t, b.Bytes())
+		text := pageText(b.String())
+		for _, want := range map[string][]string{
+			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
+			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
+			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on 2026-11-20; said to be wrong on 2026-11-20", "12 runs since, most on 128 cores; saved 5.00 core-hours (saved 4.00 to 6.00)"},
+			"digests":   {"2026-W46"},
+			"refusal":   {"<script> was not found", `\x1b`},
+		}[name] {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if name == "nodes" && strings.Contains(text, "n<1>") {
+			t.Error("the node without trouble comes first")
+		}
+	}
+}
+
+// pageText is what a page says, with one blank between words.
+func pageText(text string) string {
+	var said []string
+	z := html.NewTokenizer(strings.NewReader(text))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind == html.TextToken {
+			said = append(said, strings.Fields(z.Token().Data)...)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// TestSumsAreSorted: by each order, what is selected is summed up.
+func TestSumsAreSorted(t *testing.T) {
+	for by, want := range map[string]string{"lost": "c a b", "-lost": "a b c", "corehours": "b a c", "jobs": "a c b", "-jobs": "b c a", "name": "c b a", "-name": "a b c"} {
+		rows := []listing.NamedHours{{Name: "a", Hours: listing.Hours{Jobs: 9, Used: 2}}, {Name: "b", Hours: listing.Hours{Jobs: 1, Used: 3}}, {Name: "c", Hours: listing.Hours{Jobs: 5, Used: 1, Lost: 1}}}
+		sortHours(rows, by)
+		if got := rows[0].Name + " " + rows[1].Name + " " + rows[2].Name; got != want {
+			t.Errorf("%s: %s, want %s", by, got, want)
+		}
+	}
+	var b bytes.Buffer
+	if err := SumsHTML(&b, &SumsPage{Of: "user", Counted: "job", Heading: "Users", Query: listing.JobQuery{Name: "CH", Sort: "lost", Limit: 9}, Rows: hostileHours()}, listLinks); err != nil {
+		t.Fatal(err)
+	}
+	if text := pageText(b.String()); !strings.Contains(text, "1 user. Total of 10 jobs: 100 core-hours used") || strings.Contains(text, "bio") {
+		t.Error(text)
+	}
+}
+
+// checkPage fails on what no page may hold, whatever its golden says.
+func checkPage(t *testing.T, body []byte) {
+	t.Helper()
+	for _, r := range string(body) {
+		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
+			t.Errorf("character %U in the page", r)
+		}
+	}
+	if !bytes.Contains(body, []byte("<style>"+page.Style+"</style>")) {
+		t.Error("the style is not what its hash is of")
+	}
+	ids := map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(body))
+	for z.Next() != html.ErrorToken {
+		token := z.Token()
+		switch token.Data {
+		case "script", "link", "iframe", "object", "embed", "base", "img":
+			t.Errorf("an element %s", token.Data)
+		}
+		for _, a := range token.Attr {
+			switch {
+			case token.Data == "form" && (a.Key == "action" || a.Key == "method" && a.Val != "get"):
+				t.Errorf("a form with %s=%q", a.Key, a.Val)
+			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			case a.Key == "href" && !ownLink.MatchString(a.Val):
+				t.Errorf("a link to %q", a.Val)
+			case a.Key == "id" && ids[a.Val]:
+				t.Errorf("two elements have the id %q", a.Val)
+			case a.Key == "id":
+				ids[a.Val] = true
+			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(page.Style, ".tree ."+a.Val+"{"):
+				t.Errorf("the style does not know %s", a.Val)
+			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			}
+		}
+	}
+	if err := z.Err(); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// TestPageSaysWhatTheTerminalSays looks for the figures that matter in both.
+func TestPageSaysWhatTheTerminalSays(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"bad":    {"62 % of the time", "parallel efficiency 0.62", "MPI_Allreduce", "3 on n2", "below 0.80", "COMPLETED"},
+		"killed": {"It ran up to the time limit", "3 of 4 ranks were recorded", "nodes_missing", "signal 15 (SIGTERM)", "TIMEOUT"},
+		"no-mpi": {"no process called MPI_Init"},
+		"off":    {"asked by the job (--jobeff=off)"},
+		"five":   {"5. program lmp"},
+	} {
+		if name == "bad" {
+			wants = []string{"parallel efficiency 0.62", "MPI_Allreduce", "rank 3, n2", "below 0.80", "COMPLETED", "2.0 KiB"}
+		}
+		shown := string(jobHTML(t, ranked(fixtures()[name])))
+		for _, want := range wants {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+}
+
+// TestEveryWarningStandsOnThePage is TestEveryWarningIsShown for the page.
+func TestEveryWarningStandsOnThePage(t *testing.T) {
+	j := fixtures()["five"]
+	j.Warnings = []doubt.Warning{{Code: "one"}}
+	j.Executions[4].Warnings = []doubt.Warning{{Code: "five", Count: 3}}
+	j.Metrics = nil
+	shown := string(jobHTML(t, j))
+	for _, want := range []string{"one <code>one</code>", "five (3 times) <code>five</code>"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// TestHugePage holds what a page of ten thousand ranks weighs; what it takes is
+// BenchmarkJobPage's.
+func TestHugePage(t *testing.T) {
+	j, verdicts := huge(), shippedVerdicts(t, huge())
+	var b bytes.Buffer
+	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, verdicts, page.Links{}); err != nil {
+		t.Fatal(err)
+	}
+	checkPage(t, b.Bytes())
+	if b.Len() > 200<<10 {
+		t.Errorf("%d bytes", b.Len())
+	}
+}
+
+func TestSizeRange(t *testing.T) {
+	for bins, want := range map[[2]int]string{{0, 0}: "0 B", {1, 1}: "1 B", {2, 2}: "2 to 3 B", {0, 3}: "0 to 7 B", {11, 11}: "1.0 KiB to 2.0 KiB",
+		{11, 14}: "1.0 KiB to 16.0 KiB", {39, 39}: "256 GiB to 512 GiB", {62, 64}: "2.0 EiB and more"} {
+		if got := sizeRange(bins[0], bins[1]); got != want {
+			t.Errorf("sizeRange%v = %q, want %q", bins, got, want)
+		}
+	}
+}
+
+func FuzzJobPage(f *testing.F) {
+	for _, j := range fixtures() {
+		b, err := json.Marshal(ranked(j))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var j job.Job
+		if json.Unmarshal(b, &j) == nil {
+			checkPage(t, jobHTML(t, &j))
+		}
+	})
+}
+
+// BenchmarkJobPage is the page of a common job, and of one of ten thousand ranks,
+// with the rules asked.
+func BenchmarkJobPage(b *testing.B) {
+	b.Run("placed", func(b *testing.B) {
+		for b.Loop() {
+			b.ReportMetric(float64(len(placedHTML(b))), "bytes")
+		}
+	})
+	for name, j := range map[string]*job.Job{"bad": ranked(fixtures()["bad"]), "big": ranked(fixtures()["big"]), "huge": huge()} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(len(jobHTML(b, j))), "bytes")
+			}
+		})
+	}
+}

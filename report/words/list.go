@@ -1,0 +1,327 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
+	"jobeff/policy"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/text"
+)
+
+// ListOptions say how a list of jobs is written.
+type ListOptions struct {
+	text.Options
+	Columns   []Column // nil: the usual ones
+	NoHeader  bool
+	Parsable2 bool              // values whole, with | between, as sacct -P, and a line for each task
+	Title     string            // over the list, for people
+	Which     string            // jobs were asked for: "of account chem ", "" for no choice
+	Sort      string            // as ParseSort has it; "": as the lines are given
+	Most      int               // lines, the first ones; 0: all
+	Skip      int               // so many of these first
+	All       *listing.Selected // what the lines are the first of; nil: they are all
+	Rest      string            // the command that lists what is left out; ""
+	More      bool              // the server left jobs out: say so under the list
+	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
+	Pending     *slurmid.PendingList
+	OnlyPending bool
+}
+
+// The page widths from which the columns stand two blanks apart, and from which there are more.
+const (
+	roomy = 100
+	wide  = 112
+)
+
+// List writes lines in the given order, or sorted.
+func List(w io.Writer, given []listing.Line, opts ListOptions) error {
+	p := text.NewPage(opts.Options)
+	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
+	if opts.Pending != nil && opts.OnlyPending && asLines {
+		var waits []job.Job
+		for i := range opts.Pending.Jobs {
+			waits = append(waits, *job.OfPending(&opts.Pending.Jobs[i]))
+		}
+		given = slices.Concat(given, listing.LinesOf(waits))
+	}
+	lines := linesOf(given)
+	all := selected(lines, opts)
+	sortLines(lines, opts.Sort)
+	lines = lines[min(opts.Skip, len(lines)):]
+	if opts.Most > 0 {
+		lines = lines[:min(opts.Most, len(lines))]
+	}
+	chosen := opts.Columns
+	if chosen == nil {
+		chosen = usual(p, lines, opts.Parsable2)
+	}
+	t := linesTable(p, lines, chosen)
+	switch {
+	case opts.Parsable2:
+		parsable(p, t, opts.NoHeader)
+	case len(t.Rows) == 0:
+		if !opts.NoHeader && !(opts.OnlyPending && opts.Pending != nil) {
+			p.Paragraph("", "", noJobsOf(opts.Which), nil)
+		}
+	default:
+		legend := mark(t, lines)
+		if opts.Title != "" && !opts.NoHeader {
+			p.Paragraph("", "", opts.Title, p.Title)
+		}
+		switch {
+		case opts.Columns != nil:
+			asked(p, chosen, t, opts.NoHeader)
+		case opts.NoHeader:
+			p.Rows(t)
+		default:
+			p.Table(t, "")
+		}
+		under(p, lines, all, legend, opts)
+	}
+	if !asLines {
+		underPending(p, opts.Pending, opts)
+	}
+	return p.To(w)
+}
+
+// selected is what the list is of.
+func selected(lines []line, opts ListOptions) listing.Selected {
+	if opts.All != nil {
+		return *opts.All
+	}
+	all := listing.Selected{Lines: len(lines)}
+	for i := range lines {
+		all.Sum.Add(policy.HoursOf(lines[i].tasks))
+		for k := range lines[i].tasks {
+			if j := &lines[i].tasks[k]; j.Flags == nil && !j.End.IsZero() {
+				all.Unjudged++
+			}
+		}
+	}
+	return all
+}
+
+// unjudgedText says of how many jobs it is not known which rules flag them; ruled: only those that some rules flag were
+// asked for.
+func unjudgedText(n int, ruled bool) string {
+	switch {
+	case n == 0:
+		return ""
+	case ruled:
+		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", figure.Count(n))
+	}
+	return fmt.Sprintf("Of these jobs, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
+}
+
+// usual are the columns of a plain list. Where all jobs are of one user, people know whose.
+func usual(p *text.Page, lines []line, parsable2 bool) []Column {
+	all := listColumns
+	if parsable2 || p.Width >= wide {
+		all += wideColumns
+	}
+	chosen := shown(all)
+	if len(lines) > 0 && !parsable2 && !slices.ContainsFunc(lines, func(l line) bool { return l.User != lines[0].User }) {
+		chosen = slices.DeleteFunc(chosen, func(c Column) bool { return c.Name == "User" })
+	}
+	return chosen
+}
+
+// linesTable is a table of the lines of a list.
+func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
+	t := block.Table{Rows: make([][]string, len(lines))}
+	if p.Width < roomy {
+		t.Gap = " "
+	}
+	for i := range chosen {
+		c := &chosen[i]
+		t.Heads = append(t.Heads, c.head)
+		if c.alike != nil {
+			var all []float64
+			for k := range lines {
+				if n, _ := lines[k].number(c); n != nil {
+					all = append(all, *n)
+				}
+			}
+			c.write = c.alike(all...)
+		}
+	}
+	for i := range lines {
+		for k := range chosen {
+			t.Rows[i] = append(t.Rows[i], p.Inert(lines[i].text(&chosen[k])))
+			if lines[i].isBad(&chosen[k]) {
+				t.Red(i, k)
+			}
+		}
+	}
+	return t
+}
+
+// jobsTable is a table of jobs, a line each.
+func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
+	return linesTable(p, linesOf(listing.LinesOf(jobs)), chosen)
+}
+
+// marks stand after the efficiencies of jobs of which they do not tell all.
+var marks = []struct {
+	mark, legend string
+	is           func(*job.Job) bool
+}{
+	{"~", "~: so far, it runs.", (*job.Job).IsRunning},
+	{"!", "!: not all ranks were recorded.", func(j *job.Job) bool { return j.Metrics.Coverage < 1 }},
+	{"*", "*: of MPI on the host only; threads and GPUs are not measured.", func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 }},
+}
+
+// mark puts the marks into a table, and returns the legend of those that are there.
+func mark(t block.Table, lines []line) (legend string) {
+	for _, m := range marks {
+		is, seen := func(j job.Job) bool { return j.Metrics != nil && m.is(&j) }, false
+		for i := range lines {
+			if !slices.ContainsFunc(lines[i].counted(), is) {
+				continue
+			}
+			for k, head := range t.Heads {
+				if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) && t.Rows[i][k] != "-" && t.Rows[i][k] != differing {
+					t.Rows[i][k], seen = t.Rows[i][k]+m.mark, true
+				}
+			}
+		}
+		if seen {
+			legend += " " + m.legend
+		}
+	}
+	return legend
+}
+
+// noJobs stands in place of an empty list.
+const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
+
+// noJobsOf says the same of what is not there and of what its reader may not see.
+func noJobsOf(which string) string {
+	if which == "" {
+		return noJobs
+	}
+	return "no jobs " + which + "that you may see in this time: is it written right? Else look further back with -S, as -S -30days"
+}
+
+// under writes what stands under a list of all lines for people.
+func under(p *text.Page, lines []line, all listing.Selected, legend string, opts ListOptions) {
+	if left := all.Lines - opts.Skip - len(lines); left > 0 && opts.Rest != "" {
+		p.Line(fmt.Sprintf("and %s more: %s lists them", figure.Count(left), opts.Rest))
+	} else if left > 0 {
+		p.Line(fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
+	}
+	if opts.More {
+		p.Line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
+	}
+	if opts.NoHeader {
+		return
+	}
+	if opts.Columns != nil {
+		legend = strings.TrimSpace(legend)
+	} else {
+		legend = "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
+			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why." + legend
+	}
+	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
+		legend = block.Joined(" ", legend, "An array is one line, with the means of its completed tasks and the sums of core-hours; differ: its tasks ran several programs. "+
+			"jobeff ARRAY sums it up, --tasks lists them.")
+	}
+	unjudged := ""
+	if slices.ContainsFunc(opts.Columns, func(c Column) bool { return c.Name == "Flags" }) {
+		unjudged = unjudgedText(all.Unjudged, false)
+	}
+	for i, said := range block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum), unjudged, legend) {
+		if i == 0 {
+			p.Line("")
+		}
+		p.Paragraph("", "", said, nil)
+	}
+}
+
+// totalText sums up what is listed. What was lost is a part of the core-hours of those whose loss is known.
+func totalText(listed string, sum listing.Hours) string {
+	if sum.Used == 0 {
+		return ""
+	}
+	return sumText(listed, sum)
+}
+
+// sumText says what those that are listed used and lost.
+func sumText(listed string, sum listing.Hours) string {
+	said := fmt.Sprintf("Total of %s: %s core-hours used", listed, figure.Hours(sum.Used))
+	if sum.Judged == 0 {
+		return said + "; of none is it known what was lost."
+	}
+	return fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
+}
+
+// sortColumn is the number that a list is to be sorted by, and whether the least comes first; nil: it is none.
+func sortColumn(by string) (c *Column, least bool) {
+	name, least := strings.CutPrefix(strings.ToLower(by), "-")
+	if one, err := column(name); err == nil && one.number != nil {
+		c = &one
+	}
+	return c, least
+}
+
+// ParseSort is the name of a field that a list can be sorted by: the most of it first, with "-" before it the least.
+func ParseSort(by string) (string, error) {
+	if c, least := sortColumn(by); c != nil {
+		return map[bool]string{true: "-"}[least] + strings.ToLower(c.Name), nil
+	}
+	var all []string
+	for _, c := range columns {
+		if c.number != nil {
+			all = append(all, strings.ToLower(c.Name))
+		}
+	}
+	slices.Sort(all)
+	return "", fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
+}
+
+// sortLines sorts as ParseSort says. Lines of which the number is not known come last.
+func sortLines(lines []line, by string) {
+	c, least := sortColumn(by)
+	if c == nil {
+		return
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		x, _ := a.number(c)
+		y, _ := b.number(c)
+		switch {
+		case x == nil && y == nil:
+			return 0
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		case least:
+			return cmp.Compare(*x, *y)
+		}
+		return cmp.Compare(*y, *x)
+	})
+}
+
+// parsable writes the list for programs. A | inside a value would be a column.
+func parsable(p *text.Page, t block.Table, noHeader bool) {
+	if !noHeader {
+		p.Line(strings.Join(t.Names(), "|"))
+	}
+	for _, row := range t.Rows {
+		for i := range row {
+			if t.Heads[i][0] != '<' {
+				row[i] = figure.Bare(row[i])
+			}
+			row[i] = strings.ReplaceAll(row[i], "|", `\x7c`)
+		}
+		p.Line(strings.Join(row, "|"))
+	}
+}

@@ -1,0 +1,100 @@
+package words
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/measure"
+	"jobeff/report/text"
+)
+
+// Watched is what the nodes of a job that runs say at one moment.
+type Watched struct {
+	SoFar *job.Job
+	Last  *job.Job      // what was done since the moment before; it has no Metrics where that is not known
+	Span  time.Duration // how long that is
+	CPU   time.Duration // that reading took in it, on all nodes
+	Quiet []string      // who did not answer, in words
+}
+
+// Live writes a job that runs: what it did in the last moment beside all of it so far.
+func Live(w io.Writer, of Watched, opts text.Options) error {
+	p := text.NewPage(opts)
+	j, last := inert.Copy(of.SoFar, p.Unicode), inert.Copy(of.Last, p.Unicode)
+	first := headline(j, nil)
+	if len(j.Executions) == 0 {
+		first.Text = "It runs, and there are no figures of it so far."
+		if len(of.Quiet) == 0 {
+			first.Text = "It runs. None of its programs has called MPI so far, or begun a parallel region of OpenMP."
+		}
+	}
+	p.Headline(first)
+	span := fmt.Sprintf("the last %d s", int(of.Span.Round(time.Second).Seconds()))
+	in := " in " + span
+	if of.Span == 0 {
+		in = " so far"
+	}
+	facts := slices.DeleteFunc(jobFacts(j), func(f block.Fact) bool { return !slices.Contains(liveFacts, f.Label) })
+	p.Facts(append(facts, block.Fact{Label: "As of", Text: j.AsOf.Local().Format(time.DateTime)},
+		block.Fact{Label: "Cost", Text: fmt.Sprintf("reading took %s of CPU time from the job%s", figure.Seconds(of.CPU.Seconds()), in)}))
+	for _, s := range of.Quiet {
+		p.Paragraph("! ", "  ", p.Inert(s), nil)
+	}
+	switch {
+	case j.Metrics == nil || measure.Singletons(j):
+	case last.Metrics == nil:
+		p.Tree(branches(j), sharesOf(j))
+	default:
+		p.Line("")
+		p.Line(fmt.Sprintf("%32s%-*s%s", "", besideWidth, "so far", span))
+		p.Tree(besides(j, last))
+		p.Parts(callsPart(last, costly))
+		if most, least := workOfNodes(last); least < (1-unequal)*most {
+			p.Parts(nodesPart(last, listed))
+		}
+	}
+	return p.To(w)
+}
+
+// liveFacts are the labels of what is told of a job each time.
+var liveFacts = []string{"Job", "State", "Time", "Size"}
+
+// besideWidth is the room for figures so far, which stand before those of the last moment.
+const besideWidth = 8
+
+// besides are the tree and the shares of the last moment, with those of all of the job beside them.
+func besides(j, last *job.Job) (tree []block.Branch, shares []block.Fact) {
+	tree = slices.DeleteFunc(branches(last), func(b block.Branch) bool { return b.Depth > 1 }) // the table of nodes tells more
+	shares = sharesOf(last)
+	whole, wholeShares := branches(j), sharesOf(j)
+	for i := range tree {
+		if k := slices.IndexFunc(whole, func(b block.Branch) bool { return b.Name == tree[i].Name && b.Depth == tree[i].Depth }); k >= 0 {
+			tree[i].Beside = figure.Efficiency(whole[k].Value)
+		}
+		tree[i].Beside = fmt.Sprintf("%-*s", besideWidth, tree[i].Beside)
+	}
+	for i := range shares {
+		beside := ""
+		if k := slices.IndexFunc(wholeShares, func(f block.Fact) bool { return f.Label == shares[i].Label }); k >= 0 {
+			beside = wholeShares[k].Text
+		}
+		shares[i].Text = fmt.Sprintf("%4s%*s%4s", beside, besideWidth-4, "", shares[i].Text)
+	}
+	return tree, shares
+}
+
+// workOfNodes is the most and the least useful time per rank of a node, in the biggest execution.
+func workOfNodes(j *job.Job) (most, least float64) {
+	e, _ := measure.Biggest(j)
+	if e == nil || len(e.Nodes) == 0 {
+		return 0, 0
+	}
+	nodes := measure.BusiestNodes(e)
+	return measure.UsefulPerRank(nodes[0]), measure.UsefulPerRank(nodes[len(nodes)-1])
+}

@@ -1,0 +1,60 @@
+package words
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+	"jobeff/report/text"
+)
+
+// TestOneFigureReadsTheSame: an efficiency just below the 0.80 that POP recommends is written alike by the
+// page, the text, the list and the rules, and nowhere as the line.
+func TestOneFigureReadsTheSame(t *testing.T) {
+	line := regexp.MustCompile(`\b0\.80\b`)
+	j := aJob(execution(2, work{79.96, 20.04}, work{79.96, 20.04}))
+	j.CPUs = 2
+	var shown, list, explained bytes.Buffer
+	if err := Job(&shown, j, nil, nil, text.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := List(&list, listing.LinesOf([]job.Job{*j}), ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Explain(&explained, j, judged(t, j), text.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, page, _ := strings.Cut(string(jobHTML(t, j)), "<tbody>") // after the caption, which names the line
+	page, _, _ = strings.Cut(strings.ReplaceAll(page, ">", " "), "</tbody")
+	for what, s := range map[string]string{"text": shown.String(), "list": list.String(), "rules": explained.String(), "page": page} {
+		if s = strings.ReplaceAll(strings.ReplaceAll(s, "0.80 that POP recommends", ""), "below 0.80", ""); line.MatchString(s) || !strings.Contains(s, " 0.79") {
+			t.Errorf("%s: not 0.79 alone:\n%s", what, s)
+		}
+	}
+	if s := explained.String(); !strings.Contains(s, "79 % of the time of its ranks was computing") {
+		t.Errorf("the rule's text:\n%s", s)
+	}
+}
+
+// TestOneUnit: the times of a column, and of a picture, are all in seconds or all in hours.
+func TestOneUnit(t *testing.T) {
+	v := func(s float64) *float64 { return &s }
+	nodes := nodesPart(aJob(execution(1, work{14_400, 600}, work{4_010, 10_990}, work{4_000, 11_000})), 1)
+	all := map[string]string{"nodes": fmt.Sprint(nodes.Tables[0].Rows, nodes.Notes)}
+	all["sections"] = fmt.Sprint(instancesTable([]job.SectionFigures{{Label: "a", Ranks: 2, Imbalance: v(14_131), EntryImbalanceMean: v(4_010), EntryImbalanceVariance: v(250_000)}})[0].Rows)
+	times, _, _ := StudyCurves(workload.NewStudy(fixtureWorkload("w", fixtureRun(1, 1, 1, 14_131, 14_000), fixtureRun(2, 4, 1, 4_010, 3_500)), nil, began, curve.Settings{}))
+	for _, r := range times.Runs {
+		all["picture"] += r.Name + "\n"
+	}
+	for what, said := range all {
+		if regexp.MustCompile(`\d s\b`).MatchString(said) || !regexp.MustCompile(`\d\d:\d\d:\d\d`).MatchString(said) {
+			t.Errorf("%s: %s", what, said)
+		}
+	}
+}

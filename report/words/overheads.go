@@ -1,0 +1,137 @@
+package words
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"jobeff/policy/overhead"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/plot"
+	"jobeff/report/text"
+)
+
+// shownSizes are the messages whose figures a list of curves shows, bytes.
+var shownSizes = []uint64{8, 64 << 10, 1 << 20}
+
+// Overheads lists curves of jobeff-overhead, those that may be compared one after the other, and
+// names those whose availability fell.
+func Overheads(w io.Writer, curves []overhead.Curve, opts text.Options) error {
+	p := text.NewPage(opts)
+	if len(curves) == 0 {
+		p.Paragraph("", "", "No curve is known. Run jobeff-overhead --json on two nodes of a partition, and import what it prints.", nil)
+		return p.To(w)
+	}
+	all := inert.Copy(&curves, p.Unicode)
+	several := slices.ContainsFunc(*all, func(c overhead.Curve) bool { return c.Cluster != (*all)[0].Cluster })
+	t := block.Table{Heads: []string{"<partition", "<!MPI", "<of", "nodes", "<!measured"}}
+	if several {
+		t.Heads = append([]string{"<cluster"}, t.Heads...)
+	}
+	for _, size := range shownSizes {
+		t.Heads = append(t.Heads, figure.Bytes(size))
+	}
+	for i := range *all {
+		row := overheadRow(&(*all)[i])
+		if several {
+			row = append([]string{(*all)[i].Cluster}, row...)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	p.Part(block.Part{Tables: []block.Table{t}, Notes: []string{"Under the sizes: availability, the part of a transfer that the processor has for other work. -: not measured, or refused"}})
+	for i := range *all {
+		if fell := fellText(*all, i); fell != "" {
+			p.Line("")
+			p.Paragraph("", "", fell, p.Bad)
+		}
+	}
+	return p.To(w)
+}
+
+func overheadRow(c *overhead.Curve) []string {
+	nodes := "-"
+	if c.Nodes > 0 {
+		nodes = figure.Count(c.Nodes)
+	}
+	row := []string{c.Partition, c.MPI, c.Direction, nodes, c.Measured.Local().Format(time.DateOnly)}
+	for _, size := range shownSizes {
+		at := slices.IndexFunc(c.Points, func(p overhead.Point) bool { return p.Bytes == size })
+		if at < 0 {
+			row = append(row, "-")
+		} else {
+			row = append(row, availability(c.Points[at]))
+		}
+	}
+	return row
+}
+
+// availability is that of a point, held between 0 and 1: its interval reaches there.
+func availability(p overhead.Point) string {
+	if p.Avail == nil {
+		return "-"
+	}
+	return figure.Percent(min(max(*p.Avail/100, 0), 1))
+}
+
+// fellText says how the availability of curve number i fell against the curve before; "" if it
+// did not.
+func fellText(curves []overhead.Curve, i int) string {
+	if i == 0 || !curves[i-1].Comparable(&curves[i]) {
+		return ""
+	}
+	before, now := &curves[i-1], &curves[i]
+	was, is, sizes := overhead.Fell(before, now)
+	if sizes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Partition %s: the availability fell at %s, most at %s: from %s (%s, %s) to %s (%s, %s), %s%s.",
+		now.Partition, figure.Counted(sizes, "size"), figure.Bytes(is.Bytes), availability(was), before.MPI, figure.Minute(before.Measured),
+		availability(is), now.MPI, figure.Minute(now.Measured), directionText(now.Direction), placeText(now.Nodes))
+}
+
+// OverheadPlot draws curves for a terminal: a bar for each size.
+func OverheadPlot(w io.Writer, curves []overhead.Curve, opts text.Options) error {
+	p := text.NewPage(opts)
+	for i := range curves {
+		c := inert.Copy(&curves[i], p.Unicode)
+		t := block.Table{Heads: []string{"size", "overhead us", "transfer us", "availability"}}
+		var refused []string
+		for _, point := range c.Points {
+			t.Rows = append(t.Rows, []string{figure.Bytes(point.Bytes), figure.Number(point.Overhead), figure.Number(point.BaseT), availability(point)})
+			share := 0.0
+			if point.Avail != nil {
+				share = *point.Avail / 100
+			} else {
+				refused = append(refused, fmt.Sprintf("%s: no availability: %s", figure.Bytes(point.Bytes), point.Refused))
+			}
+			t.Bar(3, share)
+		}
+		if i > 0 {
+			p.Line("")
+		}
+		p.Paragraph("", "", "Messages "+curveName(c), p.Title)
+		p.Table(p.WithBars(t, 3), "")
+		p.Part(block.Part{Notes: refused})
+	}
+	return p.To(w)
+}
+
+// OverheadPicture draws curves over the size of messages as an SVG file.
+func OverheadPicture(w io.Writer, curves []overhead.Curve) error {
+	picture := plot.Availability{Alt: "Availability of the processor during a transfer, over the size of messages"}
+	for i := range curves {
+		c := inert.Copy(&curves[i], true)
+		line := plot.AvailabilityLine{Name: directionText(c.Direction) + ", " + c.MPI}
+		for _, p := range c.Points {
+			if p.Avail != nil {
+				line.Points = append(line.Points, plot.AvailabilityPoint{Bytes: p.Bytes, Value: *p.Avail / 100, Low: p.AvailLow / 100, High: p.AvailHigh / 100,
+					Name: fmt.Sprintf("%s: overhead %s us, transfer %s us", figure.Bytes(p.Bytes), figure.Number(p.Overhead), figure.Number(p.BaseT))})
+			}
+		}
+		picture.Lines = append(picture.Lines, line)
+	}
+	return picture.Picture().SVG(w)
+}

@@ -1,0 +1,182 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
+)
+
+// listedPlaces is how many places a job's text and page name.
+const listedPlaces = 5
+
+// Places writes all places at which an execution of a job called MPI, or called one function, with the
+// callers that are sure.
+func Places(w io.Writer, of *job.Job, function string, opts text.Options) error {
+	p := text.NewPage(opts)
+	j := inert.Copy(of, p.Unicode)
+	e := placesOf(j)
+	if e == nil {
+		p.Line("no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j))
+		return p.To(w)
+	}
+	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Items: placesItems(e, function), Notes: placesNotes(e, j)}
+	if len(part.Items) == 0 {
+		part = block.Part{Heading: "No place called " + function}
+	}
+	p.Parts(part, linksPart(e.Windows, function))
+	return p.To(w)
+}
+
+// whyNoPlaces says why a job has none.
+func whyNoPlaces(j *job.Job) string {
+	switch {
+	case j.IsRunning():
+		return "they are told when it has ended"
+	case j.Metrics == nil:
+		return "it has no figures"
+	}
+	return "its library noted none, or they were dropped for their age"
+}
+
+// placesOf is the execution of a job that has places; nil if none has.
+func placesOf(j *job.Job) *job.Execution {
+	i := slices.IndexFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &j.Executions[i]
+}
+
+// spot is what was called at one line, whatever called that.
+type spot struct {
+	function, where  string
+	time, sampled    time.Duration
+	samples          uint64
+	share, low, high float64
+}
+
+// placesPart has the costliest places.
+func placesPart(j *job.Job) block.Part {
+	e := placesOf(j)
+	if e == nil {
+		return block.Part{}
+	}
+	spots := spotsOf(e)
+	part := block.Part{Heading: "Where in the code MPI took most of its time (share of the time in MPI)", Notes: placesNotes(e, j)}
+	for _, s := range spots[:min(len(spots), listedPlaces)] {
+		part.Items = append(part.Items, fmt.Sprintf("%s %s at %s", s.function, s.text(), s.where))
+	}
+	n := len(spots) - listedPlaces
+	left := more(n, "place", "with less time")
+	if n > 0 && j.DisplayID != "" { // a record alone has none
+		left = fmt.Sprintf("and %s with less time; `jobeff where %s` has all", figure.Counted(n, "place"), j.DisplayID)
+	}
+	part.Notes = append(block.Notes(left), part.Notes...)
+	return part
+}
+
+// spotsOf are an execution's places, without what called them.
+func spotsOf(e *job.Execution) (all []spot) {
+	index, shares := map[[2]string]int{}, e.Places.Shares(e.Classes)
+	for i := range e.Places.List {
+		p := &e.Places.List[i]
+		key := [2]string{p.Function, e.Places.FrameText(p, 0)}
+		at, is := index[key]
+		if !is {
+			at = len(all)
+			index[key] = at
+			all = append(all, spot{function: key[0], where: key[1]})
+		}
+		all[at].time = job.AddTime(all[at].time, p.Time)
+		all[at].sampled = job.AddTime(all[at].sampled, p.Sampled)
+		all[at].samples = job.AddCount(all[at].samples, p.Samples)
+		all[at].share = min(all[at].share+shares[i], 1)
+	}
+	for i := range all {
+		all[i].within(job.PlacedTime(e.Classes))
+	}
+	slices.SortStableFunc(all, func(a, b spot) int { return cmp.Compare(b.time, a.time) })
+	return all
+}
+
+// within fills in the interval of the share of all time that the number of samples leaves (METRICS 3).
+func (s *spot) within(all time.Duration) {
+	if all <= 0 {
+		s.share, s.low, s.high = 0, 0, 0
+		return
+	}
+	half := job.SampledWithin(s.sampled, s.samples).Seconds() / all.Seconds()
+	s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
+}
+
+// text writes the share; where it is an estimate that is not sure to a percent, with its interval.
+func (s *spot) text() string {
+	if figure.Percent(s.low) == figure.Percent(s.high) {
+		return figure.Percent(s.share)
+	}
+	return figure.Estimate(s.share, s.low, s.high, figure.Percent)
+}
+
+// placesNotes say how much of the time the places are, and why names are missing.
+func placesNotes(e *job.Execution, j *job.Job) []string {
+	var notes []string
+	if share, known := e.Places.Share(e.Classes); known {
+		notes = append(notes, "all places together: "+figure.Percent(share)+" of the time in MPI")
+	}
+	if !e.Places.Looked {
+		return append(notes, "`jobeff where "+cmp.Or(j.DisplayID, "JOBID")+"` names functions, files and lines, where the program lies")
+	}
+	told := map[string]bool{}
+	for _, p := range e.Places.List {
+		for _, f := range p.Frames[:min(len(p.Frames), 1)] {
+			name := path.Base(e.Places.Modules[f.Module].Path)
+			if f.Why != "" && !told[name] {
+				told[name] = true
+				notes = append(notes, name+": "+f.Why)
+			}
+		}
+	}
+	return notes
+}
+
+// placesItems list the places of one function, or of all (""), with their callers.
+func placesItems(e *job.Execution, function string) (items []string) {
+	all, shares, ranks := job.PlacedTime(e.Classes), e.Places.Shares(e.Classes), 0
+	for i := range e.Nodes {
+		ranks += e.Nodes[i].Ranks
+	}
+	for i := range e.Places.List {
+		p := &e.Places.List[i]
+		if function != "" && !strings.EqualFold(function, p.Function) {
+			continue
+		}
+		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples, share: shares[i]}
+		s.within(all)
+		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), e.Places.FrameText(p, 0))
+		for k := 1; e.Places.Looked && k < len(p.Frames); k++ {
+			item += ", called from " + e.Places.FrameText(p, k)
+		}
+		about := ""
+		if p.Samples > 0 {
+			about = "about "
+		}
+		seconds := alike([]*job.Place{p}, func(p *job.Place) float64 { return p.Time.Seconds() })
+		item += fmt.Sprintf(": %s%s, %s on %s of %d", about, figure.Counted(int(min(p.Calls, math.MaxInt)), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), ranks)
+		if p.Ranks > 1 {
+			item += ", " + figure.Interval(p.Least.Seconds(), p.Most.Seconds(), seconds) + " each"
+		}
+		items = append(items, item)
+	}
+	return items
+}
