@@ -160,7 +160,8 @@ func (e *sqliteEngine) close() error {
 		err = errors.Join(err, e.index.Close())
 	}
 	if e.lock != nil {
-		err = errors.Join(err, e.lock.Close())
+		// a child between fork and exec has the file open, too, and would hold the lock a moment longer
+		err = errors.Join(err, syscall.Flock(int(e.lock.Fd()), syscall.LOCK_UN), e.lock.Close())
 	}
 	return err
 }
