@@ -3,65 +3,20 @@ package words
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/facts"
-	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 )
-
-// ranked gives each node of a job the shares of its ranks, and messages their sizes.
-func ranked(j *job.Job) *job.Job {
-	for x := range j.Executions {
-		e, next := &j.Executions[x], 0
-		e.HistP2P, e.HistCol = make([]uint64, 40), make([]uint64, 40)
-		for b := range 24 {
-			e.HistP2P[b], e.HistCol[b] = uint64(b*b*977), uint64((24-b)*100)
-		}
-		for i := range e.Nodes {
-			n := &e.Nodes[i]
-			n.RankIDs = fmt.Sprintf("%d-%d", next, next+n.Ranks-1)
-			next += n.Ranks
-			n.UsefulShare = nil
-			for r := range n.Ranks {
-				share := 255 * n.Useful.Seconds() / float64(n.Ranks) / n.ElapsedMax.Seconds()
-				n.UsefulShare = append(n.UsefulShare, uint8(min(255, share*(0.8+0.4*float64((r*7+i*3)%11)/10))))
-			}
-		}
-	}
-	return j
-}
-
-// huge is a job of 10,240 ranks on 80 nodes.
-func huge() *job.Job {
-	j := aJob(execution(128, uneven(10240)...))
-	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 80, 80, 10240, sec(4100)
-	return ranked(j)
-}
-
-// shippedVerdicts are what the shipped rules say of a job.
-func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
-	t.Helper()
-	rules, err := rule.Compile(goldenRules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rules.Judge(j, nil)
-}
 
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
@@ -107,13 +62,6 @@ func placedHTML(t testing.TB) []byte {
 	}
 	return b.Bytes()
 }
-
-// ownLink is what a page may link to: its own content, pages beside it by an id that
-// holds nothing else, and what a shipped rule names.
-var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
-
-// siteLinks are those of a server.
-var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
 
 func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
@@ -285,18 +233,6 @@ func TestSitePages(t *testing.T) {
 	}
 }
 
-// pageText is what a page says, with one blank between words.
-func pageText(text string) string {
-	var said []string
-	z := html.NewTokenizer(strings.NewReader(text))
-	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
-		if kind == html.TextToken {
-			said = append(said, strings.Fields(z.Token().Data)...)
-		}
-	}
-	return strings.Join(said, " ")
-}
-
 // TestSumsAreSorted: by each order, what is selected is summed up.
 func TestSumsAreSorted(t *testing.T) {
 	for by, want := range map[string]string{"lost": "c a b", "-lost": "a b c", "corehours": "b a c", "jobs": "a c b", "-jobs": "b c a", "name": "c b a", "-name": "a b c"} {
@@ -312,49 +248,6 @@ func TestSumsAreSorted(t *testing.T) {
 	}
 	if text := pageText(b.String()); !strings.Contains(text, "1 user. Total of 10 jobs: 100 core-hours used") || strings.Contains(text, "bio") {
 		t.Error(text)
-	}
-}
-
-// checkPage fails on what no page may hold, whatever its golden says.
-func checkPage(t *testing.T, body []byte) {
-	t.Helper()
-	for _, r := range string(body) {
-		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
-			t.Errorf("character %U in the page", r)
-		}
-	}
-	if !bytes.Contains(body, []byte("<style>"+page.Style+"</style>")) {
-		t.Error("the style is not what its hash is of")
-	}
-	ids := map[string]bool{}
-	z := html.NewTokenizer(bytes.NewReader(body))
-	for z.Next() != html.ErrorToken {
-		token := z.Token()
-		switch token.Data {
-		case "script", "link", "iframe", "object", "embed", "base", "img":
-			t.Errorf("an element %s", token.Data)
-		}
-		for _, a := range token.Attr {
-			switch {
-			case token.Data == "form" && (a.Key == "action" || a.Key == "method" && a.Val != "get"):
-				t.Errorf("a form with %s=%q", a.Key, a.Val)
-			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
-				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
-			case a.Key == "href" && !ownLink.MatchString(a.Val):
-				t.Errorf("a link to %q", a.Val)
-			case a.Key == "id" && ids[a.Val]:
-				t.Errorf("two elements have the id %q", a.Val)
-			case a.Key == "id":
-				ids[a.Val] = true
-			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(page.Style, ".tree ."+a.Val+"{"):
-				t.Errorf("the style does not know %s", a.Val)
-			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
-				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
-			}
-		}
-	}
-	if err := z.Err(); err != io.EOF {
-		t.Error(err)
 	}
 }
 

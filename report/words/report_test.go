@@ -4,17 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
@@ -25,58 +19,6 @@ import (
 	"jobeff/report/inert"
 	"jobeff/report/text"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func TestMain(m *testing.M) {
-	time.Local = time.UTC
-	os.Exit(m.Run())
-}
-
-// golden compares got with testdata/name, or writes it there with -update.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: go test ./report -update writes it", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), go test ./report -update accepts it:\n%s", path, diff)
-	}
-}
-
-// views are the kinds of reader that there are.
-var views = map[string]text.Options{
-	"80":    {Width: 80, Unicode: true},
-	"120":   {Width: 120, Unicode: true},
-	"plain": {Unicode: true, Plain: true},
-	"color": {Width: 80, Unicode: true, Color: true},
-	"c":     {},
-}
-
-// eachView writes a text for every kind of reader. That of a terminal of 80 columns is
-// compared with NAME.txt; TestForms holds what the others get.
-func eachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
-	t.Helper()
-	for view, opts := range views {
-		t.Run(name+"-"+view, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := write(&out, opts); err != nil {
-				t.Fatal(err)
-			}
-			checkFits(t, out.String(), opts)
-			if view == "80" {
-				golden(t, name+".txt", out.Bytes())
-			}
-		})
-	}
-}
 
 // TestForms shows one rich case to every kind of reader: a job whose ranks were killed, among the
 // runs of its workload, with all that the rules say, the workload's curve, and a list. Its state
@@ -104,38 +46,6 @@ func TestJobViews(t *testing.T) {
 	for name, j := range fixtures() {
 		eachView(t, "job-"+name, func(w io.Writer, opts text.Options) error { return Job(w, ranked(j), nil, nil, opts) })
 	}
-}
-
-// checkFits fails on what no text may hold, whatever its golden says.
-func checkFits(t *testing.T, s string, opts text.Options) {
-	t.Helper()
-	if !opts.Color && strings.ContainsRune(s, 0x1b) {
-		t.Error("ESC in a text without colour")
-	}
-	if !utf8.ValidString(s) {
-		t.Error("bad UTF-8")
-	}
-	for _, r := range s {
-		if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode || r == 0x202e || r == 0x9b || r == 0x200b) {
-			t.Errorf("character %U in the text", r)
-		}
-	}
-	for _, l := range strings.Split(s, "\n") {
-		if w := text.Width(l); w > max(opts.Width, 80) {
-			t.Errorf("a line of %d columns: %q", w, l)
-		}
-	}
-}
-
-// fixtureList are the fixtures as a list, in a fixed order.
-func fixtureList() []job.Job {
-	var jobs []job.Job
-	for i, name := range []string{"good", "bad", "killed", "no-mpi", "off", "singletons", "five", "hostile", "big", "threads"} {
-		j := *fixtures()[name]
-		j.DisplayID = fmt.Sprint(4711 + i)
-		jobs = append(jobs, j)
-	}
-	return jobs
 }
 
 func TestListViews(t *testing.T) {
@@ -170,16 +80,6 @@ func TestEmptyListSaysWhatToDo(t *testing.T) {
 	var out bytes.Buffer
 	if err := List(&out, nil, ListOptions{}); err != nil || !strings.Contains(out.String(), "-S") {
 		t.Errorf("got %q, %v", out.String(), err)
-	}
-}
-
-// checkASCII fails on a document in which a terminal or a program may find more than text.
-func checkASCII(t *testing.T, printed []byte) {
-	t.Helper()
-	for _, b := range printed {
-		if b != '\n' && (b < ' ' || b >= 0x7f) {
-			t.Fatalf("byte %#x in the document", b)
-		}
 	}
 }
 
@@ -269,7 +169,7 @@ func TestMutesViews(t *testing.T) {
 }
 
 func TestInertLeavesTheOriginal(t *testing.T) {
-	j := hostile()
+	j := fixtures()["hostile"]
 	inert.Copy(j, true)
 	if j.Name != nasty || j.Executions[0].Nodes[0].Node != nasty || j.Executions[0].Endings[nasty] != 4 {
 		t.Error("Inert changed what it was given")
