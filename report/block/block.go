@@ -127,6 +127,15 @@ func (h Heat) Spread() string {
 	return low + " to " + high + ", median " + figure.Percent((s[(n-1)/2]+s[n/2])/2)
 }
 
+// Action is something to do: a line to copy, or a link.
+type Action struct{ Text, Line, Link string }
+
+// Told is what a rule says of a job.
+type Told struct {
+	Rule, Outcome, Text, Reason, Condition, Link string
+	Shadow                                       bool
+}
+
 // Course is how an efficiency went over time.
 type Course struct {
 	Which   string // names the execution among several: " of execution 2"

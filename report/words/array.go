@@ -77,7 +77,7 @@ func ArrayHTML(w io.Writer, attempts []job.Job, more bool, links page.Links) err
 	p := &page.Array{Frame: page.NewFrame(block.Joined(" ", "Array", v.ID, v.name)+" – jobeff", links), ID: v.ID, Name: v.name, Verdict: v.headline,
 		Advice: v.again, Facts: v.facts[1:], Parts: page.Parts(v.parts...)}
 	if line := shell.Line(v.Line, v.name); line != "" {
-		p.Todo = []page.Action{{Text: inert.Text(lineText(v.Line), true), Line: inert.Text(line, true)}}
+		p.Todo = []block.Action{{Text: inert.Text(lineText(v.Line), true), Line: inert.Text(line, true)}}
 	}
 	for _, part := range p.Parts {
 		for _, t := range part.Tables {

@@ -54,7 +54,7 @@ func fillRest(p *page.Job, found *listing.JobAndWorkload, study *workload.Study,
 	j, best := inert.Copy(of, true), policy.Recommend(study, of)
 	steps := stepsPart(j)
 	p.Timeline, p.Steps, p.Warnings, p.Rules = timeline(j), slices.Concat(steps.Items, steps.Notes), doubt.All(measure.Warnings(j)), told(inertVerdicts(verdicts, true))
-	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t page.Told) bool { return t.Text == "" && t.Link == "" })
+	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t block.Told) bool { return t.Text == "" && t.Link == "" })
 	p.Facts = slices.DeleteFunc(block.Facts(jobFacts(j)), func(f block.Fact) bool { return f.Label == "Job" })
 	if len(verdicts) > 0 {
 		p.Facts = append(p.Facts, block.Facts{confidenceFact(verdicts)}.Inert(true)...)
@@ -106,9 +106,9 @@ func treeLines(branches []block.Branch) (all []page.TreeLine) {
 	return all
 }
 
-func told(all []policy.Verdict) (rules []page.Told) {
+func told(all []policy.Verdict) (rules []block.Told) {
 	for _, v := range all {
-		rules = append(rules, page.Told{Rule: v.Rule, Outcome: v.Outcome.String(), Text: v.Text, Reason: v.Reason,
+		rules = append(rules, block.Told{Rule: v.Rule, Outcome: v.Outcome.String(), Text: v.Text, Reason: v.Reason,
 			Condition: v.Condition, Link: v.Link, Shadow: v.Shadow})
 	}
 	return rules

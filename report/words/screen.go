@@ -16,7 +16,6 @@ import (
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
-	"jobeff/report/page"
 	"jobeff/report/text"
 )
 
@@ -25,7 +24,7 @@ import (
 // alone decides what it holds. A text cuts what has no room, a page nothing.
 type screen struct {
 	headline block.Headline
-	ask      *page.Action // nil: there is none
+	ask      *block.Action // nil: there is none
 	facts    block.Facts
 	tree     []block.Branch
 	verdict  block.Facts  // what the rules say
@@ -119,7 +118,7 @@ func screenOf(of *job.Job, study *workload.Study, verdicts []policy.Verdict, r r
 	return s
 }
 
-func first(all []page.Action) *page.Action {
+func first(all []block.Action) *block.Action {
 	if len(all) == 0 {
 		return nil
 	}
