@@ -161,3 +161,6 @@ var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%
 
 // SiteLinks are those of a server.
 var SiteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
+
+// ListLinks are those of a list.
+var ListLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}

@@ -1,13 +1,14 @@
-package document
+package view
 
 import (
-	"io"
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/policy/compare"
+	"jobeff/report/words"
 )
 
-// Comparison is the JSON form of a run against another one. Times are seconds; fields are only added.
+// Comparison is the view of a run against another one. Times are seconds; fields are only added.
 type Comparison struct {
 	Before    CompareSide    `json:"before"`
 	After     CompareSide    `json:"after"`
@@ -26,6 +27,8 @@ type Comparison struct {
 	Sections  []CompareGrown `json:"sections"`
 	Places    []CompareGrown `json:"places"` // in the code, likewise
 	Doubts    []string       `json:"doubts"`
+
+	Words words.Comparison `json:"-"`
 }
 
 // CompareSide is one of the two jobs.
@@ -64,11 +67,11 @@ type CompareGrown struct {
 	After  float64 `json:"after"`
 }
 
-// WriteComparison writes a comparison as a Comparison.
-func WriteComparison(w io.Writer, c *compare.Comparison) error {
-	d := Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Rebuilt: c.Rebuilt, Different: c.Different, Longer: c.Longer(),
+// NewComparison makes the view of a comparison; wide says that its reader sees characters outside ASCII.
+func NewComparison(c *compare.Comparison, wide bool) *Comparison {
+	d := &Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Rebuilt: c.Rebuilt, Different: c.Different, Longer: c.Longer(),
 		UsualRuns: c.Usual.Runs, Nothing: c.Nothing(), Parts: []ComparePart{}, ByNode: compareGrown(c.Nodes), ByRank: compareGrown(c.Ranks), Changed: []Changed{},
-		Calls: compareGrown(c.Calls), Sections: compareGrown(c.Sections), Places: compareGrown(c.Places), Doubts: append([]string{}, c.Doubts...)}
+		Calls: compareGrown(c.Calls), Sections: compareGrown(c.Sections), Places: compareGrown(c.Places), Doubts: append([]string{}, c.Doubts...), Words: words.OfComparison(c, wide)}
 	if c.Usual.Known() {
 		d.Usual = &c.Usual.Time
 	}
@@ -78,7 +81,12 @@ func WriteComparison(w io.Writer, c *compare.Comparison) error {
 	for _, one := range c.Changed {
 		d.Changed = append(d.Changed, Changed(one))
 	}
-	return Write(w, d)
+	return d
+}
+
+// NoComparison says why a job cannot be compared: it has words alone.
+func NoComparison(j *job.Job, why string, wide bool) *Comparison {
+	return &Comparison{Words: words.OfNoComparison(j, why, wide)}
 }
 
 func compareSide(s *compare.Side) CompareSide {

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"jobeff/policy/compare"
 	"jobeff/report/document"
 	"jobeff/report/text"
+	"jobeff/report/view"
 )
 
 // compared are jobs of one program and input, made of the same execution with a change.
@@ -106,7 +107,9 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 
 func TestCompareViews(t *testing.T) {
 	for name, c := range comparisons(t) {
-		eachView(t, "compare-"+name, func(w io.Writer, opts text.Options) error { return Compare(w, c, opts) })
+		eachView(t, "compare-"+name, func(w io.Writer, opts text.Options) error {
+			return TextOfComparison(w, view.NewComparison(c, opts.Unicode), opts)
+		})
 	}
 }
 
@@ -121,7 +124,7 @@ func TestPartsThatMakeUp(t *testing.T) {
 		c.Usual = compare.Usual{}
 		c.Before.Time, c.After.Time = 109, 108+after-8
 		c.Parts = []compare.Part{{Code: compare.Outside, Before: 9, After: 19, Seconds: after + 1}, {Code: compare.Computing, Before: 900, After: 800, Seconds: -10}}
-		h := compareHeadline(c)
+		h := view.NewComparison(c, true).Words.Headline
 		if !strings.Contains(h.Text, "makes up for each other") || strings.Contains(h.Text, "Nearly all") || strings.Contains(h.Text, "Inf") || h.Bad || h.Good {
 			t.Errorf("%+v", h)
 		}
@@ -134,7 +137,7 @@ func TestPlacesThatChanged(t *testing.T) {
 		c := comparisons(t)["mpi"]
 		c.Named, c.Places = named, []compare.Grown{{Name: "MPI_Barrier at solver+0x12", Before: 1, After: 9}}
 		var out bytes.Buffer
-		if err := Compare(&out, c, text.Options{}); err != nil {
+		if err := TextOfComparison(&out, view.NewComparison(c, false), text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		said := strings.Join(strings.Fields(out.String()), " ")
@@ -148,7 +151,7 @@ func TestPlacesThatChanged(t *testing.T) {
 func compareHTML(t *testing.T, name string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := CompareHTML(&out, comparisons(t)[name], siteLinks); err != nil {
+	if err := PageOfComparison(&out, view.NewComparison(comparisons(t)[name], true), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -164,7 +167,7 @@ func TestComparePages(t *testing.T) {
 		})
 	}
 	var out bytes.Buffer
-	err := NoCompareHTML(&out, compared(12, nil, work{9, 1}).Job, "it did <other> work", siteLinks)
+	err := PageOfComparison(&out, view.NoComparison(compared(12, nil, work{9, 1}).Job, "it did <other> work", true), siteLinks)
 	checkPage(t, out.Bytes())
 	if err != nil || !strings.Contains(out.String(), "It did &lt;other&gt; work.") {
 		t.Errorf("%v %s", err, out.String())
@@ -174,7 +177,7 @@ func TestComparePages(t *testing.T) {
 func TestCompareJSON(t *testing.T) {
 	for _, name := range []string{"mpi", "hostile"} {
 		var out bytes.Buffer
-		if err := document.WriteComparison(&out, comparisons(t)[name]); err != nil {
+		if err := document.Write(&out, view.NewComparison(comparisons(t)[name], true)); err != nil {
 			t.Fatal(err)
 		}
 		checkASCII(t, out.Bytes())
