@@ -24,6 +24,7 @@ import (
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/shell"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -147,11 +148,11 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	study := workload.NewStudy(w, j, p.now(), settings)
 	switch {
 	case flags.forPlan && flags.json:
-		return document.WritePlan(p.stdout, study)
+		return document.Write(p.stdout, view.NewPlan(study))
 	case flags.forPlan:
 		return words.WorkloadPlan(p.stdout, study, p.options())
 	case flags.json:
-		return document.WriteWorkload(p.stdout, study)
+		return document.Write(p.stdout, view.NewWorkload(study))
 	case flags.html != "":
 		return p.save(flags.html, func(w io.Writer) error { return words.WorkloadHTML(w, study, page.Links{}) })
 	}
@@ -268,7 +269,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	slices.Reverse(named.Workloads)
 	more = more || named.More
 	if flags.json {
-		return document.WriteWorkloads(p.stdout, studies, named.Workloads, more)
+		return document.Write(p.stdout, view.NewWorkloads(studies, named.Workloads, more))
 	}
 	flags.list.Options, flags.list.More = p.options(), more
 	return words.Workloads(p.stdout, studies, named.Workloads, flags.list)

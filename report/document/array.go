@@ -57,7 +57,7 @@ func arrayOf(found *listing.JobAndWorkload) *Array {
 		return nil
 	}
 	d := &Array{ID: a.ID, Tasks: a.Tasks, More: found.MoreTasks, States: map[string]int{}, Flags: map[string]int{}, Used: a.Hours.Used, Judged: a.Hours.Judged, Lost: a.Hours.Lost,
-		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: lineOf(a.Line, found.Name)}
+		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: LineOf(a.Line, found.Name)}
 	for _, c := range a.States {
 		d.States[c.Name] = c.Tasks
 	}
@@ -65,7 +65,7 @@ func arrayOf(found *listing.JobAndWorkload) *Array {
 		d.Flags[c.Name] = c.Tasks
 	}
 	for _, p := range a.Parts {
-		d.Programs = append(d.Programs, ArrayProgram{said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
+		d.Programs = append(d.Programs, ArrayProgram{Said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
 	}
 	for i := range a.Worst {
 		j := &a.Worst[i]

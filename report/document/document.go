@@ -21,18 +21,19 @@ func Ends(e *curve.Estimate) (value, low, high *float64) {
 	if e == nil {
 		return nil, nil, nil
 	}
-	return finite(e.Value), finite(e.Low), finite(e.High)
+	return Finite(e.Value), Finite(e.Low), Finite(e.High)
 }
 
-// finite is v, or nil where JSON has no number for it.
-func finite(v float64) *float64 {
+// Finite is v, or nil where JSON has no number for it.
+func Finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
 	}
 	return &v
 }
 
-func said(s string) *string {
+// Said is a text, or nil for none.
+func Said(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -261,14 +261,14 @@ func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
 	d.CoreHours = coreHours(policy.CoreHoursOf(j))
-	d.Workload = documentPlace(study, j)
-	d.Line = lineOf(policy.LineFor(study, j))
+	d.Workload = PlaceOf(study, j)
+	d.Line = LineOf(policy.LineFor(study, j))
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
 		d.QueueTime = &queue
 	}
 	d.Hidable = hidableOf(j)
 	cause := policy.CauseOf(j)
-	d.Cause, d.CauseText = said(cause.Code), said(cause.String())
+	d.Cause, d.CauseText = Said(cause.Code), Said(cause.String())
 	d.Verdicts = documentVerdicts(verdicts)
 	if d.Flags = nil; verdicts != nil {
 		d.Flags = policy.Flags(verdicts)

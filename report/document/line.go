@@ -27,10 +27,11 @@ type Line struct {
 	CoreHours     float64 `json:"freed_core_hours,omitempty"`
 }
 
-func lineOf(l *workload.Line, name string) *Line {
+// LineOf is a line for jobs of a name.
+func LineOf(l *workload.Line, name string) *Line {
 	d := &Line{Why: l.Why}
 	if l.Why == "" {
-		d = &Line{Sbatch: said(shell.Line(l, name)), Nodes: l.Nodes, Tasks: l.Tasks, CPUsPerTask: l.CPUsPerTask, Memory: l.Memory, Time: l.Time.Seconds(), Runs: l.Runs,
+		d = &Line{Sbatch: Said(shell.Line(l, name)), Nodes: l.Nodes, Tasks: l.Tasks, CPUsPerTask: l.CPUsPerTask, Memory: l.Memory, Time: l.Time.Seconds(), Runs: l.Runs,
 			MemoryReserve: l.MemoryReserve, TimeReserve: l.TimeReserve, Like: l.Like.ID}
 		d.MemoryHours, d.CoreHours = l.Freed()
 	}
@@ -47,5 +48,5 @@ func WriteNamedJobs(w io.Writer, of *job.Workload) error {
 		User    string    `json:"user,omitempty"`
 		Line    *Line     `json:"line"`
 		Jobs    []job.Ran `json:"jobs"`
-	}{of.Key, of.Name, of.Cluster, of.UID, of.User, lineOf(policy.LineOf(of)), of.Jobs})
+	}{of.Key, of.Name, of.Cluster, of.UID, of.User, LineOf(policy.LineOf(of)), of.Jobs})
 }

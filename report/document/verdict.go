@@ -97,7 +97,8 @@ type Option struct {
 	Flagged       bool     `json:"flagged"` // pe is below 0.8
 }
 
-func documentOptions(all []workload.Option) []Option {
+// Options are core counts to choose from.
+func Options(all []workload.Option) []Option {
 	d := []Option{}
 	for _, o := range all {
 		one := Option{Cores: o.Cores, For: append([]string{}, o.For...), Time: o.Time.Value, TimeLow: o.Time.Low, TimeHigh: o.Time.High,

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"jobeff/policy/doubt"
 	"jobeff/report/document"
 	"jobeff/report/text"
+	"jobeff/report/view"
 )
 
 // curveFixture is what a policy might have found, with everything that can be shown.
@@ -37,11 +38,11 @@ func TestCurveViews(t *testing.T) {
 	points := make([]curve.Point, 10)
 	eachView(t, "curve", func(w io.Writer, opts text.Options) error {
 		r, rivals := curveFixture()
-		return Curve(w, "a/\x1b[2Jlong/"+strings.Repeat("name", 20), points, r, rivals, opts)
+		return TextOfCurve(w, view.NewCurve("a/\x1b[2Jlong/"+strings.Repeat("name", 20), points, r, rivals, opts.Unicode), opts)
 	})
 	var out bytes.Buffer
 	refused := &curve.Result{Smallest: 1, Largest: 4, Counts: 3, Refused: "3 core counts: a curve needs 4", Next: &curve.NextRun{N: 8, About: "a curve needs more core counts"}}
-	if err := Curve(&out, "runs.csv", points[:3], refused, nil, text.Options{}); err != nil {
+	if err := TextOfCurve(&out, view.NewCurve("runs.csv", points[:3], refused, nil, false), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "curve-refused.txt", out.Bytes())
@@ -51,12 +52,12 @@ func TestCurveJSON(t *testing.T) {
 	r, rivals := curveFixture()
 	r.C.High = math.Inf(1)
 	var out bytes.Buffer
-	if err := document.WriteCurve(&out, r, rivals); err != nil {
+	if err := document.Write(&out, view.NewCurve("", nil, r, rivals, true)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "curve.json", out.Bytes())
 	out.Reset()
-	if err := document.WriteCurve(&out, &curve.Result{Refused: "no runs", Fast: curve.CoreCount{Note: curve.NoteNotDetermined}}, nil); err != nil {
+	if err := document.Write(&out, view.NewCurve("", nil, &curve.Result{Refused: "no runs", Fast: curve.CoreCount{Note: curve.NoteNotDetermined}}, nil, true)); err != nil {
 		t.Fatal(err)
 	}
 	var d map[string]any

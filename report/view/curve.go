@@ -1,12 +1,12 @@
-package document
+package view
 
 import (
-	"io"
-
 	"jobeff/policy/curve"
+	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
-// Curve is the JSON form of a curve. Times are seconds, shares and
+// Curve is the view of a curve. Times are seconds, shares and
 // efficiencies fractions; null is not known, and its note says why. Fields are only added.
 type Curve struct {
 	Model      *string  `json:"model"`  // null where refused
@@ -40,6 +40,8 @@ type Curve struct {
 	Beside   []Rival      `json:"beside"`
 	Warnings []Warning    `json:"warnings"`
 	Refused  *string      `json:"refused"`
+
+	Words words.Curve `json:"-"`
 }
 
 // Prediction is what is expected of a run on N cores.
@@ -85,34 +87,37 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// WriteCurve writes a curve as a Curve.
-func WriteCurve(w io.Writer, r *curve.Result, rivals []curve.Rival) error {
-	return Write(w, curveDocument(r, rivals))
+// NewCurve makes the view of a curve through points, with simpler models beside it. The name may be anything; wide says that
+// its reader sees characters outside ASCII.
+func NewCurve(name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, wide bool) *Curve {
+	c := curveFigures(r, rivals)
+	c.Words = words.OfCurve(name, points, r, rivals, wide)
+	return &c
 }
 
-func curveDocument(r *curve.Result, rivals []curve.Rival) Curve {
+func curveFigures(r *curve.Result, rivals []curve.Rival) Curve {
 	d := Curve{
-		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
+		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: document.Said(r.Refused),
 		Predict: []Prediction{}, Beside: []Rival{}, Warnings: []Warning{},
 	}
 	if r.Refused == "" {
-		d.Model = said(r.Model())
+		d.Model = document.Said(r.Model())
 	}
 	if r.Refused == "" && r.NoModel == "" {
-		d.Serial, d.SerialLow, d.SerialHigh = Ends(&r.Serial)
-		d.B, d.BLow, d.BHigh = Ends(&r.B)
-		d.C, d.CLow, d.CHigh = Ends(&r.C)
-		d.T1, d.T1Low, d.T1High = Ends(&r.T1)
+		d.Serial, d.SerialLow, d.SerialHigh = document.Ends(&r.Serial)
+		d.B, d.BLow, d.BHigh = document.Ends(&r.B)
+		d.C, d.CLow, d.CHigh = document.Ends(&r.C)
+		d.T1, d.T1Low, d.T1High = document.Ends(&r.T1)
 	}
-	d.Fast, d.FastLow, d.FastHigh = Ends(r.Fast.Estimate)
-	d.Eff, d.EffLow, d.EffHigh = Ends(r.Eff.Estimate)
-	d.FastNote, d.EffNote = said(r.Fast.Note), said(r.Eff.Note)
+	d.Fast, d.FastLow, d.FastHigh = document.Ends(r.Fast.Estimate)
+	d.Eff, d.EffLow, d.EffHigh = document.Ends(r.Eff.Estimate)
+	d.FastNote, d.EffNote = document.Said(r.Fast.Note), document.Said(r.Eff.Note)
 	for _, q := range r.Predicted {
 		d.Predict = append(d.Predict, curvePrediction(q))
 	}
 	d.Next = curveNext(r.Next)
 	for _, rival := range rivals {
-		d.Beside = append(d.Beside, Rival{rival.Name, rival.Parameters, finite(rival.Error)})
+		d.Beside = append(d.Beside, Rival{rival.Name, rival.Parameters, document.Finite(rival.Error)})
 	}
 	for _, warning := range r.Warnings {
 		d.Warnings = append(d.Warnings, Warning{warning.Code, warning.Text})
@@ -124,15 +129,15 @@ func curveNext(n *curve.NextRun) *Next {
 	if n == nil {
 		return nil
 	}
-	return &Next{n.N, n.About, finite(n.Width), finite(n.After)}
+	return &Next{n.N, n.About, document.Finite(n.Width), document.Finite(n.After)}
 }
 
 func curvePrediction(q curve.Prediction) Prediction {
-	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
-	p.T, p.TLow, p.THigh = Ends(q.T)
-	p.Tau, p.TauLow, p.TauHigh = Ends(q.Tau)
-	p.PE, p.PELow, p.PEHigh = Ends(q.PE)
-	p.Speedup, p.SpeedupLow, p.SpeedupHigh = Ends(q.Speedup)
-	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = Ends(q.CoreHours)
+	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: document.Said(q.Note)}
+	p.T, p.TLow, p.THigh = document.Ends(q.T)
+	p.Tau, p.TauLow, p.TauHigh = document.Ends(q.Tau)
+	p.PE, p.PELow, p.PEHigh = document.Ends(q.PE)
+	p.Speedup, p.SpeedupLow, p.SpeedupHigh = document.Ends(q.Speedup)
+	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = document.Ends(q.CoreHours)
 	return p
 }
