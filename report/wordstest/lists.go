@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy/overhead"
 )
 
 // List are most of Jobs as a list, in a fixed order.
@@ -126,4 +127,17 @@ func HostileHours() (rows []listing.NamedHours) {
 		rows = append(rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
 	}
 	return rows
+}
+
+// Curve is a curve of three sizes whose availability at 64 KiB is given, in percent. The one of
+// 1 MiB is refused.
+func Curve(mpi, direction string, day int, avail float64) overhead.Curve {
+	small := 12.5
+	return overhead.Curve{Cluster: "test", Partition: "normal", MPI: mpi, Direction: direction, Nodes: 2,
+		Measured: time.Date(2026, 11, day, 12, 0, 0, 0, time.UTC),
+		Points: []overhead.Point{
+			{Bytes: 8, Iterations: 1000, Overhead: 0.35, OverheadLow: 0.34, OverheadHigh: 0.36, BaseT: 0.4, BaseTLow: 0.39, BaseTHigh: 0.41, Avail: &small, AvailLow: 8, AvailHigh: 15},
+			{Bytes: 64 << 10, Iterations: 600, Overhead: 6 - .06*avail, BaseT: 6, BaseTLow: 5.9, BaseTHigh: 6.1, Avail: &avail, AvailLow: avail - 1, AvailHigh: avail + 1},
+			{Bytes: 1 << 20, Iterations: 40, Overhead: 90, BaseT: 80, BaseTLow: 80, BaseTHigh: 80, AvailLow: -14, AvailHigh: -12, Refused: "the overhead is larger than the transfer time"},
+		}}
 }
