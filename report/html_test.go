@@ -16,13 +16,14 @@ import (
 	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := words.JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+	if err := pageOf(&b, j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -58,7 +59,7 @@ func placedHTML(t testing.TB) []byte {
 	j, study := placed(t)
 	var b bytes.Buffer
 	runs := study.Workload.Runs
-	if err := words.JobHTML(&b, &listing.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), siteLinks); err != nil {
+	if err := PageOfJob(&b, view.NewJob(&listing.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), true), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -263,7 +264,7 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	if err := words.JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, verdicts, page.Links{}); err != nil {
+	if err := pageOf(&b, j, nil, verdicts, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, b.Bytes())

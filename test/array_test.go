@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestArrayOfTwoPrograms: 60 tasks, of which every third runs another program, and one fails.
@@ -18,7 +19,7 @@ func TestArrayOfTwoPrograms(t *testing.T) {
 		"-n1", "-J", "both", fmt.Sprintf("--array=1-%d", tasks))
 	var a *document.Array
 	site.untilReported(t, "the tasks of array "+id, func() bool {
-		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(document.Job)
+		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(view.Job)
 		if r.code != 0 || json.Unmarshal([]byte(r.stdout), d) != nil || d.Array == nil {
 			return false
 		}

@@ -10,17 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
 // What several runs of one program on different core counts say together.
 
-// judged is what the rules say of a job, and its view.
-func judged(t *testing.T, user, id string) (verdicts map[string]document.Verdict, shown string) {
+// judged is what the rules say of a job, and its text.
+func judged(t *testing.T, user, id string) (verdicts map[string]view.Verdict, shown string) {
 	t.Helper()
 	d := site.jobeff(t, user, id)
-	verdicts = map[string]document.Verdict{}
+	verdicts = map[string]view.Verdict{}
 	for _, v := range d.Verdicts {
 		verdicts[v.Rule] = v
 	}

@@ -13,12 +13,15 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -71,10 +74,10 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 	case a.tasks != nil:
 		return words.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
 	case full:
-		source.Find(ctx, a.job, false)
-		return words.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
+		source.Find(ctx, a.found.Job, false)
+		return report.TextOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 	}
-	return words.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
 // served asks for the document of a job.
@@ -93,12 +96,15 @@ func served(ctx context.Context, id string) (json.RawMessage, error) {
 // judgedJob is a job, the study of its workload and the verdicts of the site's rules. For a step,
 // which is no run of a workload, it has only the job.
 type judgedJob struct {
-	job       *job.Job
+	found     *listing.JobAndWorkload
 	study     *workload.Study
 	verdicts  []policy.Verdict
 	tasks     []job.Job // of the array whose id was given; else nil
 	moreTasks bool
 }
+
+// view is the view of the job; wide: its reader sees characters outside ASCII.
+func (a *judgedJob) view(wide bool) *view.Job { return view.NewJob(a.found, a.study, a.verdicts, wide) }
 
 // judged asks for a job, its workload and the verdicts.
 func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error) {
@@ -114,7 +120,7 @@ func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error
 	if err != nil {
 		return a, err
 	}
-	if a.job = found.Job; found.Step {
+	if a.found = found; found.Step {
 		return a, nil
 	}
 	a.tasks, a.moreTasks = found.Tasks, found.MoreTasks

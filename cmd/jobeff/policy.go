@@ -12,6 +12,7 @@ import (
 	"jobeff/etc"
 	"jobeff/policy"
 	"jobeff/policy/rule"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/words"
 )
@@ -65,7 +66,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return words.Explain(p.stdout, a.job, a.verdicts, p.options())
+	return report.TextOfVerdicts(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
 const rulesHelp = `jobeff rules shows the rules that jobs are judged by: what each asks, of which jobs, and

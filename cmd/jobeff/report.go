@@ -12,9 +12,10 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
-	"jobeff/ingest/listing"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -59,12 +60,14 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	case a.tasks != nil:
 		return p.save(file, func(w io.Writer) error { return words.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
 	case talp != "":
-		return p.save(talp, func(w io.Writer) error { return document.WriteTALP(w, a.job) })
+		v, err := view.NewTALP(a.found.Job)
+		if err != nil {
+			return err
+		}
+		return p.save(talp, func(w io.Writer) error { return document.Write(w, v) })
 	}
-	source.Find(ctx, a.job, false)
-	return p.save(file, func(w io.Writer) error {
-		return words.JobHTML(w, &listing.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
-	})
+	source.Find(ctx, a.found.Job, false)
+	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), page.Links{}) })
 }
 
 // save writes a new file, whole or not at all.

@@ -23,7 +23,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -34,7 +33,7 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 
 // documented are the documents that programs get; what they hold is found in them. Of two types of a name the
 // first has it.
-var documented = []any{document.Job{}, view.Workload{}, view.Digest{}, view.Comparison{},
+var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{},
 	listing.WorkloadList{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
 // byHand are the schemas of what no type holds.

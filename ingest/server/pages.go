@@ -153,7 +153,7 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 		return written(func(w io.Writer) error { return words.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
 	}
 	study, verdicts := s.rules.JudgeFound(found, time.Now())
-	return written(func(w io.Writer) error { return words.JobHTML(w, found, study, verdicts, links) })
+	return written(func(w io.Writer) error { return views.PageOfJob(w, view.NewJob(found, study, verdicts, true), links) })
 }
 
 // comparePage writes why a job took longer than that before it in the path, or else than the median of earlier runs of

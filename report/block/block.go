@@ -133,6 +133,8 @@ type Action struct{ Text, Line, Link string }
 // Told is what a rule says of a job.
 type Told struct {
 	Rule, Outcome, Text, Reason, Condition, Link string
+	Advice, But, Muted                           string // a core count, own doubts, until when
+	Bad                                          bool   // it flags the job
 	Shadow                                       bool
 }
 
@@ -193,6 +195,22 @@ func (t *Table) Names() (all []string) {
 		all = append(all, Name(h))
 	}
 	return all
+}
+
+// Without is the table without some columns, by their heads with marks.
+func (t Table) Without(heads ...string) Table {
+	rows := t.Rows
+	for c := len(t.Heads) - 1; c >= 0; c-- {
+		if slices.Contains(heads, t.Heads[c]) {
+			t.Heads = slices.Delete(slices.Clone(t.Heads), c, c+1)
+			t.Rows = nil
+			for _, row := range rows {
+				t.Rows = append(t.Rows, slices.Delete(slices.Clone(row), c, c+1))
+			}
+			rows = t.Rows
+		}
+	}
+	return t
 }
 
 // Bar notes the share of the next row in column c.

@@ -51,7 +51,8 @@ type ArrayTask struct {
 	Idle  *float64 `json:"idle_core_hours"` // of cores that were not busy, as Slurm counts it; null: not known
 }
 
-func arrayOf(found *listing.JobAndWorkload) *Array {
+// ArrayOf sums up the tasks of an array; nil: it is none.
+func ArrayOf(found *listing.JobAndWorkload) *Array {
 	a := policy.ArrayOf(found.Tasks)
 	if a == nil {
 		return nil

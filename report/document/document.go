@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 )
@@ -62,6 +63,17 @@ func Write(w io.Writer, v any) error {
 	_, err = w.Write(append(out, '\n'))
 	return err
 }
+
+// Verdicts are what ReadVerdicts reads, JSON.
+func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
+
+// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
+func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
+	return all, json.Unmarshal(text, &all)
+}
+
+// WriteServed writes documents that jobeffd made: of one job, or of a list.
+func WriteServed(w io.Writer, served any) error { return Write(w, served) }
 
 // WriteMutes writes the muted workloads, as the server answers them.
 func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return Write(w, list) }

@@ -16,49 +16,28 @@ import (
 	"jobeff/report/text"
 )
 
-// Explain writes how each rule decided on a job.
-func Explain(w io.Writer, of *job.Job, verdicts []policy.Verdict, opts text.Options) error {
-	p := text.NewPage(opts)
-	j, all := inert.Copy(of, p.Unicode), inertVerdicts(verdicts, p.Unicode)
-	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
-	var common []string
+// explained is what a job's verdicts stand on. Both are inert.
+func explained(j *job.Job, all []policy.Verdict) block.Facts {
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
-		_, common = policy.Together(all)
 		facts = append(block.Facts{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, confidenceFact(all)}, facts...)
 	}
-	if in := idleThreads(j); in != "" {
-		facts = append(facts, block.Fact{Label: "Threads", Text: in})
-	}
-	if len(facts) > 0 {
-		p.Line("")
-		p.Facts(facts)
-	}
-	for _, v := range all {
-		p.Line("")
-		explained(p, v, common)
-	}
-	return p.To(w)
+	facts.Add("Threads", idleThreads(j))
+	return facts
 }
 
-// explained writes one verdict; common are doubts that were told before.
-func explained(p *text.Page, v policy.Verdict, common []string) {
-	c, shadow, muted := p.Title, "", ""
-	if v.Outcome == policy.Flagged {
-		c, muted = p.Bad, mutedText(v.Muted)
-	}
-	if v.Shadow {
-		shadow = " (in shadow: told to nobody)"
-	}
-	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
-	for _, item := range []struct{ label, text string }{
-		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended, "")},
-		{"but", ownDoubts(v, common)}, {"muted", muted},
-	} {
-		if item.text != "" {
-			p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), item.text, nil)
+// told is what rules say.
+func told(all []policy.Verdict) (rules []block.Told) {
+	_, common := policy.Together(all)
+	for _, v := range all {
+		t := block.Told{Rule: v.Rule, Outcome: v.Outcome.String(), Text: v.Text, Reason: v.Reason, Condition: v.Condition, Link: v.Link, Shadow: v.Shadow,
+			Advice: recommendationText(v.Recommended, ""), But: ownDoubts(v, common)}
+		if v.Outcome == policy.Flagged {
+			t.Bad, t.Muted = true, mutedText(v.Muted)
 		}
+		rules = append(rules, t)
 	}
+	return rules
 }
 
 // ownDoubts are those that not every verdict of the job has.

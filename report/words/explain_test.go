@@ -1,7 +1,6 @@
 package words
 
 import (
-	"bytes"
 	"io"
 	"testing"
 
@@ -9,16 +8,8 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
-	"jobeff/report/document"
 	"jobeff/report/text"
 )
-
-func TestExplainViews(t *testing.T) {
-	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads", "hybrid"} {
-		j := fixtures()[name]
-		eachView(t, "explain-"+name, func(w io.Writer, opts text.Options) error { return Explain(w, j, judged(t, j), opts) })
-	}
-}
 
 // TestRulesViews: what a site sees of its rules.
 func TestRulesViews(t *testing.T) {
@@ -52,23 +43,6 @@ singletons = 0
 	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
 		return Fields(w, policy.AllFields(), rule.Functions(), opts)
 	})
-}
-
-// TestVerdictsInTheJob: what the rules flag stands in the job's page and document.
-func TestVerdictsInTheJob(t *testing.T) {
-	j := fixtures()["hostile"]
-	j.Nodes, j.Metrics.Nodes, j.Complete = 4, 2, true
-	var out bytes.Buffer
-	if err := Job(&out, j, nil, judged(t, j), text.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	checkFits(t, out.String(), text.Options{})
-	golden(t, "job-flagged.txt", out.Bytes())
-	out.Reset()
-	if err := document.WriteJob(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "job-flagged.json", out.Bytes())
 }
 
 func TestHoursText(t *testing.T) {

@@ -5,19 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/report/page"
 )
-
-func jobHTML(t testing.TB, j *job.Job) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := JobHTML(&b, &listing.JobAndWorkload{Job: j}, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
 
 // TestSumsAreSorted: by each order, what is selected is summed up.
 func TestSumsAreSorted(t *testing.T) {

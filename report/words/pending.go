@@ -3,12 +3,10 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -254,20 +252,25 @@ func underPending(p *text.Page, list *slurmid.PendingList, opts ListOptions) {
 }
 
 // pendingPart is a table of at most so many lines of a job, nothing where there is one.
-func pendingPart(list *slurmid.PendingList, most int, wide bool, width int) block.Part {
+func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
 	}
 	shown := list.Jobs[:min(most, len(list.Jobs))]
-	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide, width)}, Notes: pendingNotes(list, len(shown), "--json")}
+	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide, 0)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
-// pendingJob writes a job of which nothing has begun.
-func pendingJob(w io.Writer, j *job.Job, opts text.Options) error {
-	p := text.NewPage(opts)
-	list := inert.Copy(j, p.Unicode).Pending
-	p.Headline(pendingHeadline(list))
-	p.Facts(pendingFacts(list))
-	p.Parts(pendingPart(list, mostPendingShown, p.Unicode, p.Width))
-	return p.To(w)
+// mostPendingFirst is how many lines of a job that waits stand on the first screen.
+const mostPendingFirst = 10
+
+// ofQueue says what is known of a job of which nothing has begun.
+func (w *Job) ofQueue(list *slurmid.PendingList, wide bool) {
+	w.Waits, w.ID, w.Headline, w.Brief = true, list.Jobs[0].ID, pendingHeadline(list), pendingFacts(list)
+	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command
+		w.ID = fmt.Sprint(array)
+	}
+	w.Pending = Cut{pendingPart(list, mostPendingFirst, wide), pendingPart(list, mostPendingShown, wide)}
+	if len(list.Jobs) > mostPendingFirst {
+		w.Beyond = fullForm(w.ID) + ": further lines"
+	}
 }

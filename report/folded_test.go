@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -8,11 +8,10 @@ import (
 
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
+	"jobeff/report/view"
 )
 
 // TestFoldedExecutions: a job of 5,000 runs says how many there were, lists the costliest of them
@@ -34,7 +33,7 @@ func TestFoldedExecutions(t *testing.T) {
 	m.Add(r)
 	j := m.Job()
 	var b bytes.Buffer
-	if err := Job(&b, j, nil, nil, text.Options{Width: 120, Unicode: true}); err != nil {
+	if err := textOf(&b, j, nil, nil, text.Options{Width: 120, Unicode: true}); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
@@ -45,10 +44,10 @@ func TestFoldedExecutions(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := document.WriteJob(&b, j, nil, nil); err != nil {
+	if err := jsonOf(&b, j, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	var d document.Job
+	var d view.Job
 	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func TestFoldedExecutions(t *testing.T) {
 	if n != 5000 || b.Len() > 2<<20 {
 		t.Errorf("%d executions in %d bytes of JSON", n, b.Len())
 	}
-	if err := JobHTML(new(bytes.Buffer), &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
+	if err := pageOf(new(bytes.Buffer), j, nil, nil, page.Links{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -72,10 +71,10 @@ func TestRanksInJSON(t *testing.T) {
 	n.UsefulShare[0], n.MPIShare = 51, make([]byte, n.Ranks)
 	n.MPIShare[n.Ranks-1] = 255
 	var b bytes.Buffer
-	if err := document.WriteJob(&b, j, nil, nil); err != nil {
+	if err := jsonOf(&b, j, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	var d document.Job
+	var d view.Job
 	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/report/document"
 )
 
 // The four figures and their line are there where every rank had counters.
@@ -26,10 +25,10 @@ func TestCounters(t *testing.T) {
 			j.Executions[0].Nodes[0].Counters = nil
 		}
 		var shown, written bytes.Buffer
-		if err := Job(&shown, &j, nil, nil, views["80"]); err != nil {
+		if err := textOf(&shown, &j, nil, nil, views["80"]); err != nil {
 			t.Fatal(err)
 		}
-		if err := document.WriteJob(&written, &j, nil, nil); err != nil {
+		if err := jsonOf(&written, &j, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 	"jobeff/report/shell"
 	"jobeff/report/text"
 )
@@ -61,15 +60,15 @@ func TestJobAmongItsWorkload(t *testing.T) {
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		eachView(t, "place-"+name, func(w io.Writer, opts text.Options) error {
 			var out bytes.Buffer
-			if err := Job(&out, j, study, verdicts, opts); err != nil {
+			if err := textOf(&out, j, study, verdicts, opts); err != nil {
 				return err
 			}
 			before, _, _ := strings.Cut(out.String(), "\nJob ") // the facts stand in other goldens
 			fmt.Fprintf(w, "%s\n----\n", before)
-			return Explain(w, j, verdicts, opts)
+			return explain(w, j, verdicts, opts)
 		})
 		var out bytes.Buffer
-		if err := document.WriteJob(&out, j, study, verdicts); err != nil {
+		if err := jsonOf(&out, j, study, verdicts); err != nil {
 			t.Fatal(err)
 		}
 		if i := strings.Index(out.String(), `  "workload": {`); i < 0 {
@@ -97,7 +96,7 @@ func TestFirstLine(t *testing.T) {
 	} {
 		j := jobOfRun(c.runs[len(c.runs)-1])
 		study := workload.NewStudy(fixtureWorkload("w", c.runs...), j, began, curve.Settings{})
-		if got := headline(j, policy.Recommend(study, j)).Text; !strings.HasPrefix(got, c.want) {
+		if got := viewOf(j, study, nil, true).Words.Headline.Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -119,7 +118,7 @@ func TestGPUs(t *testing.T) {
 	if policy.Recommend(study, j) != nil {
 		t.Errorf("%+v", policy.Recommend(study, j))
 	}
-	if s := headline(j, nil).Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
+	if s := viewOf(j, study, nil, true).Words.Headline.Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
 		t.Error(s)
 	}
 }
@@ -136,7 +135,7 @@ func TestMuted(t *testing.T) {
 		study := workload.NewStudy(w, j, c.now, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var out bytes.Buffer
-		if err := Explain(&out, j, verdicts, text.Options{}); err != nil {
+		if err := explain(&out, j, verdicts, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "until 2026-11-21 12:00") != c.muted || verdicts[5].Outcome != policy.Flagged || (verdicts[5].Muted != nil) != c.muted {
@@ -153,7 +152,7 @@ func TestCommandIsQuoted(t *testing.T) {
 		w := fixtureWorkload(name, workloads()["scales"].Runs...)
 		j := jobOfRun(w.Runs[len(w.Runs)-1])
 		var out bytes.Buffer
-		if err := Job(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, text.Options{}); err != nil {
+		if err := textOf(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "; jobeff workload "+j.DisplayID+" shows it") || shell.Workload(name, w.Key) != want {

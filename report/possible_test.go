@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 	"jobeff/report/text"
 )
 
-// pageOf is the text of a job.
-func pageOf(t *testing.T, j *job.Job) string {
+// said is the text of a job.
+func said(t *testing.T, j *job.Job) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Job(&out, j, nil, nil, text.Options{}); err != nil {
+	if err := textOf(&out, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -28,12 +28,12 @@ func TestLightSections(t *testing.T) {
 	ended := light
 	ended.Label, ended.Open = "ended", 1
 	j.Executions[0].Sections = append(j.Executions[0].Sections, light, ended)
-	page := pageOf(t, j)
+	page := said(t, j)
 	if strings.Contains(page, "light") || !strings.Contains(page, "and 11 sections with less time") || !strings.Contains(page, "ended (1 rank)") {
 		t.Error(page)
 	}
 	j.Executions[0].Sections = []job.Section{light}
-	if page := pageOf(t, j); strings.Contains(page, "Sections of the program") {
+	if page := said(t, j); strings.Contains(page, "Sections of the program") {
 		t.Error(page)
 	}
 }
@@ -43,7 +43,7 @@ func TestLightSections(t *testing.T) {
 func TestShareOfThreads(t *testing.T) {
 	j := fixtures()["bad"]
 	j.Executions[0].Calls = []job.Call{{Name: "MPI_Recv", Count: 4, Time: time.Duration(4 * job.RankSeconds(j.Executions) * 1e9)}}
-	if page := pageOf(t, j); strings.Contains(page, "400 %") || !strings.Contains(page, "MPI_Recv") {
+	if page := said(t, j); strings.Contains(page, "400 %") || !strings.Contains(page, "MPI_Recv") {
 		t.Error(page)
 	}
 }

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -12,13 +12,18 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // talp is a job as TALP would have written it.
 func talp(t *testing.T, j *job.Job) []byte {
 	t.Helper()
+	v, err := view.NewTALP(j)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b bytes.Buffer
-	if err := document.WriteTALP(&b, j); err != nil {
+	if err := document.Write(&b, v); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -90,7 +95,7 @@ func TestTALP(t *testing.T) {
 		}
 	}
 	for name, why := range map[string]string{"killed": "lacks ranks (coverage 0.75)", "no-mpi": "no figures", "off": "no figures"} {
-		if err := document.WriteTALP(new(bytes.Buffer), fixtures()[name]); err == nil || !strings.Contains(err.Error(), why) {
+		if _, err := view.NewTALP(fixtures()[name]); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %s", name, err, why)
 		}
 	}

@@ -1,11 +1,11 @@
-package document
+package view
 
 import (
-	"io"
 	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/words"
 )
 
 // CallPlace is where in the code an execution's ranks called one function of MPI. What looks into the program's
@@ -36,17 +36,19 @@ type Code struct {
 	Why     string  `json:"why,omitempty"` // there is no line
 }
 
-// Places is what `jobeff where --json` prints.
+// Places is the view of where a job called MPI: figures, which are its JSON, and words.
 type Places struct {
 	ID     string      `json:"id"`
 	Places []CallPlace `json:"places"`
 	Share  *float64    `json:"places_share"` // of the time in MPI; null: not known
 	Links  []WaitLink  `json:"links"`        // the waits that make other ranks late, most time first
+
+	Words words.Places `json:"-"`
 }
 
-// WritePlaces writes the places of a job, or those of one function.
-func WritePlaces(w io.Writer, j *job.Job, function string) error {
-	out := Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}}
+// NewPlaces makes the view of the places of a job, or of those of one function. wide: its reader sees characters outside ASCII.
+func NewPlaces(j *job.Job, function string, wide bool) *Places {
+	out := &Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}, Words: words.OfPlaces(j, function, wide)}
 	for i := range j.Executions {
 		if all, share := places(&j.Executions[i]); all != nil {
 			out.Places, out.Share = all, share
@@ -58,7 +60,7 @@ func WritePlaces(w io.Writer, j *job.Job, function string) error {
 	if function != "" {
 		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
 	}
-	return Write(w, out)
+	return out
 }
 
 func places(e *job.Execution) (out []CallPlace, share *float64) {

@@ -1,4 +1,4 @@
-package document
+package view
 
 import "jobeff/ingest/job"
 
@@ -29,7 +29,7 @@ type Section struct {
 	EntryImbalanceVariance *float64 `json:"entry_imbalance_variance"` // s², over the ranks, mean over them; null likewise
 }
 
-func documentSections(executions []job.Execution) []Section {
+func sectionsOf(executions []job.Execution) []Section {
 	out := []Section{}
 	for _, s := range job.JobSections(executions) {
 		d := Section{

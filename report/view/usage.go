@@ -1,4 +1,4 @@
-package document
+package view
 
 import (
 	"time"
@@ -35,7 +35,7 @@ type Usage struct {
 	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
 }
 
-func documentUsage(j *job.Job) Usage {
+func usageOf(j *job.Job) Usage {
 	d := Usage{GPUs: j.GPUs, TRES: j.TRES, CPUEfficiency: j.CPUEfficiency(), MemoryEfficiency: j.MemoryEfficiency()}
 	if u := j.Usage; u != nil {
 		cpu := u.TotalCPU.Seconds()

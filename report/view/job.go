@@ -1,8 +1,6 @@
-package document
+package view
 
 import (
-	"encoding/json"
-	"io"
 	"math"
 	"time"
 
@@ -13,10 +11,12 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
+	"jobeff/report/document"
 	"jobeff/report/measure"
+	"jobeff/report/words"
 )
 
-// Job is the JSON form of a job, the same for every program that prints one.
+// Job is the view of a job: figures, which are its JSON, the same for every program that prints one, and words.
 // Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
 // where there is no data. What most kinds of job cannot have is absent then, not null. Fields are only ever added.
 type Job struct {
@@ -64,14 +64,16 @@ type Job struct {
 	Steps      []Step               `json:"steps"`
 	Executions []Execution          `json:"executions"`
 	Warnings   []doubt.Doubt        `json:"warnings"`
-	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
+	Workload   *document.Place      `json:"workload"` // null where it is not known, in a list and for a step
 	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string              `json:"cause_text"`
-	Line       *Line                `json:"line"`              // null in a list and for a step
-	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
+	Line       *document.Line       `json:"line"`              // null in a list and for a step
+	Array      *document.Array      `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
 	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
 	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
 	Flags      []string             `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
+
+	Words words.Job `json:"-"`
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -252,42 +254,36 @@ type OpenMP struct {
 	Locked     float64 `json:"locked"`
 }
 
-// WriteJob writes a job as a Job, with what the runs of its workload and the rules
-// say of it; study and verdicts are nil where they were not asked.
-func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
-	return Write(w, whole(j, study, verdicts))
+// NewJob makes the view of a job, with its array, what the runs of its workload say, and the verdicts of the rules; study
+// and verdicts are nil where they were not asked. wide: its reader sees characters outside ASCII.
+func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) *Job {
+	d := whole(found.Job, study, verdicts)
+	d.Array, d.Words = document.ArrayOf(found), words.OfJob(found, study, verdicts, wide)
+	return &d
 }
 
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
-	d := document(j)
+	d := figuresOf(j)
 	d.CoreHours = coreHours(policy.CoreHoursOf(j))
-	d.Workload = PlaceOf(study, j)
-	d.Line = LineOf(policy.LineFor(study, j))
+	d.Workload = document.PlaceOf(study, j)
+	d.Line = document.LineOf(policy.LineFor(study, j))
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
 		d.QueueTime = &queue
 	}
 	d.Hidable = hidableOf(j)
 	cause := policy.CauseOf(j)
-	d.Cause, d.CauseText = Said(cause.Code), Said(cause.String())
-	d.Verdicts = documentVerdicts(verdicts)
+	d.Cause, d.CauseText = document.Said(cause.Code), document.Said(cause.String())
+	d.Verdicts = verdictsOf(verdicts)
 	if d.Flags = nil; verdicts != nil {
 		d.Flags = policy.Flags(verdicts)
 	}
 	return d
 }
 
-// Found is the Job of a job with its array, what the runs of its workload say, and its verdicts; study and verdicts
-// are nil where they were not asked.
-func Found(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict) Job {
-	one := whole(found.Job, study, verdicts)
-	one.Array = arrayOf(found)
-	return one
-}
-
 // Listed is the Job of a job in a list, which is read without its steps, and without detail also without
-// its executions: null stands for what was not read.
+// its executions: null stands for what was not read. It has no words.
 func Listed(j *job.Job, detail bool) Job {
-	one := document(j)
+	one := figuresOf(j)
 	one.CoreHours = coreHours(policy.CoreHoursListed(j))
 	if one.Steps = nil; !detail {
 		one.Endings, one.Executions, one.Calls, one.Classes, one.Sections = nil, nil, nil, nil, nil
@@ -295,24 +291,14 @@ func Listed(j *job.Job, detail bool) Job {
 	return one
 }
 
-// Verdicts are what ReadVerdicts reads, JSON.
-func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
-
-// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
-func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
-	return all, json.Unmarshal(text, &all)
-}
-
-// WriteServed writes documents that jobeffd made: of one job, or of a list.
-func WriteServed(w io.Writer, served any) error { return Write(w, served) }
-
-func document(j *job.Job) Job {
+// figuresOf are the figures of a job that a list has, too.
+func figuresOf(j *job.Job) Job {
 	d := Job{
 		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt,
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
+		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: usageOf(j),
 		TimeLimit: known(j.TimeLimit.Seconds()), TimeEfficiency: j.TimeEfficiency(),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
@@ -328,7 +314,7 @@ func document(j *job.Job) Job {
 	}
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		d.Executions = append(d.Executions, documentExecution(e))
+		d.Executions = append(d.Executions, executionOf(e))
 		for ending, n := range e.Endings {
 			d.Endings[ending] += n
 		}
@@ -336,7 +322,7 @@ func document(j *job.Job) Job {
 	return d
 }
 
-func documentExecution(e *job.Execution) Execution {
+func executionOf(e *job.Execution) Execution {
 	d := Execution{
 		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
 		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
@@ -393,7 +379,7 @@ func foldedIn(e *job.Execution) int {
 	return e.Folded.Count
 }
 
-func documentCalls(calls []job.Call) []Call {
+func callsOf(calls []job.Call) []Call {
 	out := []Call{}
 	for _, c := range calls {
 		out = append(out, Call{
@@ -405,7 +391,7 @@ func documentCalls(calls []job.Call) []Call {
 }
 
 func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
-	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(measure.Classes(executions)), Sections: documentSections(executions), Load: loadOf(executions)}
+	f := Figures{Calls: callsOf(calls), Classes: callsOf(measure.Classes(executions)), Sections: sectionsOf(executions), Load: loadOf(executions)}
 	if m == nil {
 		return f
 	}

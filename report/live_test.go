@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/report/text"
+	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // TestLiveViews: any job, while it runs, beside another one's figures of the last moment.
@@ -17,14 +19,14 @@ func TestLiveViews(t *testing.T) {
 		return j
 	}
 	last := fixtures()["bad"]
-	view := Watched{SoFar: runs(fixtures()["good"]), Last: last, Span: 10 * time.Second, CPU: 3 * time.Millisecond,
+	of := words.Watched{SoFar: runs(fixtures()["good"]), Last: last, Span: 10 * time.Second, CPU: 3 * time.Millisecond,
 		Quiet: []string{"n2 has not answered since 12:00:10.", "n3: there is no record of this job" + nasty}}
-	eachView(t, "live", func(w io.Writer, opts text.Options) error { return Live(w, view, opts) })
+	eachView(t, "live", func(w io.Writer, opts text.Options) error { return TextOfLive(w, view.NewLive(of, opts.Unicode), opts) })
 	for name, j := range fixtures() {
 		for look, opts := range views {
-			for _, of := range []Watched{{SoFar: runs(j), Last: j, Quiet: []string{nasty}}, {SoFar: runs(j), Last: fixtures()["off"], Span: time.Second}} {
+			for _, of := range []words.Watched{{SoFar: runs(j), Last: j, Quiet: []string{nasty}}, {SoFar: runs(j), Last: fixtures()["off"], Span: time.Second}} {
 				var out bytes.Buffer
-				if err := Live(&out, of, opts); err != nil || out.Len() == 0 {
+				if err := TextOfLive(&out, view.NewLive(of, opts.Unicode), opts); err != nil || out.Len() == 0 {
 					t.Errorf("%s-%s: %v", name, look, err)
 				}
 				checkFits(t, out.String(), opts)

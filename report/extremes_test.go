@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -18,7 +18,10 @@ import (
 	"jobeff/ingest/wire"
 	"jobeff/policy/rule"
 	"jobeff/report/document"
+	"jobeff/report/page"
 	"jobeff/report/text"
+	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // extremeReport is what a made-up node says of its ranks of two MPI programs: some numbers are at an edge. Where the
@@ -103,20 +106,24 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 	j.TellHung()
 	j.State, j.CPUs, j.Elapsed, j.Usage = "COMPLETED", 1<<21, 40*24*time.Hour, &job.Usage{TotalCPU: 1 << 62}
 	var all []string
-	for _, c := range columns {
+	for _, c := range words.AllColumns() {
 		all = append(all, c.Name)
+	}
+	columns, err := words.ParseColumns(strings.Join(all, ","))
+	if err != nil {
+		t.Fatal(err)
 	}
 	verdicts := rules.Judge(j, nil)
 	if ran := job.RunTime(j.Executions); ran < 0 {
 		t.Errorf("programs ran for %v", ran)
 	}
 	for name, write := range map[string]func(w io.Writer) error{
-		"job":            func(w io.Writer) error { return document.WriteJob(w, j, nil, verdicts) },
-		"places":         func(w io.Writer) error { return document.WritePlaces(w, j, "") },
-		"the text":       func(w io.Writer) error { return Job(w, j, nil, verdicts, text.Options{}) },
-		"the text where": func(w io.Writer) error { return Places(w, j, "", text.Options{}) },
+		"job":            func(w io.Writer) error { return jsonOf(w, j, nil, verdicts) },
+		"places":         func(w io.Writer) error { return document.Write(w, view.NewPlaces(j, "", true)) },
+		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, text.Options{}) },
+		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), text.Options{}) },
 		"the line": func(w io.Writer) error {
-			return List(w, listing.LinesOf([]job.Job{*j}), ListOptions{Columns: shown(strings.Join(all, ",")), Parsable2: true})
+			return words.List(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true})
 		},
 	} {
 		var out bytes.Buffer
@@ -134,24 +141,28 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 		}
 	}
 	if len(j.Executions) == 1 { // what TALP writes is of one program
-		var out bytes.Buffer
-		if d := any(nil); document.WriteTALP(&out, j) == nil && json.Unmarshal(out.Bytes(), &d) == nil {
-			checkNumbers(t, "TALP", d)
+		if v, err := view.NewTALP(j); err == nil {
+			var out bytes.Buffer
+			if d := any(nil); document.Write(&out, v) == nil && json.Unmarshal(out.Bytes(), &d) == nil {
+				checkNumbers(t, "TALP", d)
+			}
 		}
 	}
-	jobHTML(t, j)
+	if err := pageOf(new(bytes.Buffer), j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+		t.Fatal(err)
+	}
 	return len(j.Executions)
 }
 
 // checkSums fails on a sum that is less than one of its parts.
 func checkSums(t *testing.T, doc []byte) {
 	t.Helper()
-	var j document.Job
+	var j view.Job
 	if err := json.Unmarshal(doc, &j); err != nil {
 		t.Fatal(err)
 	}
 	for _, sum := range j.Calls {
-		least := document.Call{Bytes: max(sum.Sent, sum.Received)}
+		least := view.Call{Bytes: max(sum.Sent, sum.Received)}
 		for _, e := range j.Executions {
 			for _, part := range e.Calls {
 				if part.Name == sum.Name {

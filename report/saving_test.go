@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 	"jobeff/report/text"
+	"jobeff/report/words"
 )
 
 // TestSavingHasItsOwnInterval: the interval of a saving follows from that of the time, and is
@@ -39,13 +39,13 @@ func TestSavingHasItsOwnInterval(t *testing.T) {
 			figure.Estimate(r.Share.Value, r.Share.Low, r.Share.High, figure.Percent) + " of the core-hours"
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var told, explained, page, load, loadPage bytes.Buffer
-		for what, err := range map[string]error{"job": Job(&told, j, study, verdicts, text.Options{}), "explain": Explain(&explained, j, verdicts, text.Options{}),
-			"page": JobHTML(&page, &listing.JobAndWorkload{Job: j}, study, verdicts, siteLinks), "workload": Workload(&load, study, text.Options{}), "its page": WorkloadHTML(&loadPage, study, siteLinks)} {
+		for what, err := range map[string]error{"job": textOf(&told, j, study, verdicts, text.Options{}), "explain": explain(&explained, j, verdicts, text.Options{}),
+			"page": pageOf(&page, j, study, verdicts, siteLinks), "workload": words.Workload(&load, study, text.Options{}), "its page": words.WorkloadHTML(&loadPage, study, siteLinks)} {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		for what, view := range map[string]string{"job": told.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": BetterText(r)} {
+		for what, view := range map[string]string{"job": told.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": words.BetterText(r)} {
 			if plain := html.UnescapeString(spaces.ReplaceAllString(tags.ReplaceAllString(view, ""), " ")); !strings.Contains(plain, want) {
 				t.Errorf("%s: the %s does not say %q", name, what, want)
 			}

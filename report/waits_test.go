@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
 )
@@ -55,7 +53,7 @@ func TestUnsureLinks(t *testing.T) {
 	w.Path.Looked = false
 	said := func() string {
 		var out bytes.Buffer
-		if err := JobHTML(&out, &listing.JobAndWorkload{Job: sampled(w)}, nil, nil, page.Links{}); err != nil {
+		if err := pageOf(&out, sampled(w), nil, nil, page.Links{}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -102,19 +100,19 @@ func TestWaits(t *testing.T) {
 	for name, w := range map[string]job.Windows{"serialised": serialised(), "transferred": transferred(), "varying": varying(), "turns": byTurns(), "undetermined": undetermined} {
 		eachView(t, "waits-"+name, func(w2 io.Writer, opts text.Options) error {
 			j := sampled(w)
-			if err := Job(w2, j, nil, nil, opts); err != nil {
+			if err := textOf(w2, j, nil, nil, opts); err != nil {
 				return err
 			}
-			return Explain(w2, j, judged(t, j), opts)
+			return explain(w2, j, judged(t, j), opts)
 		})
 	}
 	var out bytes.Buffer
-	if err := document.WriteJob(&out, sampled(serialised()), nil, nil); err != nil {
+	if err := jsonOf(&out, sampled(serialised()), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "waits.json", out.Bytes())
 	out.Reset()
-	if err := JobHTML(&out, &listing.JobAndWorkload{Job: sampled(serialised())}, nil, nil, page.Links{}); err != nil {
+	if err := pageOf(&out, sampled(serialised()), nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Serialisation efficiency", "Why ranks wait in MPI", "ranks 1 -&gt; 2 -&gt; 3", "a network that takes no time would save at most 4 %"} {
@@ -130,9 +128,9 @@ func TestWaitsOfContendedRanks(t *testing.T) {
 	j := sampled(transferred())
 	j.Executions[0].Nodes[0].Load = &job.Load{Ranks: 2, Whole: 2, Span: sec(196), ThreadSpan: sec(196), Queue: sec(60)}
 	for name, write := range map[string]func(w io.Writer) error{
-		"job":     func(w io.Writer) error { return Job(w, j, nil, nil, text.Options{}) },
-		"explain": func(w io.Writer) error { return Explain(w, j, nil, text.Options{}) },
-		"page":    func(w io.Writer) error { return JobHTML(w, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}) },
+		"job":     func(w io.Writer) error { return textOf(w, j, nil, nil, text.Options{}) },
+		"explain": func(w io.Writer) error { return explain(w, j, nil, text.Options{}) },
+		"page":    func(w io.Writer) error { return pageOf(w, j, nil, nil, page.Links{}) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil {

@@ -1,4 +1,4 @@
-package document
+package view
 
 import "jobeff/ingest/job"
 

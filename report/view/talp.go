@@ -1,9 +1,8 @@
-package document
+package view
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
@@ -11,9 +10,9 @@ import (
 	"jobeff/report/measure"
 )
 
-// talpFile is what TALP writes of a run, in the form of DLB 3.6, as far as TALP-Pages reads it. doc/MEASURED.md says
+// TALP is what TALP writes of a run, in the form of DLB 3.6, as far as TALP-Pages reads it. doc/MEASURED.md says
 // what stands for what.
-type talpFile struct {
+type TALP struct {
 	Version   string                `json:"dlbVersion"`
 	Time      string                `json:"timestamp"`
 	Resources talpResources         `json:"resources"`
@@ -68,9 +67,9 @@ type talpRegion struct {
 // talpGlobal is TALP's name of the region that is the whole run.
 const talpGlobal = "Global"
 
-// WriteTALP writes the largest run of an ended job as TALP would have. That form cannot say that something is
+// NewTALP is the largest run of an ended job as TALP would have written it. That form cannot say that something is
 // missing, so what is not whole is an error.
-func WriteTALP(w io.Writer, j *job.Job) error {
+func NewTALP(j *job.Job) (*TALP, error) {
 	e, _ := measure.Biggest(j)
 	var m *job.Metrics
 	if e != nil {
@@ -78,13 +77,13 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 	}
 	switch {
 	case m == nil:
-		return fmt.Errorf("job %s has no figures that TALP's form could hold", j.DisplayID)
+		return nil, fmt.Errorf("job %s has no figures that TALP's form could hold", j.DisplayID)
 	case !j.AsOf.IsZero() || j.IsRunning():
-		return fmt.Errorf("job %s has only figures so far: TALP's form is of runs that ended", j.DisplayID)
+		return nil, fmt.Errorf("job %s has only figures so far: TALP's form is of runs that ended", j.DisplayID)
 	case e.Folded != nil:
-		return fmt.Errorf("the runs of job %s are kept as sums over many: TALP's form is of one", j.DisplayID)
+		return nil, fmt.Errorf("the runs of job %s are kept as sums over many: TALP's form is of one", j.DisplayID)
 	case m.Coverage < 1:
-		return fmt.Errorf("job %s lacks ranks (coverage %v), and TALP's form cannot say so", j.DisplayID, m.Coverage)
+		return nil, fmt.Errorf("job %s lacks ranks (coverage %v), and TALP's form cannot say so", j.DisplayID, m.Coverage)
 	}
 	withMPI := job.WithMPI(j.Executions)
 	whole := talpRegionOf(m, m.Ranks, withMPI)
@@ -97,7 +96,7 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 		calls = job.AddCount(calls, c.Count)
 	}
 	whole.MPICalls = &calls
-	f := talpFile{Version: "3.6 (jobeff " + etc.Version + ")", Resources: talpResources{CPUs: whole.CPUs, Nodes: m.Nodes, Ranks: whole.Ranks},
+	f := &TALP{Version: "3.6 (jobeff " + etc.Version + ")", Resources: talpResources{CPUs: whole.CPUs, Nodes: m.Nodes, Ranks: whole.Ranks},
 		Regions: map[string]talpRegion{talpGlobal: whole}, Of: talpOf{j.Cluster, j.DisplayID, j.State, e.Executable}}
 	end := cmp.Or(e.End, j.End)
 	f.Time = end.Local().Format("2006-01-02T15:04:05")
@@ -113,7 +112,7 @@ func WriteTALP(w io.Writer, j *job.Job) error {
 		r.Measurements = s.Count
 		f.Regions[s.Label] = r
 	}
-	return Write(w, f)
+	return f, nil
 }
 
 // talpRegionOf is a region of so many ranks. Without threads of several, OpenMP's efficiencies are 1, as TALP has them.

@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"bytes"
@@ -7,10 +7,8 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/policy/overhead"
 	"jobeff/preload/record"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/wordstest"
@@ -32,19 +30,19 @@ func TestOverlap(t *testing.T) {
 	send, receive := wordstest.Curve("Open MPI v4.1.4", overhead.Send, 3, 92), wordstest.Curve("Open MPI v4.1.4", overhead.Receive, 3, 40)
 	for name, j := range map[string]*job.Job{"both": overlapping(send, receive), "send": overlapping(send), "none": overlapping(wordstest.Curve("MPICH 4.0.2", overhead.Send, 3, 92))} {
 		eachView(t, "overlap-"+name, func(w io.Writer, opts text.Options) error {
-			if err := Job(w, j, nil, nil, opts); err != nil {
+			if err := textOf(w, j, nil, nil, opts); err != nil {
 				return err
 			}
-			return Explain(w, j, judged(t, j), opts)
+			return explain(w, j, judged(t, j), opts)
 		})
 	}
 	var out bytes.Buffer
-	if err := document.WriteJob(&out, overlapping(send, receive), nil, nil); err != nil {
+	if err := jsonOf(&out, overlapping(send, receive), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "overlap.json", out.Bytes())
 	out.Reset()
-	if err := JobHTML(&out, &listing.JobAndWorkload{Job: overlapping(send, receive)}, nil, nil, page.Links{}); err != nil {
+	if err := pageOf(&out, overlapping(send, receive), nil, nil, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("what computing could hide")) {
@@ -64,11 +62,11 @@ func TestSizesNote(t *testing.T) {
 		e.HistP2P, e.HistCol = []uint64{0, 0, c.messages}, nil
 		e.Calls = []job.Call{{Name: "MPI_Startall", Count: c.starts}, {Name: "MPI_Send_init", Count: 50}}
 		for name, write := range map[string]func(io.Writer, *job.Job) error{
-			"text": func(w io.Writer, j *job.Job) error { return Job(w, j, nil, nil, text.Options{Width: 120}) },
+			"text": func(w io.Writer, j *job.Job) error { return textOf(w, j, nil, nil, text.Options{Width: 120}) },
 			"page": func(w io.Writer, j *job.Job) error {
-				return JobHTML(w, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{})
+				return pageOf(w, j, nil, nil, page.Links{})
 			},
-			"JSON": func(w io.Writer, j *job.Job) error { return document.WriteJob(w, j, nil, nil) },
+			"JSON": func(w io.Writer, j *job.Job) error { return jsonOf(w, j, nil, nil) },
 		} {
 			var out bytes.Buffer
 			if err := write(&out, aJob(e)); err != nil {
