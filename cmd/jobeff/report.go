@@ -60,11 +60,13 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	case a.tasks != nil:
 		return p.save(file, func(w io.Writer) error { return words.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
 	case talp != "":
-		v, err := view.NewTALP(a.found.Job)
-		if err != nil {
-			return err
-		}
-		return p.save(talp, func(w io.Writer) error { return document.Write(w, v) })
+		return p.save(talp, func(w io.Writer) error {
+			v, err := view.NewTALP(a.found.Job)
+			if err != nil {
+				return err
+			}
+			return document.Write(w, v)
+		})
 	}
 	source.Find(ctx, a.found.Job, false)
 	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), page.Links{}) })
