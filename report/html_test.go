@@ -68,7 +68,7 @@ func placedHTML(t testing.TB) []byte {
 func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := words.WorkloadHTML(&b, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}), siteLinks); err != nil {
+	if err := PageOfWorkload(&b, view.NewWorkload(workload.NewStudy(workloads()[name], nil, began, curve.Settings{}), true), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -40,11 +40,7 @@ func TextOfJob(w io.Writer, v *view.Job, opts text.Options) error {
 	p.Line("")
 	p.Facts(s.Data)
 	p.Warnings(s.Warnings)
-	if s.Line.Line != "" {
-		p.Line("")
-		p.Field("Line", s.Line.Text)
-		p.Line(s.Line.Line)
-	}
+	lineTo(p, s.Line)
 	return p.To(w)
 }
 
@@ -112,15 +108,12 @@ func PageOfJob(w io.Writer, v *view.Job, links page.Links) error {
 	s := &v.Words
 	p := &page.Job{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: page.Parts(queuePart(s.Pending.Short, 0)),
 		Tree: treeLines(s.Tree), ToldFirst: slices.Concat(s.Ruled, s.Told),
-		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: page.Parts(s.Options), Shares: s.Shares, Warnings: s.Warnings,
+		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: page.Parts(s.Options), Curves: pictures(s.Curves), Shares: s.Shares, Warnings: s.Warnings,
 		Timeline: timeline(v), Steps: slices.Concat(s.Steps.Items, s.Steps.Notes), Programs: page.Parts(s.Executions, s.Sections), Balance: page.Parts(s.Nodes.Long, s.Ranks),
 		MPI: page.Parts(s.Waiting.Long, s.Calls.Long, s.Places, s.Sizes, s.Overlap)}
 	p.Frame = page.NewFrame(block.Joined(" ", "Job", s.ID, p.Name)+" – jobeff", links)
 	if !s.Waits {
 		p.Facts, p.Rules = slices.Concat(s.Facts[1:], s.Confidence, s.Data), s.Rules // the first one is the heading
-	}
-	for _, c := range s.Curves {
-		p.Curves = append(p.Curves, c.Picture().HTML())
 	}
 	if c := s.Course; len(c.Buckets) > 0 {
 		p.CourseNote, p.CourseWords = "Parallel efficiency"+c.Which+"; each bar: "+c.Length+".", c.Words

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/document"
@@ -41,28 +39,6 @@ func pageOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Ve
 
 func jsonOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
 	return document.Write(w, viewOf(j, study, verdicts, true))
-}
-
-// TestForms shows one rich case to every kind of reader: a job whose ranks were killed, among the
-// runs of its workload, with all that the rules say, the workload's curve, and a list. Its state
-// is one whose core count is judged.
-func TestForms(t *testing.T) {
-	j, w := ranked(fixtures()["killed"]), workloads()["sections"]
-	j.JobID, j.DisplayID, j.State = w.Runs[3].JobID, w.Runs[3].DisplayID, "COMPLETED"
-	j.Executions[0].Sections = fixtures()["sections"].Executions[0].Sections
-	study := workload.NewStudy(w, j, began, curve.Settings{})
-	for look, opts := range views {
-		t.Run(look, func(t *testing.T) {
-			var out bytes.Buffer
-			err := errors.Join(textOf(&out, j, study, judged(t, j), opts), words.Workload(&out, study, opts),
-				words.List(&out, listing.LinesOf(fixtureList()), words.ListOptions{Options: opts}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkFits(t, out.String(), opts)
-			golden(t, "forms-"+look+".txt", out.Bytes())
-		})
-	}
 }
 
 func TestJobViews(t *testing.T) {

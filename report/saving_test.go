@@ -12,6 +12,7 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 	"jobeff/report/text"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -40,13 +41,13 @@ func TestSavingHasItsOwnInterval(t *testing.T) {
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var told, explained, page, load, loadPage bytes.Buffer
 		for what, err := range map[string]error{"job": textOf(&told, j, study, verdicts, text.Options{}), "explain": explain(&explained, j, verdicts, text.Options{}),
-			"page": pageOf(&page, j, study, verdicts, siteLinks), "workload": words.Workload(&load, study, text.Options{}), "its page": words.WorkloadHTML(&loadPage, study, siteLinks)} {
+			"page": pageOf(&page, j, study, verdicts, siteLinks), "workload": TextOfWorkload(&load, view.NewWorkload(study, false), text.Options{}), "its page": PageOfWorkload(&loadPage, view.NewWorkload(study, true), siteLinks)} {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		for what, view := range map[string]string{"job": told.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": words.BetterText(r)} {
-			if plain := html.UnescapeString(spaces.ReplaceAllString(tags.ReplaceAllString(view, ""), " ")); !strings.Contains(plain, want) {
+		for what, shown := range map[string]string{"job": told.String(), "explain": explained.String(), "page": page.String(), "workload": load.String(), "its page": loadPage.String(), "mail": words.BetterText(r)} {
+			if plain := html.UnescapeString(spaces.ReplaceAllString(tags.ReplaceAllString(shown, ""), " ")); !strings.Contains(plain, want) {
 				t.Errorf("%s: the %s does not say %q", name, what, want)
 			}
 		}

@@ -202,7 +202,9 @@ func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
 		return nil, noWorkload(name, err)
 	}
 	study := workload.NewStudy(found, nil, time.Now(), curve.Settings{})
-	return written(func(w io.Writer) error { return words.WorkloadHTML(w, study, menu(r, by.Viewer, "")) })
+	return written(func(w io.Writer) error {
+		return views.PageOfWorkload(w, view.NewWorkload(study, true), menu(r, by.Viewer, ""))
+	})
 }
 
 // digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Coordinators get that of

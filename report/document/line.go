@@ -1,10 +1,6 @@
 package document
 
 import (
-	"io"
-
-	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/shell"
 )
@@ -36,17 +32,4 @@ func LineOf(l *workload.Line, name string) *Line {
 		d.MemoryHours, d.CoreHours = l.Freed()
 	}
 	return d
-}
-
-// WriteNamedJobs writes a workload of jobs that left no record of a program, with its line.
-func WriteNamedJobs(w io.Writer, of *job.Workload) error {
-	return Write(w, struct {
-		Key     string    `json:"key"`
-		Name    string    `json:"name"`
-		Cluster string    `json:"cluster"`
-		UID     uint32    `json:"uid"`
-		User    string    `json:"user,omitempty"`
-		Line    *Line     `json:"line"`
-		Jobs    []job.Ran `json:"jobs"`
-	}{of.Key, of.Name, of.Cluster, of.UID, of.User, LineOf(policy.LineOf(of)), of.Jobs})
 }

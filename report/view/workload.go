@@ -10,6 +10,7 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/document"
 	"jobeff/report/shell"
+	"jobeff/report/words"
 )
 
 // Workload is the view of a workload. Times are seconds, efficiencies
@@ -43,6 +44,8 @@ type Workload struct {
 	Splits      []Split                   `json:"splits"`
 	Left        []Left                    `json:"left_out"`
 	Warnings    []doubt.Doubt             `json:"warnings"`
+
+	Words words.Workload `json:"-"`
 }
 
 // Count is what was measured on one core count.
@@ -101,10 +104,16 @@ type Left struct {
 	Run job.Run `json:"run"`
 }
 
-// NewWorkload makes the view of a workload.
-func NewWorkload(s *workload.Study) *Workload {
+// NewWorkload makes the view of a workload; wide says that its reader sees characters outside ASCII.
+func NewWorkload(s *workload.Study, wide bool) *Workload {
+	d := workloadFigures(s)
+	d.Words = words.OfWorkload(s, wide)
+	return &d
+}
+
+func workloadFigures(s *workload.Study) Workload {
 	w, sum := s.Workload, s.Workload.Sum()
-	d := &Workload{
+	d := Workload{
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
@@ -151,6 +160,8 @@ type Workloads struct {
 	Workloads []Workload `json:"workloads"`
 	Named     []Named    `json:"named"` // of jobs that left no record of a program
 	More      bool       `json:"more"`
+
+	Words words.Workloads `json:"-"`
 }
 
 // Named is a workload of jobs that left no record of a program, in a list: they share a user and a name.
@@ -168,13 +179,13 @@ type Named struct {
 }
 
 // NewWorkloads makes the view of a list of workloads, in the given order.
-func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more bool) *Workloads {
-	d := &Workloads{[]Workload{}, []Named{}, more}
+func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more, wide bool) *Workloads {
+	d := &Workloads{[]Workload{}, []Named{}, more, words.OfWorkloads(studies, named, more, wide)}
 	for _, n := range named {
 		d.Named = append(d.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
 	}
 	for _, s := range studies {
-		d.Workloads = append(d.Workloads, *NewWorkload(s))
+		d.Workloads = append(d.Workloads, workloadFigures(s))
 	}
 	return d
 }
@@ -186,11 +197,13 @@ type Plan struct {
 	Next   *Next   `json:"next"`   // null: no run would teach more
 	Nodes  *int    `json:"nodes"`  // null: not known
 	Sbatch *string `json:"sbatch"` // the line
+
+	Words words.Plan `json:"-"`
 }
 
 // NewPlan makes it.
-func NewPlan(study *workload.Study) *Plan {
-	d := &Plan{Key: study.Workload.Key, Name: study.Workload.Name, Next: curveNext(study.Curve.Next)}
+func NewPlan(study *workload.Study, wide bool) *Plan {
+	d := &Plan{Key: study.Workload.Key, Name: study.Workload.Name, Next: curveNext(study.Curve.Next), Words: words.OfPlan(study, wide)}
 	if n := study.Curve.Next; n != nil {
 		d.Sbatch = document.Said(shell.Plan(study))
 		if nodes := study.NodesFor(n.N); nodes > 0 {
@@ -198,4 +211,22 @@ func NewPlan(study *workload.Study) *Plan {
 		}
 	}
 	return d
+}
+
+// NamedJobs is the view of a workload of jobs that left no record of a program.
+type NamedJobs struct {
+	Key     string         `json:"key"`
+	Name    string         `json:"name"`
+	Cluster string         `json:"cluster"`
+	UID     uint32         `json:"uid"`
+	User    string         `json:"user,omitempty"`
+	Line    *document.Line `json:"line"`
+	Jobs    []job.Ran      `json:"jobs"`
+
+	Words words.NamedJobs `json:"-"`
+}
+
+// NewNamedJobs makes it.
+func NewNamedJobs(w *job.Workload, wide bool) *NamedJobs {
+	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, document.LineOf(policy.LineOf(w)), w.Jobs, words.OfNamedJobs(w, wide)}
 }

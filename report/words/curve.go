@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
@@ -200,11 +199,10 @@ func curveAlt(what string, s *workload.Study) string {
 	return said + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, "", s.Curve.Smallest), coreCount(s.Curve.Fast, "", s.Curve.Smallest))
 }
 
-// curveHTML are both pictures for a page.
-func curveHTML(study *workload.Study) []template.HTML {
-	time, share, ok := StudyCurves(study)
-	if !ok {
-		return nil
+// curvesOf are both pictures; none if no run can be drawn.
+func curvesOf(study *workload.Study) []pictures.Curve {
+	if time, share, ok := StudyCurves(study); ok {
+		return []pictures.Curve{time, share}
 	}
-	return []template.HTML{time.Picture().HTML(), share.Picture().HTML()}
+	return nil
 }

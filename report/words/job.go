@@ -15,7 +15,6 @@ import (
 	"jobeff/report/inert"
 	"jobeff/report/measure"
 	"jobeff/report/plot"
-	"jobeff/report/shell"
 )
 
 // Job is what is said of a job. What is empty is not known, or not of such a job.
@@ -107,9 +106,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	if study != nil {
 		w.Advice = placeFacts(study, of, best, block.Joined(" ", append(w.Flagged.Texts(), w.Headline.Text)...)).Inert(wide)
 		w.Options = optionsPart(policy.Options(study, of))
-		if time, share, ok := StudyCurves(study); ok {
-			w.Curves = []plot.Curve{time, share}
-		}
+		w.Curves = curvesOf(study)
 	}
 	if j.Metrics != nil {
 		w.ofFigures(j)
@@ -172,13 +169,4 @@ func fullForm(id string) string {
 		return "--full"
 	}
 	return "jobeff --full " + id
-}
-
-// lineAction is the line for jobs of a name, and what it stands on; where there is none, nothing.
-func lineAction(l *workload.Line, name string) block.Action {
-	line := shell.Line(l, name)
-	if line == "" {
-		return block.Action{}
-	}
-	return block.Action{Text: lineText(l), Line: line}
 }

@@ -66,7 +66,7 @@ func List(w io.Writer, given []listing.Line, opts ListOptions) error {
 	t := linesTable(p, lines, chosen)
 	switch {
 	case opts.Parsable2:
-		parsable(p, t, opts.NoHeader)
+		p.Parsable(t, opts.NoHeader)
 	case len(t.Rows) == 0:
 		if !opts.NoHeader && !(opts.OnlyPending && opts.Pending != nil) {
 			p.Paragraph("", "", noJobsOf(opts.Which), nil)
@@ -308,20 +308,4 @@ func sortLines(lines []line, by string) {
 		}
 		return cmp.Compare(*y, *x)
 	})
-}
-
-// parsable writes the list for programs. A | inside a value would be a column.
-func parsable(p *text.Page, t block.Table, noHeader bool) {
-	if !noHeader {
-		p.Line(strings.Join(t.Names(), "|"))
-	}
-	for _, row := range t.Rows {
-		for i := range row {
-			if t.Heads[i][0] != '<' {
-				row[i] = figure.Bare(row[i])
-			}
-			row[i] = strings.ReplaceAll(row[i], "|", `\x7c`)
-		}
-		p.Line(strings.Join(row, "|"))
-	}
 }
