@@ -82,7 +82,7 @@ func wrongHTML(t testing.TB, said string) []byte {
 		told.WrongAt = began
 	}
 	var b bytes.Buffer
-	if err := words.WrongHTML(&b, &told, siteLinks); err != nil {
+	if err := PageOfWrong(&b, words.OfWrong(&told), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -86,7 +86,7 @@ func (p *program) rulesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return words.Rules(p.stdout, cfg.Rules, p.options())
+			return report.TextOfRules(p.stdout, words.OfRules(cfg.Rules), p.options())
 		},
 	}
 }
@@ -106,7 +106,7 @@ func (p *program) policyCommand() *cobra.Command {
 		Short: "List what a rule's condition and text may read",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return words.Fields(p.stdout, policy.AllFields(), rule.Functions(), p.options())
+			return report.TextOfFields(p.stdout, words.OfFields(policy.AllFields(), rule.Functions()), p.options())
 		},
 	})
 	return c
@@ -167,7 +167,7 @@ func (p *program) policyTest(path string) error {
 		failed = failed || len(t.Wrong) > 0
 		tried = append(tried, t)
 	}
-	if err := words.Examples(p.stdout, tried, p.options()); err != nil {
+	if err := report.TextOfExamples(p.stdout, words.OfExamples(tried, p.options().Unicode), p.options()); err != nil {
 		return err
 	}
 	if failed {

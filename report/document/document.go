@@ -10,8 +10,6 @@ import (
 	"math"
 	"unicode/utf16"
 
-	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
@@ -74,18 +72,6 @@ func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 
 // WriteServed writes documents that jobeffd made: of one job, or of a list.
 func WriteServed(w io.Writer, served any) error { return Write(w, served) }
-
-// WriteMutes writes the muted workloads, as the server answers them.
-func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return Write(w, list) }
-
-// WriteMute writes a workload without its runs, and how it is or was muted.
-func WriteMute(w io.Writer, workload *job.Workload) error {
-	return Write(w, struct {
-		Key  string    `json:"key"`
-		Name string    `json:"name"`
-		Mute *job.Mute `json:"mute"`
-	}{workload.Key, workload.Name, workload.Mute})
-}
 
 // WriteBacktest writes how many jobs and users each rule would have flagged.
 func WriteBacktest(w io.Writer, b *notice.Backtest) error {

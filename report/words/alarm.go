@@ -3,13 +3,11 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"jobeff/policy/harm"
 	"jobeff/report/figure"
-	"jobeff/report/text"
 )
 
 // alarmWords say what happened to more of the measured jobs.
@@ -22,23 +20,21 @@ var alarmWords = map[string]string{
 	harm.AlarmSlower:   "took longer than the same work before",
 }
 
-// Alarms writes the alarms that are up, and that they were ended; c is what could be seen without one.
-func Alarms(w io.Writer, up []harm.Alarm, c *harm.Comparison, ended bool, opts text.Options) error {
-	p := text.NewPage(opts)
+// OfAlarms are paragraphs on the alarms that are up, and that they were ended; c is what could be seen without one.
+func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (all []string) {
 	for i := range up {
-		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
+		all = append(all, "ALARM: "+AlarmText(&up[i], time.Local))
 	}
 	switch {
 	case len(up) == 0:
-		p.Line("no alarm is up")
-		p.Paragraph("", "", cmp.Or(CannotTell(c), comparisonText(c)), nil)
+		all = append(all, "no alarm is up", cmp.Or(CannotTell(c), comparisonText(c)))
 	case !ended:
-		p.Paragraph("", "", AlarmHelp, nil)
+		all = append(all, AlarmHelp)
 	}
 	if ended {
-		p.Paragraph("", "", "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.", nil)
+		all = append(all, "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.")
 	}
-	return p.To(w)
+	return all
 }
 
 // cannotWords say why nothing can be seen of a harm, and what to do.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,15 +156,6 @@ func shown(list string) []Column {
 
 // AllColumns are all columns.
 func AllColumns() []Column { return slices.Clone(columns) }
-
-// Columns lists all fields for people.
-func Columns(w io.Writer) error {
-	p := text.NewPage(text.Options{Width: text.MaxWidth})
-	for _, c := range columns {
-		p.Paragraph(pretty.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
-	}
-	return p.To(w)
-}
 
 // asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
 // their values, even beyond the page.

@@ -2,18 +2,14 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
-	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
 // explained is what a job's verdicts stand on. Both are inert.
@@ -171,55 +167,4 @@ func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 		}
 	}
 	return all
-}
-
-// Rules writes the rules themselves.
-func Rules(w io.Writer, rules []etc.Rule, opts text.Options) error {
-	p := text.NewPage(opts)
-	for i, r := range rules {
-		if i > 0 {
-			p.Line("")
-		}
-		state := ""
-		switch {
-		case !r.Enabled:
-			state = " (switched off)"
-		case r.Shadow:
-			state = " (in shadow: told to nobody)"
-		}
-		p.Line(p.Title.Sprint(r.Name) + state)
-		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
-		for _, only := range []struct {
-			word  string
-			names []string
-		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
-			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
-			if len(only.names) > 0 {
-				least += "; " + only.word + " " + figure.And(only.names)
-			}
-		}
-		for _, item := range []struct{ label, text string }{
-			{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link},
-		} {
-			if said := strings.Join(strings.Fields(item.text), " "); said != "" {
-				p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), said, nil)
-			}
-		}
-	}
-	return p.To(w)
-}
-
-// Fields writes what a rule may read and call.
-func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Options) error {
-	p := text.NewPage(opts)
-	for _, f := range fields {
-		p.Line(p.Title.Sprintf("%-33s", f.Name) + f.Type)
-		p.Paragraph("    ", "    ", f.Doc, nil)
-	}
-	p.Line("")
-	p.Paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
-		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
-	p.Paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency, "+
-		"hours, count and counted: {{percent .parallel_efficiency}}, {{counted .ranks \"rank\"}}.", nil)
-	return p.To(w)
 }

@@ -7,7 +7,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/notice"
-	"jobeff/policy/rule"
 	"jobeff/report/text"
 )
 
@@ -19,30 +18,7 @@ func TestRulesViews(t *testing.T) {
 		c := policy.Describe(fixtures()[name], nil)
 		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
 	}
-	examples, err := rules.ReadExamples("examples.toml", []byte(`
-[[example]]
-name = "\u001b[31m waits"
-expect = { low-efficiency = "passed", singletons = "passed" }
-[example.job]
-ranks = 64
-runtime = 7200
-core_hours = 128
-coverage = 1
-parallel_efficiency = 0.5
-singletons = 0
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried := []Tried{{Example: examples[0], Wrong: rules.Try(&examples[0])}}
-	if len(tried[0].Wrong) != 1 {
-		t.Fatalf("%+v", tried[0].Wrong)
-	}
 	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return Backtest(w, backtest, opts) })
-	eachView(t, "examples", func(w io.Writer, opts text.Options) error { return Examples(w, tried, opts) })
-	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
-		return Fields(w, policy.AllFields(), rule.Functions(), opts)
-	})
 }
 
 func TestHoursText(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/report/inert"
 	"jobeff/report/text"
@@ -48,25 +47,6 @@ func TestEmptyListSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestChecks(t *testing.T) {
-	eachView(t, "checks", func(w io.Writer, opts text.Options) error {
-		return Checks(w, []Check{
-			{OK, "config", "/etc/jobeff/jobeff.toml", ""},
-			{Warn, "switch", "/etc/jobeff/off is there", "rm /etc/jobeff/off"},
-			{Fail, "library", nasty, "install it"},
-		}, opts)
-	})
-}
-
-func TestMutesViews(t *testing.T) {
-	long := strings.Repeat("because it is so, ", 9)
-	list := &listing.WorkloadList{More: true}
-	for _, name := range []string{"lmp-3fa2c1", nasty} {
-		list.Workloads = append(list.Workloads, listing.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
-	}
-	eachView(t, "mutes", func(w io.Writer, opts text.Options) error { return Mutes(w, list, opts) })
-}
-
 func TestInertLeavesTheOriginal(t *testing.T) {
 	j := fixtures()["hostile"]
 	inert.Copy(j, true)
@@ -94,11 +74,6 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%q was taken", bad)
 		}
 	}
-	var out bytes.Buffer
-	if err := Columns(&out); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "columns.txt", out.Bytes())
 }
 
 // TestEveryColumn shows each field of jobs of every kind, of hostile ones too.
