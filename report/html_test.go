@@ -108,7 +108,7 @@ func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 		p.Workloads = append(p.Workloads, listing.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})
 	}
 	p.Workloads = append(p.Workloads, make([]listing.WorkloadSummary, len(p.Lines)-len(jobs))...) // an array has none
-	if err := words.JobsHTML(&b, p, listLinks); err != nil {
+	if err := PageOfList(&b, words.OfJobs(p), listLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -119,7 +119,7 @@ func sumsHTML(t testing.TB) []byte {
 	var b bytes.Buffer
 	p := &words.SumsPage{Of: "account", Counted: "job", Heading: "Accounts", Span: "Jobs of a year", Query: listing.JobQuery{Start: began, Sort: "lost", Limit: 5}, Rows: hostileHours(), Monthly: true,
 		Link: func(name string) string { return "jobs?" + listing.JobQuery{Account: name}.Values().Encode() }}
-	if err := words.SumsHTML(&b, p, listLinks); err != nil {
+	if err := PageOfList(&b, words.OfSums(p), listLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -180,25 +180,25 @@ func TestSitePages(t *testing.T) {
 		"workloads": func(w io.Writer) error {
 			all := []listing.WorkloadSummary{{Key: "3fa2c1aabbccddeeff00", Name: "<b>lj", Runs: 3, FewestCores: 1, MostCores: 512, CoreHours: 12.4, Lost: 3,
 				Newest: job.Run{DisplayID: "7_3", User: "<i>", Executable: "/opt/=cmd", Start: began}, Mute: &job.Mute{Until: began}}}
-			return words.WorkloadsHTML(w, listing.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true, listLinks)
+			return PageOfList(w, words.OfWorkloadsPage(listing.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true), listLinks)
 		},
 		"nodes": func(w io.Writer) error {
 			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
 				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
-			return words.NodesHTML(w, listing.JobQuery{Limit: 2}, nodes, began, listLinks)
+			return PageOfList(w, words.OfNodes(listing.JobQuery{Limit: 2}, nodes, began), listLinks)
 		},
 		"notices": func(w io.Writer) error {
 			told := facts.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
 			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
 			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
-			return words.NoticesHTML(w, listing.JobQuery{Start: began, Limit: 50}, []words.NoticeRow{{Told: told}, {Told: muted}, {Told: told, Followed: &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false, listLinks)
+			return PageOfList(w, words.OfNotices(listing.JobQuery{Start: began, Limit: 50}, []words.NoticeRow{{Told: told}, {Told: muted}, {Told: told, Followed: &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false), listLinks)
 		},
 		"digests": func(w io.Writer) error {
-			return words.DigestsHTML(w, "of all accounts", []words.Week{{Name: "2026-W46", Link: "digest?week=2026-W46", From: began, To: began.AddDate(0, 0, 7)}}, listLinks)
+			return PageOfList(w, words.OfDigests("of all accounts", []words.Week{{Name: "2026-W46", Link: "digest?week=2026-W46", From: began, To: began.AddDate(0, 0, 7)}}), listLinks)
 		},
 		"refusal": func(w io.Writer) error {
-			return words.RefusalHTML(w, "Not Found", "<script> was not found", "\x1b", page.Links{Home: "../"})
+			return PageOfRefusal(w, words.OfRefusal("Not Found", "<script> was not found", "\x1b"), page.Links{Home: "../"})
 		},
 	} {
 		var b bytes.Buffer

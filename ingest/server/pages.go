@@ -107,7 +107,7 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	html, err := written(func(w io.Writer) error {
-		return words.RefusalHTML(w, http.StatusText(e.Status), e.Message, e.Hint, page.Links{Home: "./" + upFrom(r)})
+		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), page.Links{Home: "./" + upFrom(r)})
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("the page of a refusal")

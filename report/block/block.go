@@ -224,6 +224,19 @@ func (t *Table) Bar(c int, share float64) {
 // Name is a head without its marks.
 func Name(head string) string { return strings.TrimLeft(head, "<!=") }
 
+// Field is one of a form's.
+type Field struct {
+	Name, Label, Value string
+	Kind               string   // of an input element
+	Choices            []Choice // of a select element in its place
+}
+
+// Choice is one of a select element's.
+type Choice struct {
+	Value, Text string
+	Chosen      bool
+}
+
 // Notes are the texts that are not empty.
 func Notes(all ...string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })

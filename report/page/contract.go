@@ -87,29 +87,16 @@ type Workload struct {
 type List struct {
 	Frame
 	Heading string
-	Span    string   // of which time, and in what order
-	Fields  []Field  // of the form; none: there is no form
-	Fold    bool     // the form is folded: nothing was asked for
-	Notes   []string // above the table: totals, and what is not told
-	Table   *Table   // nil: Empty says why, or nothing needs to be said
+	Span    string        // of which time, and in what order
+	Fields  []block.Field // of the form; none: there is no form
+	Fold    bool          // the form is folded: nothing was asked for
+	Notes   []string      // above the table: totals, and what is not told
+	Table   *Table        // nil: Empty says why, or nothing needs to be said
 	Empty   string
 	Beside  string   // what Second is; "": there is none
 	Second  *Table   // nil: nothing of it
 	Lacks   []string // what Second does not tell
 	Pages   []Link   // the pages of the list before and after this one
-}
-
-// Field is one of a form's.
-type Field struct {
-	Name, Label, Value string
-	Kind               string   // of an input element
-	Choices            []Choice // of a select element in its place
-}
-
-// Choice is one of a select element's.
-type Choice struct {
-	Value, Text string
-	Chosen      bool
 }
 
 // Refusal is what the template of a page reads that cannot be had.

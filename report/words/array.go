@@ -238,8 +238,7 @@ func (v *arrayView) worst() block.Part {
 		b.Heading, lost = "Tasks that left most core-hours idle", policy.IdleCoreHours
 		b.Notes = append(b.Notes, "Idle: their cores were not busy, as Slurm counts it. How much of the rest was useful is not known.")
 	}
-	t := jobsTable(text.NewPage(text.Options{}), v.Worst, shown("jobid,state,elapsed,pe,cpueff"))
-	t.Gap = ""
+	t := jobsTable(v.Worst, shown("jobid,state,elapsed,pe,cpueff"), false)
 	t.Heads = append(t.Heads, "core-hours")
 	for i := range v.Worst {
 		t.Rows[i] = append(t.Rows[i], (&Column{write: figure.Hours}).written(lost(&v.Worst[i])))

@@ -13,6 +13,7 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
 	"jobeff/report/text"
 )
 
@@ -63,7 +64,10 @@ func List(w io.Writer, given []listing.Line, opts ListOptions) error {
 	if chosen == nil {
 		chosen = usual(p, lines, opts.Parsable2)
 	}
-	t := linesTable(p, lines, chosen)
+	t := linesTable(lines, chosen, p.Unicode)
+	if p.Width < roomy {
+		t.Gap = " "
+	}
 	switch {
 	case opts.Parsable2:
 		p.Parsable(t, opts.NoHeader)
@@ -135,11 +139,8 @@ func usual(p *text.Page, lines []line, parsable2 bool) []Column {
 }
 
 // linesTable is a table of the lines of a list.
-func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
+func linesTable(lines []line, chosen []Column, wide bool) block.Table {
 	t := block.Table{Rows: make([][]string, len(lines))}
-	if p.Width < roomy {
-		t.Gap = " "
-	}
 	for i := range chosen {
 		c := &chosen[i]
 		t.Heads = append(t.Heads, c.head)
@@ -155,7 +156,7 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 	}
 	for i := range lines {
 		for k := range chosen {
-			t.Rows[i] = append(t.Rows[i], p.Inert(lines[i].text(&chosen[k])))
+			t.Rows[i] = append(t.Rows[i], inert.Text(lines[i].text(&chosen[k]), wide))
 			if lines[i].isBad(&chosen[k]) {
 				t.Red(i, k)
 			}
@@ -165,8 +166,8 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 }
 
 // jobsTable is a table of jobs, a line each.
-func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
-	return linesTable(p, linesOf(listing.LinesOf(jobs)), chosen)
+func jobsTable(jobs []job.Job, chosen []Column, wide bool) block.Table {
+	return linesTable(linesOf(listing.LinesOf(jobs)), chosen, wide)
 }
 
 // marks stand after the efficiencies of jobs of which they do not tell all.
