@@ -123,7 +123,7 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, text.Options{}) },
 		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), text.Options{}) },
 		"the line": func(w io.Writer) error {
-			return words.List(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true})
+			return textOfList(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true}, text.Options{})
 		},
 	} {
 		var out bytes.Buffer

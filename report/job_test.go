@@ -135,7 +135,7 @@ func FuzzJob(f *testing.F) {
 			}
 			checkFits(t, out.String(), opts)
 		}
-		_ = words.List(&out, listing.LinesOf([]job.Job{j}), words.ListOptions{})
+		_ = textOfList(&out, listing.LinesOf([]job.Job{j}), words.ListOptions{}, text.Options{})
 		_ = jsonOf(&out, &j, nil, nil)
 	})
 }

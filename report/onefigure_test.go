@@ -22,7 +22,7 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	if err := textOf(&shown, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := words.List(&list, listing.LinesOf([]job.Job{*j}), words.ListOptions{}); err != nil {
+	if err := textOfList(&list, listing.LinesOf([]job.Job{*j}), words.ListOptions{}, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := explain(&explained, j, judged(t, j), text.Options{}); err != nil {

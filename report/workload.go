@@ -90,9 +90,6 @@ type ListForm struct {
 	Parsable2 bool // values whole, with | between, as sacct -P
 }
 
-// roomyList is the page width from which the columns of a list stand two blanks apart.
-const roomyList = 100
-
 // TextOfWorkloads writes a line for each workload.
 func TextOfWorkloads(w io.Writer, v *view.Workloads, form ListForm) error {
 	p, s := text.NewPage(form.Options), &v.Words

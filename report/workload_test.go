@@ -161,7 +161,7 @@ func TestForms(t *testing.T) {
 		t.Run(reader, func(t *testing.T) {
 			var out bytes.Buffer
 			err := errors.Join(textOf(&out, j, study, judged(t, j), opts), TextOfWorkload(&out, view.NewWorkload(study, opts.Unicode), opts),
-				words.List(&out, listing.LinesOf(fixtureList()), words.ListOptions{Options: opts}))
+				textOfList(&out, listing.LinesOf(fixtureList()), words.ListOptions{}, opts))
 			if err != nil {
 				t.Fatal(err)
 			}

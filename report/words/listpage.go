@@ -61,7 +61,7 @@ func OfJobs(p *JobsPage) *ListPage {
 
 // pendingPageTable is a table of what waits.
 func pendingPageTable(p *JobsPage) ListTable {
-	t := ListTable{Table: pendingTable(p.Pending.Jobs, p.Others, true, 0), Note: "Slurm's words for why each waits; " +
+	t := ListTable{Table: pendingTable(p.Pending.Jobs, p.Others, true), Note: "Slurm's words for why each waits; " +
 		"its page says what they mean. Expected: when Slurm planned then to start it."}
 	t.Caption = "Jobs that wait"
 	for i := range p.Pending.Jobs {

@@ -11,7 +11,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
 // reasons say what Slurm's words mean for what waits, by how they begin; of several the first.
@@ -147,11 +146,8 @@ func briefID(id string) string {
 	return id
 }
 
-// broad is the page width from which a table of what waits has all of its columns.
-const broad = 120
-
-// pendingTable is a table of what waits for a page of a width; a browser's has none. others: it may be of several users.
-func pendingTable(list []slurmid.Pending, others, wide bool, width int) block.Table {
+// pendingTable is a table of what waits. others: it may be of several users.
+func pendingTable(list []slurmid.Pending, others, wide bool) block.Table {
 	t := block.Table{Heads: []string{"<=JobID", "<JobName", "<User", "<Partition", "Nodes", "CPUs", "Limit", "<=Since", "<=Expected", "<!Reason"}}
 	for i := range list {
 		p := &list[i]
@@ -168,21 +164,11 @@ func pendingTable(list []slurmid.Pending, others, wide bool, width int) block.Ta
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	without := func(head string) {
-		c := slices.Index(t.Heads, head)
-		t.Heads = slices.Delete(t.Heads, c, c+1)
-		for i := range t.Rows {
-			t.Rows[i] = slices.Delete(t.Rows[i], c, c+1)
-		}
+	if !others {
+		t = t.Without("<User")
 	}
-	narrow := width > 0 && width < broad
-	for _, column := range []struct {
-		head string
-		out  bool
-	}{{"<User", !others}, {"Nodes", narrow}, {"Limit", narrow}, {"<=Expected", narrow || !slices.ContainsFunc(list, func(p slurmid.Pending) bool { return !p.Expected.IsZero() })}} {
-		if column.out {
-			without(column.head)
-		}
+	if !slices.ContainsFunc(list, func(p slurmid.Pending) bool { return !p.Expected.IsZero() }) {
+		t = t.Without("<=Expected")
 	}
 	return t
 }
@@ -225,30 +211,29 @@ func severalUsers(list []slurmid.Pending) bool {
 	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
-// underPending writes what waits, under a list for people.
-func underPending(p *text.Page, list *slurmid.PendingList, opts ListOptions) {
-	asked, rest := opts.OnlyPending, "a higher --limit"
+// Waiting is what waits, under a list: a heading, "" for nothing, a table and what it lacks.
+type Waiting struct {
+	Heading string
+	Table   block.Table
+	Notes   []string
+}
+
+// waitingUnder is what waits of what a list was asked for.
+func waitingUnder(opts ListOptions, wide bool) (w Waiting) {
+	list, rest := opts.Pending, "a higher --limit"
 	if opts.Rest != "" {
 		rest = "jobeff -s PENDING"
 	}
-	if list == nil || len(list.Jobs) == 0 && !asked {
-		return
+	if list == nil || len(list.Jobs) == 0 && !opts.OnlyPending {
+		return w
 	}
-	if !asked {
-		p.Line("")
-	}
-	p.Paragraph("", "", pendingHeading(list), p.Title)
+	w.Heading = pendingHeading(list)
 	shown := list.Jobs[:min(cmp.Or(opts.Most, mostPendingShown), len(list.Jobs))]
 	if len(shown) > 0 {
-		t := pendingTable(shown, severalUsers(shown), p.Unicode, p.Width)
-		if p.Width < roomy {
-			t.Gap = " "
-		}
-		p.Table(t, "")
+		w.Table = pendingTable(shown, severalUsers(shown), wide)
 	}
-	for _, said := range pendingNotes(list, len(shown), rest) {
-		p.Paragraph("", "", said, nil)
-	}
+	w.Notes = pendingNotes(list, len(shown), rest)
+	return w
 }
 
 // pendingPart is a table of at most so many lines of a job, nothing where there is one.
@@ -257,7 +242,7 @@ func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 		return block.Part{}
 	}
 	shown := list.Jobs[:min(most, len(list.Jobs))]
-	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide, 0)}, Notes: pendingNotes(list, len(shown), "--json")}
+	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
 // mostPendingFirst is how many lines of a job that waits stand on the first screen.

@@ -1,51 +1,11 @@
 package words
 
 import (
-	"bytes"
-	"io"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"jobeff/ingest/listing"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
-
-func TestListViews(t *testing.T) {
-	jobs := fixtureList()
-	eachView(t, "list", func(w io.Writer, opts text.Options) error {
-		return List(w, listing.LinesOf(jobs), ListOptions{Options: opts, More: true})
-	})
-	var bare bytes.Buffer
-	if err := List(&bare, listing.LinesOf(jobs), ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
-		t.Errorf("without a header: %v\n%s", err, bare.String())
-	}
-	var parsable bytes.Buffer
-	if err := List(&parsable, listing.LinesOf(jobs), ListOptions{Parsable2: true, Options: text.Options{Unicode: true}}); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "list-parsable.txt", parsable.Bytes())
-}
-
-func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
-	var out bytes.Buffer
-	if err := List(&out, listing.LinesOf(fixtureList()), ListOptions{Parsable2: true}); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
-		if n := strings.Count(l, "|"); n != len(shown(listColumns+wideColumns))-1 {
-			t.Errorf("%d separators in %q", n, l)
-		}
-	}
-}
-
-func TestEmptyListSaysWhatToDo(t *testing.T) {
-	var out bytes.Buffer
-	if err := List(&out, nil, ListOptions{}); err != nil || !strings.Contains(out.String(), "-S") {
-		t.Errorf("got %q, %v", out.String(), err)
-	}
-}
 
 func TestInertLeavesTheOriginal(t *testing.T) {
 	j := fixtures()["hostile"]
@@ -73,30 +33,5 @@ func TestColumns(t *testing.T) {
 		if _, err := ParseColumns(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
-	}
-}
-
-// TestEveryColumn shows each field of jobs of every kind, of hostile ones too.
-func TestEveryColumn(t *testing.T) {
-	jobs := append(fixtureList(), *fixtures()["usage"])
-	var all []string
-	for _, c := range columns {
-		all = append(all, c.Name)
-	}
-	for name, opts := range map[string]ListOptions{
-		"columns-wide":     {Columns: shown(strings.Join(all, ",")), Options: text.Options{Unicode: true}},
-		"columns-asked":    {Columns: shown("jobid%6,jobname%-8,state%4,PE,Cover%8"), Options: text.Options{}},
-		"columns-parsable": {Columns: shown(strings.Join(all, ",")), Parsable2: true, NoHeader: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := List(&out, listing.LinesOf(jobs), opts); err != nil {
-				t.Fatal(err)
-			}
-			if !utf8.Valid(out.Bytes()) || strings.ContainsAny(out.String(), "\x1b\r\u202e\u200b\u009b") {
-				t.Error("a hostile character")
-			}
-			golden(t, name+".txt", out.Bytes())
-		})
 	}
 }
