@@ -12,7 +12,6 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/slurmid"
@@ -22,7 +21,6 @@ import (
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/view"
-	"jobeff/report/words"
 )
 
 // myself is the caller's name, or their uid where it has no name.
@@ -69,10 +67,10 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 		return err
 	}
 	switch {
-	case a.tasks != nil && full:
-		return words.Array(p.stdout, a.tasks, a.moreTasks, p.options())
-	case a.tasks != nil:
-		return words.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
+	case a.found.Tasks != nil && full:
+		return report.TextOfArray(p.stdout, view.NewArray(a.found, p.options().Unicode), p.options())
+	case a.found.Tasks != nil:
+		return report.ScreenOfArray(p.stdout, view.NewArray(a.found, p.options().Unicode), p.options())
 	case full:
 		source.Find(ctx, a.found.Job, false)
 		return report.TextOfJob(p.stdout, a.view(p.options().Unicode), p.options())
@@ -96,11 +94,9 @@ func served(ctx context.Context, id string) (json.RawMessage, error) {
 // judgedJob is a job, the study of its workload and the verdicts of the site's rules. For a step,
 // which is no run of a workload, it has only the job.
 type judgedJob struct {
-	found     *listing.JobAndWorkload
-	study     *workload.Study
-	verdicts  []policy.Verdict
-	tasks     []job.Job // of the array whose id was given; else nil
-	moreTasks bool
+	found    *listing.JobAndWorkload
+	study    *workload.Study
+	verdicts []policy.Verdict
 }
 
 // view is the view of the job; wide: its reader sees characters outside ASCII.
@@ -123,7 +119,6 @@ func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error
 	if a.found = found; found.Step {
 		return a, nil
 	}
-	a.tasks, a.moreTasks = found.Tasks, found.MoreTasks
 	a.study = workload.NewStudy(found.Workload, found.Job, p.now(), curve.Settings{})
 	a.verdicts, err = document.ReadVerdicts(found.Verdicts)
 	return a, err

@@ -16,7 +16,6 @@ import (
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/view"
-	"jobeff/report/words"
 )
 
 const reportHelp = `jobeff report writes what is known about a job, and the curve of its workload, as one
@@ -55,10 +54,10 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 		return err
 	}
 	switch {
-	case a.tasks != nil && talp != "":
+	case a.found.Tasks != nil && talp != "":
 		return fmt.Errorf("%s is an array: name one of its tasks, as %s_1, for TALP's JSON", id, id)
-	case a.tasks != nil:
-		return p.save(file, func(w io.Writer) error { return words.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
+	case a.found.Tasks != nil:
+		return p.save(file, func(w io.Writer) error { return report.PageOfArray(w, view.NewArray(a.found, true), page.Links{}) })
 	case talp != "":
 		return p.save(talp, func(w io.Writer) error {
 			v, err := view.NewTALP(a.found.Job)

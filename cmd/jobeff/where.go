@@ -36,7 +36,7 @@ func (p *program) whereCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.tasks != nil {
+			if a.found.Tasks != nil {
 				return fmt.Errorf("%s is an array: name one of its tasks, as %s_1", args[0], args[0])
 			}
 			source.Find(cmd.Context(), a.found.Job, users)

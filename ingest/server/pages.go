@@ -150,7 +150,7 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 	}
 	links := menu(r, by.Viewer, "")
 	if found.Tasks != nil {
-		return written(func(w io.Writer) error { return words.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
+		return written(func(w io.Writer) error { return views.PageOfArray(w, view.NewArray(found, true), links) })
 	}
 	study, verdicts := s.rules.JudgeFound(found, time.Now())
 	return written(func(w io.Writer) error { return views.PageOfJob(w, view.NewJob(found, study, verdicts, true), links) })

@@ -68,7 +68,7 @@ type Job struct {
 	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string              `json:"cause_text"`
 	Line       *document.Line       `json:"line"`              // null in a list and for a step
-	Array      *document.Array      `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
+	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
 	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
 	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
 	Flags      []string             `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
@@ -258,7 +258,7 @@ type OpenMP struct {
 // and verdicts are nil where they were not asked. wide: its reader sees characters outside ASCII.
 func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) *Job {
 	d := whole(found.Job, study, verdicts)
-	d.Array, d.Words = document.ArrayOf(found), words.OfJob(found, study, verdicts, wide)
+	d.Array, d.Words = arrayFigures(found), words.OfJob(found, study, verdicts, wide)
 	return &d
 }
 

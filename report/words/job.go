@@ -111,8 +111,8 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	if j.Metrics != nil {
 		w.ofFigures(j)
 	}
-	w.Line = lineAction(policy.LineFor(study, of))
-	w.Line.Text = inert.Text(w.Line.Text, wide)
+	l, name := policy.LineFor(study, of)
+	w.Line = lineAction(l, name, wide)
 	if !found.Step {
 		w.Beside = beside(found, study, wide)
 	}

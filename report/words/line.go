@@ -12,25 +12,15 @@ import (
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/shell"
-	"jobeff/report/text"
 )
 
-// writeLine ends a text with the line, unbroken, and what it stands on; where there is none, with nothing.
-func writeLine(p *text.Page, l *workload.Line, name string) {
-	if line := shell.Line(l, name); line != "" {
-		p.Line("")
-		p.Field("Line", inert.Text(lineText(l), p.Unicode))
-		p.Line(line)
-	}
-}
-
 // lineAction is the line for jobs of a name, and what it stands on; where there is none, nothing.
-func lineAction(l *workload.Line, name string) block.Action {
+func lineAction(l *workload.Line, name string, wide bool) block.Action {
 	line := shell.Line(l, name)
 	if line == "" {
 		return block.Action{}
 	}
-	return block.Action{Text: lineText(l), Line: line}
+	return block.Action{Text: inert.Text(lineText(l), wide), Line: line}
 }
 
 // lineText says what the line stands on, and what a job like its job does not hold with it.
@@ -83,8 +73,7 @@ type NamedJobs struct {
 func OfNamedJobs(named *job.Workload, wide bool) NamedJobs {
 	s := inert.Copy(named, wide)
 	l, name := policy.LineOf(named)
-	n := NamedJobs{Title: "Jobs named " + s.Name, Line: lineAction(l, name)}
-	n.Line.Text = inert.Text(n.Line.Text, wide)
+	n := NamedJobs{Title: "Jobs named " + s.Name, Line: lineAction(l, name, wide)}
 	newest, other := s.Jobs[len(s.Jobs)-1], 0
 	for _, r := range s.Jobs {
 		if r.State != "COMPLETED" {

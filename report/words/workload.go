@@ -42,11 +42,11 @@ type Workload struct {
 // OfWorkload says what the runs of a workload say.
 func OfWorkload(study *workload.Study, wide bool) Workload {
 	s := inert.Copy(study, wide)
+	l, name := policy.LineOf(study.Workload)
 	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s),
 		Options: optionsPart(policy.Options(study, nil)), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
-		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: lineAction(policy.LineOf(study.Workload))}
+		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: lineAction(l, name, wide)}
 	w.Runs, w.Older = runsTable(s)
-	w.Line.Text = inert.Text(w.Line.Text, wide)
 	w.Curves = curvesOf(study)
 	if s.Curve.Next != nil {
 		w.Plan = shell.Plan(s)

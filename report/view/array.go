@@ -1,11 +1,13 @@
-package document
+package view
 
 import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
+	"jobeff/report/document"
+	"jobeff/report/words"
 )
 
-// Array is what the tasks of an array say together, each by its last attempt.
+// Array is the view of what the tasks of an array say together, each by its last attempt.
 type Array struct {
 	ID       string         `json:"id"`                // as people write it
 	Tasks    int            `json:"tasks"`             // that have begun
@@ -18,7 +20,9 @@ type Array struct {
 	Programs []ArrayProgram `json:"programs"`          // one for each that took most of some tasks' core time
 	Worst    []ArrayTask    `json:"worst"`             // those that lost most; where that is known of none, left most idle
 	Again    []uint32       `json:"again"`             // numbers of those that ended and were not completed
-	Line     *Line          `json:"line"`              // that would have fitted each of them
+	Line     *document.Line `json:"line"`              // that would have fitted each of them
+
+	Words words.Array `json:"-"`
 }
 
 // ArrayProgram is what the tasks of one program say together: those that were completed, or all that
@@ -51,14 +55,21 @@ type ArrayTask struct {
 	Idle  *float64 `json:"idle_core_hours"` // of cores that were not busy, as Slurm counts it; null: not known
 }
 
-// ArrayOf sums up the tasks of an array; nil: it is none.
-func ArrayOf(found *listing.JobAndWorkload) *Array {
+// NewArray makes the view of the array of a job that was asked for; wide says that its reader sees characters outside ASCII.
+func NewArray(found *listing.JobAndWorkload, wide bool) *Array {
+	d := arrayFigures(found)
+	d.Words = words.OfArray(found.Tasks, found.MoreTasks, wide)
+	return d
+}
+
+// arrayFigures sum up the tasks of an array; nil: it is none.
+func arrayFigures(found *listing.JobAndWorkload) *Array {
 	a := policy.ArrayOf(found.Tasks)
 	if a == nil {
 		return nil
 	}
 	d := &Array{ID: a.ID, Tasks: a.Tasks, More: found.MoreTasks, States: map[string]int{}, Flags: map[string]int{}, Used: a.Hours.Used, Judged: a.Hours.Judged, Lost: a.Hours.Lost,
-		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: LineOf(a.Line, found.Name)}
+		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: document.LineOf(a.Line, found.Name)}
 	for _, c := range a.States {
 		d.States[c.Name] = c.Tasks
 	}
@@ -66,7 +77,7 @@ func ArrayOf(found *listing.JobAndWorkload) *Array {
 		d.Flags[c.Name] = c.Tasks
 	}
 	for _, p := range a.Parts {
-		d.Programs = append(d.Programs, ArrayProgram{Said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
+		d.Programs = append(d.Programs, ArrayProgram{document.Said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
 	}
 	for i := range a.Worst {
 		j := &a.Worst[i]
