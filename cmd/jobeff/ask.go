@@ -60,7 +60,7 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 		if err != nil {
 			return err
 		}
-		return document.WriteServed(p.stdout, served)
+		return document.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {

@@ -122,7 +122,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 			return err
 		}
 		fmt.Fprintln(stderr, sentence)
-		return document.WriteServed(p.stdout, served)
+		return document.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if errors.Is(why, errEnded) { // its last report comes soon

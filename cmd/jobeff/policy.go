@@ -60,7 +60,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 		if err := json.Unmarshal(of, &judged); err != nil {
 			return err
 		}
-		return document.WriteServed(p.stdout, judged)
+		return document.Write(p.stdout, judged)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {

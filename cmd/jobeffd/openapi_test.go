@@ -40,7 +40,7 @@ var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparis
 var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}
 
 // describedIn are the packages whose comments describe a new field.
-var describedIn = []string{"../../report/document", "../../report/view", "../../ingest/job", "../../policy/doubt"}
+var describedIn = []string{"../../report/view", "../../ingest/job", "../../policy/doubt"}
 
 // api is the file.
 type api struct {

@@ -1,43 +1,16 @@
-// Package document writes JSON: what is known of a job, of a workload, of a curve, with all
-// digits. Its fields are only ever added. Before it in the flow stand ingest, policy and
-// report/measure; after it cmd and the tests, which read the documents, too.
+// Package document writes JSON, with all digits: the figures of views (report/view), and what travels from jobeffd to
+// jobeff. Before it in the flow stands policy; after it report/view, cmd and the tests, which read documents, too.
 package document
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"unicode/utf16"
 
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 )
-
-// Ends takes an estimate apart; nil is not known.
-func Ends(e *curve.Estimate) (value, low, high *float64) {
-	if e == nil {
-		return nil, nil, nil
-	}
-	return Finite(e.Value), Finite(e.Low), Finite(e.High)
-}
-
-// Finite is v, or nil where JSON has no number for it.
-func Finite(v float64) *float64 {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil
-	}
-	return &v
-}
-
-// Said is a text, or nil for none.
-func Said(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
 
 // Write prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
 // would obey them.
@@ -69,9 +42,6 @@ func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(v
 func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 	return all, json.Unmarshal(text, &all)
 }
-
-// WriteServed writes documents that jobeffd made: of one job, or of a list.
-func WriteServed(w io.Writer, served any) error { return Write(w, served) }
 
 // WriteBacktest writes how many jobs and users each rule would have flagged.
 func WriteBacktest(w io.Writer, b *notice.Backtest) error {

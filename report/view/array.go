@@ -3,7 +3,6 @@ package view
 import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/report/document"
 	"jobeff/report/words"
 )
 
@@ -20,7 +19,7 @@ type Array struct {
 	Programs []ArrayProgram `json:"programs"`          // one for each that took most of some tasks' core time
 	Worst    []ArrayTask    `json:"worst"`             // those that lost most; where that is known of none, left most idle
 	Again    []uint32       `json:"again"`             // numbers of those that ended and were not completed
-	Line     *document.Line `json:"line"`              // that would have fitted each of them
+	Line     *Line          `json:"line"`              // that would have fitted each of them
 
 	Words words.Array `json:"-"`
 }
@@ -69,7 +68,7 @@ func arrayFigures(found *listing.JobAndWorkload) *Array {
 		return nil
 	}
 	d := &Array{ID: a.ID, Tasks: a.Tasks, More: found.MoreTasks, States: map[string]int{}, Flags: map[string]int{}, Used: a.Hours.Used, Judged: a.Hours.Judged, Lost: a.Hours.Lost,
-		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: document.LineOf(a.Line, found.Name)}
+		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: lineOf(a.Line, found.Name)}
 	for _, c := range a.States {
 		d.States[c.Name] = c.Tasks
 	}
@@ -77,7 +76,7 @@ func arrayFigures(found *listing.JobAndWorkload) *Array {
 		d.Flags[c.Name] = c.Tasks
 	}
 	for _, p := range a.Parts {
-		d.Programs = append(d.Programs, ArrayProgram{document.Said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
+		d.Programs = append(d.Programs, ArrayProgram{said(p.Program), p.Tasks, p.Of, p.Completed, spread(p.Efficiency), spread(p.CPU), spread(p.Memory), spread(p.Time)})
 	}
 	for i := range a.Worst {
 		j := &a.Worst[i]

@@ -2,7 +2,6 @@ package view
 
 import (
 	"jobeff/policy/curve"
-	"jobeff/report/document"
 	"jobeff/report/words"
 )
 
@@ -97,27 +96,27 @@ func NewCurve(name string, points []curve.Point, r *curve.Result, rivals []curve
 
 func curveFigures(r *curve.Result, rivals []curve.Rival) Curve {
 	d := Curve{
-		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: document.Said(r.Refused),
+		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
 		Predict: []Prediction{}, Beside: []Rival{}, Warnings: []Warning{},
 	}
 	if r.Refused == "" {
-		d.Model = document.Said(r.Model())
+		d.Model = said(r.Model())
 	}
 	if r.Refused == "" && r.NoModel == "" {
-		d.Serial, d.SerialLow, d.SerialHigh = document.Ends(&r.Serial)
-		d.B, d.BLow, d.BHigh = document.Ends(&r.B)
-		d.C, d.CLow, d.CHigh = document.Ends(&r.C)
-		d.T1, d.T1Low, d.T1High = document.Ends(&r.T1)
+		d.Serial, d.SerialLow, d.SerialHigh = ends(&r.Serial)
+		d.B, d.BLow, d.BHigh = ends(&r.B)
+		d.C, d.CLow, d.CHigh = ends(&r.C)
+		d.T1, d.T1Low, d.T1High = ends(&r.T1)
 	}
-	d.Fast, d.FastLow, d.FastHigh = document.Ends(r.Fast.Estimate)
-	d.Eff, d.EffLow, d.EffHigh = document.Ends(r.Eff.Estimate)
-	d.FastNote, d.EffNote = document.Said(r.Fast.Note), document.Said(r.Eff.Note)
+	d.Fast, d.FastLow, d.FastHigh = ends(r.Fast.Estimate)
+	d.Eff, d.EffLow, d.EffHigh = ends(r.Eff.Estimate)
+	d.FastNote, d.EffNote = said(r.Fast.Note), said(r.Eff.Note)
 	for _, q := range r.Predicted {
 		d.Predict = append(d.Predict, curvePrediction(q))
 	}
 	d.Next = curveNext(r.Next)
 	for _, rival := range rivals {
-		d.Beside = append(d.Beside, Rival{rival.Name, rival.Parameters, document.Finite(rival.Error)})
+		d.Beside = append(d.Beside, Rival{rival.Name, rival.Parameters, finite(rival.Error)})
 	}
 	for _, warning := range r.Warnings {
 		d.Warnings = append(d.Warnings, Warning{warning.Code, warning.Text})
@@ -129,15 +128,15 @@ func curveNext(n *curve.NextRun) *Next {
 	if n == nil {
 		return nil
 	}
-	return &Next{n.N, n.About, document.Finite(n.Width), document.Finite(n.After)}
+	return &Next{n.N, n.About, finite(n.Width), finite(n.After)}
 }
 
 func curvePrediction(q curve.Prediction) Prediction {
-	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: document.Said(q.Note)}
-	p.T, p.TLow, p.THigh = document.Ends(q.T)
-	p.Tau, p.TauLow, p.TauHigh = document.Ends(q.Tau)
-	p.PE, p.PELow, p.PEHigh = document.Ends(q.PE)
-	p.Speedup, p.SpeedupLow, p.SpeedupHigh = document.Ends(q.Speedup)
-	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = document.Ends(q.CoreHours)
+	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
+	p.T, p.TLow, p.THigh = ends(q.T)
+	p.Tau, p.TauLow, p.TauHigh = ends(q.Tau)
+	p.PE, p.PELow, p.PEHigh = ends(q.PE)
+	p.Speedup, p.SpeedupLow, p.SpeedupHigh = ends(q.Speedup)
+	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = ends(q.CoreHours)
 	return p
 }

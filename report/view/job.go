@@ -11,7 +11,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 	"jobeff/report/measure"
 	"jobeff/report/words"
 )
@@ -64,10 +63,10 @@ type Job struct {
 	Steps      []Step               `json:"steps"`
 	Executions []Execution          `json:"executions"`
 	Warnings   []doubt.Doubt        `json:"warnings"`
-	Workload   *document.Place      `json:"workload"` // null where it is not known, in a list and for a step
+	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
 	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string              `json:"cause_text"`
-	Line       *document.Line       `json:"line"`              // null in a list and for a step
+	Line       *Line                `json:"line"`              // null in a list and for a step
 	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
 	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
 	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
@@ -265,14 +264,14 @@ func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []pol
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := figuresOf(j)
 	d.CoreHours = coreHours(policy.CoreHoursOf(j))
-	d.Workload = document.PlaceOf(study, j)
-	d.Line = document.LineOf(policy.LineFor(study, j))
+	d.Workload = placeOf(study, j)
+	d.Line = lineOf(policy.LineFor(study, j))
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
 		d.QueueTime = &queue
 	}
 	d.Hidable = hidableOf(j)
 	cause := policy.CauseOf(j)
-	d.Cause, d.CauseText = document.Said(cause.Code), document.Said(cause.String())
+	d.Cause, d.CauseText = said(cause.Code), said(cause.String())
 	d.Verdicts = verdictsOf(verdicts)
 	if d.Flags = nil; verdicts != nil {
 		d.Flags = policy.Flags(verdicts)

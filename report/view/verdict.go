@@ -5,7 +5,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/report/document"
 )
 
 // Verdict is what one rule says of a job. Core-hours are null where they are
@@ -22,10 +21,10 @@ type Verdict struct {
 
 	CoreHours
 
-	Recommended []document.Recommendation `json:"recommended"` // empty where none is known
-	Confidence  string                    `json:"confidence"`  // high, low
-	Doubts      []string                  `json:"doubts"`
-	MutedUntil  *time.Time                `json:"muted_until"` // null: not muted
+	Recommended []Recommendation `json:"recommended"` // empty where none is known
+	Confidence  string           `json:"confidence"`  // high, low
+	Doubts      []string         `json:"doubts"`
+	MutedUntil  *time.Time       `json:"muted_until"` // null: not muted
 }
 
 // CoreHours are where a job's core-hours went. Each is a whole number of microseconds of core time, which is what lists,
@@ -55,7 +54,7 @@ func verdictsOf(verdicts []policy.Verdict) []Verdict {
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
 			CoreHours:   coreHours(v.Hours),
-			Recommended: document.Recommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
+			Recommended: recommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {
 			d.Figures[f.Name] = f.Value

@@ -8,7 +8,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 	"jobeff/report/shell"
 	"jobeff/report/words"
 )
@@ -28,22 +27,22 @@ type Workload struct {
 	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
 	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
 
-	Line *document.Line `json:"line"` // for a job like its newest; null in a list
+	Line *Line `json:"line"` // for a job like its newest; null in a list
 
-	Scaling     string                    `json:"scaling"` // strong, weak, unclear
-	ScalingNote string                    `json:"scaling_note"`
-	Reference   int                       `json:"reference_cores"` // what comp_s and bounds compare with
-	Fastest     int                       `json:"fastest_cores"`
-	Counts      []Count                   `json:"counts"`
-	Curve       Curve                     `json:"curve"`
-	Advice      []document.Recommendation `json:"recommended"` // against the newest run
-	Options     []document.Option         `json:"options"`     // of it
-	Sections    []Bounds                  `json:"section_bounds"`
-	Inflexions  []Inflexion               `json:"section_inflexions"`
-	Runs        []job.Run                 `json:"runs"` // that share the curve
-	Splits      []Split                   `json:"splits"`
-	Left        []Left                    `json:"left_out"`
-	Warnings    []doubt.Doubt             `json:"warnings"`
+	Scaling     string           `json:"scaling"` // strong, weak, unclear
+	ScalingNote string           `json:"scaling_note"`
+	Reference   int              `json:"reference_cores"` // what comp_s and bounds compare with
+	Fastest     int              `json:"fastest_cores"`
+	Counts      []Count          `json:"counts"`
+	Curve       Curve            `json:"curve"`
+	Advice      []Recommendation `json:"recommended"` // against the newest run
+	Options     []Option         `json:"options"`     // of it
+	Sections    []Bounds         `json:"section_bounds"`
+	Inflexions  []Inflexion      `json:"section_inflexions"`
+	Runs        []job.Run        `json:"runs"` // that share the curve
+	Splits      []Split          `json:"splits"`
+	Left        []Left           `json:"left_out"`
+	Warnings    []doubt.Doubt    `json:"warnings"`
 
 	Words words.Workload `json:"-"`
 }
@@ -117,12 +116,12 @@ func workloadFigures(s *workload.Study) Workload {
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
-		Curve: curveFigures(s.Curve, nil), Advice: document.Recommended(policy.Recommend(s, nil)), Options: document.Options(policy.Options(s, nil)), Sections: []Bounds{},
+		Curve: curveFigures(s.Curve, nil), Advice: recommended(policy.Recommend(s, nil)), Options: optionsOf(policy.Options(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}
 	if len(w.Jobs) > 0 {
-		d.Line = document.LineOf(policy.LineOf(w))
+		d.Line = lineOf(policy.LineOf(w))
 	}
 	for _, c := range s.Counts {
 		d.Counts = append(d.Counts, countOf(c))
@@ -135,8 +134,8 @@ func workloadFigures(s *workload.Study) Workload {
 		d.Sections = append(d.Sections, one)
 	}
 	for _, i := range s.Inflexions {
-		one := Inflexion{Label: i.Label, Note: document.Said(i.At.Note)}
-		one.N, one.Low, one.High = document.Ends(i.At.Estimate)
+		one := Inflexion{Label: i.Label, Note: said(i.At.Note)}
+		one.N, one.Low, one.High = ends(i.At.Estimate)
 		d.Inflexions = append(d.Inflexions, one)
 	}
 	for _, split := range s.Splits {
@@ -151,7 +150,7 @@ func workloadFigures(s *workload.Study) Workload {
 func countOf(c workload.Count) Count {
 	d := Count{N: c.N, Nodes: c.Nodes, Runs: c.Runs, T: c.T, Shortest: c.Shortest, Longest: c.Longest, Tau: c.Tau, PE: c.PE,
 		CompS: c.Scaling.CompS, InsS: c.Scaling.InsS, IPCS: c.Scaling.IPCS, FreqS: c.Scaling.FreqS, GE: c.GE, CoreHours: c.CoreHours}
-	d.Weak, d.WeakLow, d.WeakHigh = document.Ends(c.Weak)
+	d.Weak, d.WeakLow, d.WeakHigh = ends(c.Weak)
 	return d
 }
 
@@ -205,7 +204,7 @@ type Plan struct {
 func NewPlan(study *workload.Study, wide bool) *Plan {
 	d := &Plan{Key: study.Workload.Key, Name: study.Workload.Name, Next: curveNext(study.Curve.Next), Words: words.OfPlan(study, wide)}
 	if n := study.Curve.Next; n != nil {
-		d.Sbatch = document.Said(shell.Plan(study))
+		d.Sbatch = said(shell.Plan(study))
 		if nodes := study.NodesFor(n.N); nodes > 0 {
 			d.Nodes = &nodes
 		}
@@ -215,18 +214,18 @@ func NewPlan(study *workload.Study, wide bool) *Plan {
 
 // NamedJobs is the view of a workload of jobs that left no record of a program.
 type NamedJobs struct {
-	Key     string         `json:"key"`
-	Name    string         `json:"name"`
-	Cluster string         `json:"cluster"`
-	UID     uint32         `json:"uid"`
-	User    string         `json:"user,omitempty"`
-	Line    *document.Line `json:"line"`
-	Jobs    []job.Ran      `json:"jobs"`
+	Key     string    `json:"key"`
+	Name    string    `json:"name"`
+	Cluster string    `json:"cluster"`
+	UID     uint32    `json:"uid"`
+	User    string    `json:"user,omitempty"`
+	Line    *Line     `json:"line"`
+	Jobs    []job.Ran `json:"jobs"`
 
 	Words words.NamedJobs `json:"-"`
 }
 
 // NewNamedJobs makes it.
 func NewNamedJobs(w *job.Workload, wide bool) *NamedJobs {
-	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, document.LineOf(policy.LineOf(w)), w.Jobs, words.OfNamedJobs(w, wide)}
+	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, lineOf(policy.LineOf(w)), w.Jobs, words.OfNamedJobs(w, wide)}
 }

@@ -1,4 +1,4 @@
-package document
+package view
 
 import (
 	"jobeff/policy/workload"
@@ -23,11 +23,11 @@ type Line struct {
 	CoreHours     float64 `json:"freed_core_hours,omitempty"`
 }
 
-// LineOf is a line for jobs of a name.
-func LineOf(l *workload.Line, name string) *Line {
+// lineOf is a line for jobs of a name.
+func lineOf(l *workload.Line, name string) *Line {
 	d := &Line{Why: l.Why}
 	if l.Why == "" {
-		d = &Line{Sbatch: Said(shell.Line(l, name)), Nodes: l.Nodes, Tasks: l.Tasks, CPUsPerTask: l.CPUsPerTask, Memory: l.Memory, Time: l.Time.Seconds(), Runs: l.Runs,
+		d = &Line{Sbatch: said(shell.Line(l, name)), Nodes: l.Nodes, Tasks: l.Tasks, CPUsPerTask: l.CPUsPerTask, Memory: l.Memory, Time: l.Time.Seconds(), Runs: l.Runs,
 			MemoryReserve: l.MemoryReserve, TimeReserve: l.TimeReserve, Like: l.Like.ID}
 		d.MemoryHours, d.CoreHours = l.Freed()
 	}

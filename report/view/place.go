@@ -1,4 +1,4 @@
-package document
+package view
 
 import (
 	"time"
@@ -23,13 +23,13 @@ type Place struct {
 	Options     []Option         `json:"options"`
 }
 
-// PlaceOf is a job's place; nil without a study.
-func PlaceOf(s *workload.Study, j *job.Job) *Place {
+// placeOf is a job's place; nil without a study.
+func placeOf(s *workload.Study, j *job.Job) *Place {
 	if s == nil {
 		return nil
 	}
 	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, AllRuns: s.Workload.Sum().Runs, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
-		Scaling: string(s.Scaling), Recommended: Recommended(policy.Recommend(s, j)), Options: Options(policy.Options(s, j))}
+		Scaling: string(s.Scaling), Recommended: recommended(policy.Recommend(s, j)), Options: optionsOf(policy.Options(s, j))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
 	}

@@ -1,6 +1,11 @@
-package document
+package view
 
-import "jobeff/policy/workload"
+import (
+	"math"
+
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+)
 
 // Recommendation is a core count that would have served the job better. Level is the confidence
 // of its intervals; null is not determined.
@@ -24,15 +29,15 @@ type Recommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-// Recommended is a list of one, or of none.
-func Recommended(r *workload.Recommendation) []Recommendation {
+// recommended is a list of one, or of none.
+func recommended(r *workload.Recommendation) []Recommendation {
 	if r == nil {
 		return []Recommendation{}
 	}
 	d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
-	d.Time, d.TimeLow, d.TimeHigh = Ends(r.Time)
-	d.Saved, d.SavedLow, d.SavedHigh = Ends(r.Saved)
-	d.Share, d.ShareLow, d.ShareHigh = Ends(r.Share)
+	d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
+	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
+	d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
 	return []Recommendation{d}
 }
 
@@ -54,16 +59,40 @@ type Option struct {
 	Flagged       bool     `json:"flagged"` // pe is below 0.8
 }
 
-// Options are the core counts to choose from.
-func Options(all []workload.Option) []Option {
+// optionsOf are the core counts to choose from.
+func optionsOf(all []workload.Option) []Option {
 	d := []Option{}
 	for _, o := range all {
 		one := Option{Cores: o.Cores, For: append([]string{}, o.For...), Time: o.Time.Value, TimeLow: o.Time.Low, TimeHigh: o.Time.High,
 			CoreHours: o.CoreHours.Value, CoreHoursLow: o.CoreHours.Low, CoreHoursHigh: o.CoreHours.High, PE: o.PE.Value, Runs: o.Runs, Level: o.Level, Flagged: o.Flagged}
 		if o.Runs == 0 {
-			_, one.PELow, one.PEHigh = Ends(&o.PE)
+			_, one.PELow, one.PEHigh = ends(&o.PE)
 		}
 		d = append(d, one)
 	}
 	return d
+}
+
+// ends takes an estimate apart; nil is not known.
+func ends(e *curve.Estimate) (value, low, high *float64) {
+	if e == nil {
+		return nil, nil, nil
+	}
+	return finite(e.Value), finite(e.Low), finite(e.High)
+}
+
+// finite is v, or nil where JSON has no number for it.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// said is a text, or nil for none.
+func said(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
