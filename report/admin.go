@@ -7,27 +7,23 @@ import (
 
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
+	"jobeff/report/block"
 	"jobeff/report/page"
 	"jobeff/report/text"
-	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
-// TextOfSaid writes paragraphs.
-func TextOfSaid(w io.Writer, opts text.Options, said ...string) error {
+// TextOfPart writes a part that is all there is to say.
+func TextOfPart(w io.Writer, b block.Part, opts text.Options) error {
 	p := text.NewPage(opts)
-	for _, s := range said {
-		p.Paragraph("", "", s, nil)
-	}
+	p.Part(b)
 	return p.To(w)
 }
 
-// TextOfLines writes lines that are not wrapped.
-func TextOfLines(w io.Writer, opts text.Options, lines ...string) error {
+// TextOfLine writes a line that is not wrapped.
+func TextOfLine(w io.Writer, line string, opts text.Options) error {
 	p := text.NewPage(opts)
-	for _, l := range lines {
-		p.Line(l)
-	}
+	p.Line(line)
 	return p.To(w)
 }
 
@@ -101,18 +97,6 @@ func TextOfColumns(w io.Writer, columns []words.Column) error {
 	p := text.NewPage(text.Options{Width: text.MaxWidth})
 	for _, c := range columns {
 		p.Paragraph(pretty.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
-	}
-	return p.To(w)
-}
-
-// TextOfMutes writes a line for each muted workload.
-func TextOfMutes(w io.Writer, v *view.Mutes, opts text.Options) error {
-	p := text.NewPage(opts)
-	if len(v.Words.Table.Rows) > 0 {
-		p.Table(v.Words.Table, "")
-	}
-	for _, note := range v.Words.Notes {
-		p.Line(note)
 	}
 	return p.To(w)
 }

@@ -32,7 +32,7 @@ func TestMutesViews(t *testing.T) {
 		list.Workloads = append(list.Workloads, listing.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
 	eachView(t, "mutes", func(w io.Writer, opts text.Options) error {
-		return TextOfMutes(w, view.NewMutes(list, opts.Unicode), opts)
+		return TextOfPart(w, view.NewMutes(list, opts.Unicode).Words, opts)
 	})
 }
 

@@ -92,19 +92,13 @@ func firstOf(p *text.Page, v *view.Job, r room) {
 // broad is the page width from which a table of what waits has all of its columns.
 const broad = 120
 
-// queueTable is a table of what waits, for a page of a width.
-func queueTable(t block.Table, width int) block.Table {
-	if width < broad {
-		return t.Without("Nodes", "Limit", "<=Expected")
-	}
-	return t
-}
-
-// queuePart is a part of what waits, likewise.
+// queuePart is a part of what waits, for a page of a width.
 func queuePart(b block.Part, width int) block.Part {
-	b.Tables = slices.Clone(b.Tables)
-	for i := range b.Tables {
-		b.Tables[i] = queueTable(b.Tables[i], width)
+	if width < broad {
+		b.Tables = slices.Clone(b.Tables)
+		for i := range b.Tables {
+			b.Tables[i] = b.Tables[i].Without("Nodes", "Limit", "<=Expected")
+		}
 	}
 	return b
 }

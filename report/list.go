@@ -68,11 +68,9 @@ func listed(p *text.Page, l *words.List, t block.Table) {
 			legend = append(legend, one.Text)
 		}
 	}
-	for i, said := range block.Notes(append(slices.Clone(l.Notes), strings.Join(legend, " "))...) {
-		if i == 0 {
-			p.Line("")
-		}
-		p.Paragraph("", "", said, nil)
+	if said := block.Notes(append(slices.Clone(l.Notes), strings.Join(legend, " "))...); len(said) > 0 {
+		p.Line("")
+		p.Part(block.Part{Notes: said})
 	}
 }
 
@@ -109,15 +107,12 @@ func waiting(p *text.Page, l *words.List) {
 	if !l.OnlyPending {
 		p.Line("")
 	}
-	p.Paragraph("", "", l.Waiting.Heading, p.Title)
-	t := queueTable(l.Waiting.Table, p.Width)
-	if p.Width < roomyList {
-		t.Gap = " "
+	b := queuePart(l.Waiting, p.Width)
+	p.Paragraph("", "", b.Heading, p.Title)
+	if b.Heading = ""; p.Width < roomyList {
+		for i := range b.Tables {
+			b.Tables[i].Gap = " "
+		}
 	}
-	if len(t.Rows) > 0 {
-		p.Table(t, "")
-	}
-	for _, said := range l.Waiting.Notes {
-		p.Paragraph("", "", said, nil)
-	}
+	p.Part(b)
 }

@@ -122,7 +122,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	if flags.json {
 		return document.Write(p.stdout, v)
 	}
-	return report.TextOfSaid(p.stdout, p.options(), v.Words)
+	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
 
 // unmute ends a mute.
@@ -139,7 +139,7 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 	if err != nil {
 		return err
 	}
-	return report.TextOfLines(p.stdout, p.options(), words.Unmuted(w, p.options().Unicode))
+	return report.TextOfLine(p.stdout, words.Unmuted(w, p.options().Unicode), p.options())
 }
 
 // mutes lists the muted workloads of a user, of the caller by default.
@@ -157,7 +157,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	if flags.json {
 		return document.Write(p.stdout, v)
 	}
-	return report.TextOfMutes(p.stdout, v, p.options())
+	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
 
 // mostListed is how many muted workloads a list holds at most.

@@ -3,13 +3,14 @@ package view
 import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/report/block"
 	"jobeff/report/words"
 )
 
 // Mutes are the muted workloads of a user, as the server answers them.
 type Mutes struct {
 	*listing.WorkloadList
-	Words words.Mutes `json:"-"`
+	Words block.Part `json:"-"`
 }
 
 // NewMutes is of a list of muted workloads; wide: its reader sees characters outside ASCII.
@@ -19,10 +20,10 @@ func NewMutes(list *listing.WorkloadList, wide bool) *Mutes {
 
 // Mute is a workload without its runs, and how it is muted.
 type Mute struct {
-	Key   string    `json:"key"`
-	Name  string    `json:"name"`
-	Mute  *job.Mute `json:"mute"`
-	Words string    `json:"-"`
+	Key   string     `json:"key"`
+	Name  string     `json:"name"`
+	Mute  *job.Mute  `json:"mute"`
+	Words block.Part `json:"-"`
 }
 
 // NewMute is of a workload that is muted now.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/policy/harm"
+	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
@@ -20,21 +21,21 @@ var alarmWords = map[string]string{
 	harm.AlarmSlower:   "took longer than the same work before",
 }
 
-// OfAlarms are paragraphs on the alarms that are up, and that they were ended; c is what could be seen without one.
-func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (all []string) {
+// OfAlarms says which alarms are up, and that they were ended; c is what could be seen without one.
+func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (b block.Part) {
 	for i := range up {
-		all = append(all, "ALARM: "+AlarmText(&up[i], time.Local))
+		b.Notes = append(b.Notes, "ALARM: "+AlarmText(&up[i], time.Local))
 	}
 	switch {
 	case len(up) == 0:
-		all = append(all, "no alarm is up", cmp.Or(CannotTell(c), comparisonText(c)))
+		b.Notes = append(b.Notes, "no alarm is up", cmp.Or(CannotTell(c), comparisonText(c)))
 	case !ended:
-		all = append(all, AlarmHelp)
+		b.Notes = append(b.Notes, AlarmHelp)
 	}
 	if ended {
-		all = append(all, "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.")
+		b.Notes = append(b.Notes, "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.")
 	}
-	return all
+	return b
 }
 
 // cannotWords say why nothing can be seen of a harm, and what to do.

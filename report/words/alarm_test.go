@@ -19,7 +19,7 @@ func TestCannotTell(t *testing.T) {
 		if want == "" && got != "" || want != "" && !strings.HasPrefix(got, "Whether jobeff harms jobs: cannot tell, "+want) {
 			t.Errorf("%q: %q", code, got)
 		}
-		if said := strings.Join(OfAlarms(nil, c, false), " "); !strings.Contains(said, got) {
+		if said := strings.Join(OfAlarms(nil, c, false).Notes, " "); !strings.Contains(said, got) {
 			t.Errorf("%q: %q", code, said)
 		}
 	}
@@ -27,7 +27,7 @@ func TestCannotTell(t *testing.T) {
 		t.Error(got)
 	}
 	is := &harm.Comparison{Users: 14, Measured: 780, Others: 770, OneIn: 20}
-	if said := strings.Join(OfAlarms(nil, is, false), " "); !strings.Contains(said, "Compared were 780 measured jobs and 770 that jobeff left alone, of 14 users. If jobeff crashed 1 in 20 ") {
+	if said := strings.Join(OfAlarms(nil, is, false).Notes, " "); !strings.Contains(said, "Compared were 780 measured jobs and 770 that jobeff left alone, of 14 users. If jobeff crashed 1 in 20 ") {
 		t.Error(said)
 	}
 }

@@ -41,7 +41,7 @@ type List struct {
 	Left    []string    // what the list does not have
 	Notes   []string    // what is listed in all
 	Legend  []Legend
-	Waiting Waiting
+	Waiting block.Part // without a heading: nothing
 }
 
 // Legend says what stands in a table: in columns with some of these heads, or, without any, in all of them.

@@ -10,36 +10,29 @@ import (
 	"jobeff/report/inert"
 )
 
-// Mutes are the words of a list of muted workloads: a table, empty where there is none, and what is said without or under it.
-type Mutes struct {
-	Table block.Table
-	Notes []string
-}
-
 // OfMutes has a line for each muted workload.
-func OfMutes(list *listing.WorkloadList, wide bool) Mutes {
-	m := Mutes{Table: block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}}
+func OfMutes(list *listing.WorkloadList, wide bool) (b block.Part) {
+	t := block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {
 		if one = inert.Copy(one, wide); one.Mute != nil {
-			m.Table.Rows = append(m.Table.Rows, []string{one.Name, one.Newest.User, figure.Minute(one.Mute.Until), one.Mute.Reason})
+			t.Rows = append(t.Rows, []string{one.Name, one.Newest.User, figure.Minute(one.Mute.Until), one.Mute.Reason})
 		}
 	}
-	if len(m.Table.Rows) == 0 {
-		m.Notes = []string{"no workload is muted"}
+	if b.Tables = []block.Table{t}; len(t.Rows) == 0 {
+		b.Tables, b.Notes = nil, []string{"no workload is muted"}
 	}
 	if list.More {
-		m.Notes = append(m.Notes, "there are more that are not listed")
+		b.Notes = append(b.Notes, "there are more that are not listed")
 	}
-	return m
+	return b
 }
 
-// Muted says that a workload is muted now; "": it is not.
-func Muted(workload *job.Workload, wide bool) string {
-	if workload.Mute == nil {
-		return ""
+// Muted says that a workload is muted now, where it is.
+func Muted(workload *job.Workload, wide bool) (b block.Part) {
+	if one := inert.Copy(workload, wide); one.Mute != nil {
+		b.Notes = []string{fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s", one.Name, figure.Minute(one.Mute.Until), one.Key)}
 	}
-	one := inert.Copy(workload, wide)
-	return fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s", one.Name, figure.Minute(one.Mute.Until), one.Key)
+	return b
 }
 
 // Unmuted says that a workload is no longer muted; its Mute is the one that ended.

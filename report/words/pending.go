@@ -211,29 +211,22 @@ func severalUsers(list []slurmid.Pending) bool {
 	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
-// Waiting is what waits, under a list: a heading, "" for nothing, a table and what it lacks.
-type Waiting struct {
-	Heading string
-	Table   block.Table
-	Notes   []string
-}
-
-// waitingUnder is what waits of what a list was asked for.
-func waitingUnder(opts ListOptions, wide bool) (w Waiting) {
+// waitingUnder is what waits of what a list was asked for; without a heading nothing is said of it.
+func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
 	list, rest := opts.Pending, "a higher --limit"
 	if opts.Rest != "" {
 		rest = "jobeff -s PENDING"
 	}
 	if list == nil || len(list.Jobs) == 0 && !opts.OnlyPending {
-		return w
+		return b
 	}
-	w.Heading = pendingHeading(list)
+	b.Heading = pendingHeading(list)
 	shown := list.Jobs[:min(cmp.Or(opts.Most, mostPendingShown), len(list.Jobs))]
 	if len(shown) > 0 {
-		w.Table = pendingTable(shown, severalUsers(shown), wide)
+		b.Tables = []block.Table{pendingTable(shown, severalUsers(shown), wide)}
 	}
-	w.Notes = pendingNotes(list, len(shown), rest)
-	return w
+	b.Notes = pendingNotes(list, len(shown), rest)
+	return b
 }
 
 // pendingPart is a table of at most so many lines of a job, nothing where there is one.

@@ -34,7 +34,7 @@ that stopped (measure.stop_on_harm) measure again within 30 s.`,
 				if err := errors.Join(err, err2); err != nil {
 					return err
 				}
-				return report.TextOfSaid(cmd.OutOrStdout(), reader(cmd), words.OfAlarms(up, compared, goOn)...)
+				return report.TextOfPart(cmd.OutOrStdout(), words.OfAlarms(up, compared, goOn), reader(cmd))
 			})
 		},
 	}
