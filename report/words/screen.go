@@ -15,15 +15,6 @@ import (
 	"jobeff/report/measure"
 )
 
-// mostLines is how many lines a screen has.
-const mostLines = 40
-
-// room is how many lines parts of a screen may take.
-type room struct{ headline, ask, fact, verdict, rest int }
-
-// rooms are tried one after the other, until all fits.
-var rooms = []room{{9, 4, 2, 5, 3}, {7, 3, 1, 3, 2}, {5, 2, 1, 1, 1}}
-
 // briefFacts say who ran what, where and when, and how it ended.
 func briefFacts(j *job.Job) block.Facts {
 	f := block.Facts(slices.DeleteFunc(jobFacts(j), func(f block.Fact) bool { return !slices.Contains(briefLabels, f.Label) }))
