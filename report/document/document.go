@@ -9,7 +9,6 @@ import (
 	"unicode/utf16"
 
 	"jobeff/policy"
-	"jobeff/policy/notice"
 )
 
 // Write prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
@@ -41,29 +40,4 @@ func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(v
 // ReadVerdicts reads what Verdicts wrote. Their figures are not there.
 func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 	return all, json.Unmarshal(text, &all)
-}
-
-// WriteBacktest writes how many jobs and users each rule would have flagged.
-func WriteBacktest(w io.Writer, b *notice.Backtest) error {
-	type rule struct {
-		Rule          string  `json:"rule"`
-		Shadow        bool    `json:"shadow"`
-		Flagged       int     `json:"flagged"`
-		Users         int     `json:"users"`
-		Mails         int     `json:"mails"`           // that would have spoken of it
-		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
-		Passed        int     `json:"passed"`
-		CannotTell    int     `json:"cannot_tell"`
-		NotAsked      int     `json:"not_asked"`
-	}
-	mails, byRule := b.Mails()
-	rules := []rule{}
-	for _, t := range b.Tallies() {
-		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
-	}
-	err := Write(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
-	if err != nil {
-		return fmt.Errorf("report: backtest: %w", err)
-	}
-	return nil
 }

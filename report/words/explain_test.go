@@ -1,25 +1,11 @@
 package words
 
 import (
-	"io"
 	"testing"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/notice"
-	"jobeff/report/text"
 )
-
-// TestRulesViews: what a site sees of its rules.
-func TestRulesViews(t *testing.T) {
-	rules := shippedRules(t)
-	backtest := notice.NewBacktest(rules.Settings(), notice.NoticeSettings{WithoutLine: true})
-	for _, name := range []string{"bad", "good", "hostile", "no-mpi"} {
-		c := policy.Describe(fixtures()[name], nil)
-		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
-	}
-	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return Backtest(w, backtest, opts) })
-}
 
 func TestHoursText(t *testing.T) {
 	v := func(hours float64) *job.CoreTime {

@@ -50,9 +50,6 @@ type Legend struct {
 	Heads []string
 }
 
-// roomy is the page width from which columns stand two blanks apart.
-const roomy = 100
-
 // OfList has lines in the given order, or sorted.
 func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 	l := List{ListOptions: opts}
