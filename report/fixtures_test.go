@@ -11,13 +11,12 @@ const nasty = wordstest.Nasty
 
 // Short names for what is made up, and for the checks.
 var (
-	began, sec                                       = jobtest.Began, jobtest.Sec
-	execution, aJob, fixtures, keep                  = wordstest.Execution, wordstest.AJob, wordstest.Jobs, wordstest.Keep
-	withoutMPI, hybrid, ranked, huge                 = wordstest.WithoutMPI, wordstest.Hybrid, wordstest.Ranked, wordstest.Huge
-	fixtureRun, fixtureWorkload, workloads           = wordstest.Run, wordstest.Workload, wordstest.Workloads
+	began, sec, execution, aJob                      = jobtest.Began, jobtest.Sec, wordstest.Execution, wordstest.AJob
+	fixtures, withoutMPI, hybrid, ranked             = wordstest.Jobs, wordstest.WithoutMPI, wordstest.Hybrid, wordstest.Ranked
+	huge, fixtureRun, fixtureWorkload, workloads     = wordstest.Huge, wordstest.Run, wordstest.Workload, wordstest.Workloads
 	fixtureList, arrayTasks, arrayLine, hostileHours = wordstest.List, wordstest.Tasks, wordstest.TasksLine, wordstest.HostileHours
-	golden, eachView, views                          = wordstest.Golden, wordstest.EachView, wordstest.Views
-	checkFits, checkASCII, checkPage                 = wordstest.CheckFits, wordstest.CheckASCII, wordstest.CheckPage
-	pageText, siteLinks, listLinks, shippedVerdicts  = wordstest.PageText, wordstest.SiteLinks, wordstest.ListLinks, wordstest.ShippedVerdicts
-	judged, goldenRules, shippedRules                = wordstest.Judged, wordstest.GoldenRules, wordstest.ShippedRules
+	golden, eachView, views, checkFits               = wordstest.Golden, wordstest.EachView, wordstest.Views, wordstest.CheckFits
+	checkASCII, checkPage, pageText, siteLinks       = wordstest.CheckASCII, wordstest.CheckPage, wordstest.PageText, wordstest.SiteLinks
+	listLinks, shippedVerdicts, judged, goldenRules  = wordstest.ListLinks, wordstest.ShippedVerdicts, wordstest.Judged, wordstest.GoldenRules
+	shippedRules                                     = wordstest.ShippedRules
 )
