@@ -97,7 +97,7 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@test/bench-srun.sh
 	@test/bench-interim.sh
 	@test/bench-read.sh
-	@go test ./cmd/jobeffd ./report/words -run '^$$' -bench JobPage -benchtime 100x
+	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
 	@go test ./policy/curve -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
 	@go test ./policy/workload -run '^$$' -bench Past -benchtime 1x -timeout 30m

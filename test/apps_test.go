@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // family is an MPI implementation: how its programs are compiled and started.
@@ -113,7 +113,7 @@ func TestExactCounts(t *testing.T) {
 // tally counts calls: how many, bytes sent, bytes received.
 type tally [3]uint64
 
-func wantTally(t *testing.T, e document.Execution, output string) {
+func wantTally(t *testing.T, e view.Execution, output string) {
 	t.Helper()
 	want, got := map[string]tally{}, map[string]tally{}
 	for line := range strings.Lines(output) {

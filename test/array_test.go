@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestArrayOfTwoPrograms: 60 tasks, of which every third runs another program, and one fails.
@@ -16,9 +16,9 @@ func TestArrayOfTwoPrograms(t *testing.T) {
 	first, second := rounds(t, site, mpich), build(t, site, mpich.cc, "rounds.c", "-DSECOND")
 	id := site.run(t, "alice", fmt.Sprintf("app=%s\n[ $((SLURM_ARRAY_TASK_ID %% 3)) = 0 ] && app=%s\n$app 3 5\n[ $SLURM_ARRAY_TASK_ID != 7 ]", first, second),
 		"-n1", "-J", "both", fmt.Sprintf("--array=1-%d", tasks))
-	var a *document.Array
+	var a *view.Array
 	site.untilReported(t, "the tasks of array "+id, func() bool {
-		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(document.Job)
+		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(view.Job)
 		if r.code != 0 || json.Unmarshal([]byte(r.stdout), d) != nil || d.Array == nil {
 			return false
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // took is what the sections of a run of a published program took.
@@ -86,7 +86,7 @@ func TestSpeedupBounds(t *testing.T) {
 }
 
 // leftOut says why runs of a workload are no points of its curve.
-func leftOut(w *document.Workload) string {
+func leftOut(w *view.Workload) string {
 	var why []string
 	for _, l := range w.Left {
 		why = append(why, fmt.Sprintf(" %d cores: %s", l.Run.Cores(), l.Why))
@@ -96,7 +96,7 @@ func leftOut(w *document.Workload) string {
 
 // boundOf is the bound of the sum of sections on n processes, relative to one; NaN where one is
 // not there.
-func boundOf(w *document.Workload, n int, sections []string) float64 {
+func boundOf(w *view.Workload, n int, sections []string) float64 {
 	sum := 0.0 // of 1/bound
 	for _, label := range sections {
 		sum += 1 / boundOfOne(w, n, label)
@@ -104,9 +104,9 @@ func boundOf(w *document.Workload, n int, sections []string) float64 {
 	return 1 / sum
 }
 
-func boundOfOne(w *document.Workload, n int, label string) float64 {
+func boundOfOne(w *view.Workload, n int, label string) float64 {
 	for _, on := range w.Sections {
-		i := slices.IndexFunc(on.Bounds, func(b document.Bound) bool { return b.Label == label })
+		i := slices.IndexFunc(on.Bounds, func(b view.Bound) bool { return b.Label == label })
 		if on.N == n && on.RelativeTo == 1 && i >= 0 {
 			return on.Bounds[i].Speedup
 		}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 	"jobeff/test/trial"
 )
 
@@ -291,10 +291,10 @@ func (c *cluster) waitRunning(t *testing.T, id string) {
 
 // jobeff asks as user until all nodes of the job have reported, and sacct has told how it
 // ended.
-func (c *cluster) jobeff(t *testing.T, user, id string) *document.Job {
+func (c *cluster) jobeff(t *testing.T, user, id string) *view.Job {
 	t.Helper()
 	var last result
-	var doc *document.Job
+	var doc *view.Job
 	defer func() {
 		if t.Failed() {
 			t.Logf("jobeff %s: exit %d\n%s%s", id, last.code, last.stdout, last.stderr)
@@ -302,7 +302,7 @@ func (c *cluster) jobeff(t *testing.T, user, id string) *document.Job {
 	}()
 	c.untilReported(t, "jobeff's data of job "+id, func() bool {
 		last = c.try(t, "", "as", user, "jobeff", "--json", id)
-		doc = new(document.Job)
+		doc = new(view.Job)
 		return last.code == 0 && json.Unmarshal([]byte(last.stdout), doc) == nil && complete(doc)
 	})
 	t.Cleanup(func() {
@@ -329,22 +329,22 @@ func (c *cluster) untilReported(t *testing.T, what string, ready func() bool) {
 	})
 }
 
-func complete(d *document.Job) bool {
+func complete(d *view.Job) bool {
 	word, _, _ := strings.Cut(d.State, " ") // "CANCELLED by 20001"
 	return strings.Contains(strings.Join(ended, " "), word) && word != "" &&
 		d.NodesReported > 0 && d.NodesReported == d.AllocNodes && isMerged(d)
 }
 
 // isMerged tells that all reports that came are in the figures.
-func isMerged(d *document.Job) bool {
+func isMerged(d *view.Job) bool {
 	return !strings.Contains(d.NoData, "being merged") && !warned(d, "merging")
 }
 
 // list is what `jobeff --json` lists of the user's jobs of today.
-func (c *cluster) list(t *testing.T, user string) []document.Job {
+func (c *cluster) list(t *testing.T, user string) []view.Job {
 	t.Helper()
 	var all struct {
-		Jobs []document.Job
+		Jobs []view.Job
 		More bool
 	}
 	out := c.as(t, user, "jobeff", "--json", "-S", "-1days", "--limit", "10000")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestCompare: the same work on three nodes, then with a node that takes three times as long for it,
@@ -31,7 +31,7 @@ cd ~/compare-%[1]s && %[3]sbash -c 'ms=100; [ $SLURM_NODEID != 1 ] || ms=%[4]d; 
 	for _, id := range ids {
 		wantExecutions(t, site.jobeff(t, "alice", id), 1)
 	}
-	compared := func(args ...string) (c document.Comparison) {
+	compared := func(args ...string) (c view.Comparison) {
 		t.Helper()
 		text := site.as(t, "alice", append([]string{"jobeff", "compare", "--json"}, args...)...)
 		if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -46,8 +46,8 @@ cd ~/compare-%[1]s && %[3]sbash -c 'ms=100; [ $SLURM_NODEID != 1 ] || ms=%[4]d; 
 		}
 		return c
 	}
-	part := func(c document.Comparison, code string) float64 {
-		return c.Parts[slices.IndexFunc(c.Parts, func(p document.ComparePart) bool { return p.Code == code })].Longer
+	part := func(c view.Comparison, code string) float64 {
+		return c.Parts[slices.IndexFunc(c.Parts, func(p view.ComparePart) bool { return p.Code == code })].Longer
 	}
 	slow := compared(ids[0], ids[1])
 	if len(slow.ByNode) != 1 || slow.ByNode[0].Name != "node n2" || slow.ByNode[0].After < 6 || part(slow, "load_balance") <= 0 || part(slow, "computing") <= 0 {
@@ -60,7 +60,7 @@ cd ~/compare-%[1]s && %[3]sbash -c 'ms=100; [ $SLURM_NODEID != 1 ] || ms=%[4]d; 
 		t.Errorf("no other run tells how much they differ: %+v", slow)
 	}
 	mpi := compared(ids[0], ids[2]).Changed
-	if !slices.ContainsFunc(mpi, func(c document.Changed) bool {
+	if !slices.ContainsFunc(mpi, func(c view.Changed) bool {
 		return c.What == "MPI" && strings.HasPrefix(c.Before, "Open MPI") && strings.HasPrefix(c.After, "MPICH")
 	}) {
 		t.Errorf("another MPI library: changed are %+v", mpi)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // What people are told of a job that lacked CPUs, memory or time: the sentences are compared
@@ -76,7 +76,7 @@ func TestSituations(t *testing.T) {
 
 // hinderedBy are the lines that differ where a machine had no CPU for ranks that hardly need one, or
 // for the prolog, and jobeff says so in a warning that the golden has not. Its other lines stay.
-func hinderedBy(d *document.Job, name string) *regexp.Regexp {
+func hinderedBy(d *view.Job, name string) *regexp.Regexp {
 	want, _ := os.ReadFile(filepath.Join("testdata", name))
 	lines := []string{`\z.`} // none
 	for code, of := range map[string]string{"contention": `\[contention\]$|^(Confidence|Workload|Advice) |\[slept\]$`, "prolog_failed": `\[prolog_failed\]$|^Confidence `} {

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // What several runs of one program on different core counts say together.
 
-// judged is what the rules say of a job, and its view.
-func judged(t *testing.T, user, id string) (verdicts map[string]document.Verdict, view string) {
+// judged is what the rules say of a job, and its text.
+func judged(t *testing.T, user, id string) (verdicts map[string]view.Verdict, shown string) {
 	t.Helper()
 	d := site.jobeff(t, user, id)
-	verdicts = map[string]document.Verdict{}
+	verdicts = map[string]view.Verdict{}
 	for _, v := range d.Verdicts {
 		verdicts[v.Rule] = v
 	}
@@ -27,9 +27,9 @@ func judged(t *testing.T, user, id string) (verdicts map[string]document.Verdict
 }
 
 // workloadsOf lists a user's workloads.
-func workloadsOf(t *testing.T, user string) []document.Workload {
+func workloadsOf(t *testing.T, user string) []view.Workload {
 	t.Helper()
-	var list struct{ Workloads []document.Workload }
+	var list struct{ Workloads []view.Workload }
 	if err := json.Unmarshal([]byte(site.as(t, user, "jobeff", "workload", "--json", "--limit", "1000")), &list); err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func workloadsOf(t *testing.T, user string) []document.Workload {
 }
 
 // workload is what alice sees of a workload: its name, or a job of it.
-func (c *cluster) workload(t *testing.T, name string) *document.Workload {
+func (c *cluster) workload(t *testing.T, name string) *view.Workload {
 	t.Helper()
-	w := new(document.Workload)
+	w := new(view.Workload)
 	if err := json.Unmarshal([]byte(c.as(t, "alice", "jobeff", "workload", "--json", name)), w); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (c *cluster) workload(t *testing.T, name string) *document.Workload {
 
 // executionsOf are the programs of a job that belong to a workload, whether or not they share
 // its curve.
-func executionsOf(w *document.Workload, id string) (found []int) {
+func executionsOf(w *view.Workload, id string) (found []int) {
 	add := func(job string, execution int) {
 		if job == id {
 			found = append(found, execution)
@@ -152,7 +152,7 @@ func lacked(t *testing.T, user, id string) bool {
 const lackedCPUs = "its ranks lacked CPUs"
 
 // wantLeftOut checks that exactly these jobs are no points of a workload's curve, as they lacked CPUs.
-func wantLeftOut(t *testing.T, w *document.Workload, jobs []string) {
+func wantLeftOut(t *testing.T, w *view.Workload, jobs []string) {
 	t.Helper()
 	var got []string
 	for _, l := range w.Left {
@@ -198,16 +198,16 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	if first, _ := judged(t, "alice", one); first["past-inflexion"].Outcome == "flagged" {
 		t.Errorf("one core is past the inflexion point: %+v", first["past-inflexion"])
 	}
-	verdicts, view := judged(t, "alice", two)
+	verdicts, shown := judged(t, "alice", two)
 	v := verdicts["past-inflexion"]
 	if slices.Contains(left, two) || min(compared[1], compared[2]) < 2 {
 		if v.Outcome != "cannot_tell" || !strings.Contains(site.as(t, "alice", "jobeff", "workload", name), lackedCPUs) {
-			t.Errorf("its ranks lacked CPUs: %+v\n%s", v, view)
+			t.Errorf("its ranks lacked CPUs: %+v\n%s", v, shown)
 		}
 		return
 	}
-	if v.Outcome != "flagged" || !strings.Contains(strings.Join(strings.Fields(view), " "), "longer on 2 cores than on 1") {
-		t.Fatalf("%+v\n%s\n%s", v, view, site.as(t, "alice", "jobeff", "workload", name))
+	if v.Outcome != "flagged" || !strings.Contains(strings.Join(strings.Fields(shown), " "), "longer on 2 cores than on 1") {
+		t.Fatalf("%+v\n%s\n%s", v, shown, site.as(t, "alice", "jobeff", "workload", name))
 	}
 	if len(v.Recommended) == 0 {
 		t.Errorf("recommends nothing: %+v", v)
@@ -259,7 +259,7 @@ func wantScales(t *testing.T, name, id string, left []string) {
 	if len(w.Counts) != 3-len(left) {
 		t.Errorf("workload %s: %d core counts, and %v are left out", name, len(w.Counts), left)
 	}
-	fastest, want := document.Count{T: math.Inf(1)}, "passed"
+	fastest, want := view.Count{T: math.Inf(1)}, "passed"
 	for _, c := range w.Counts {
 		if c.T < fastest.T {
 			fastest = c

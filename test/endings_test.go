@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // Every ending of a rank, with both MPIs, started by Slurm or by another launcher.
@@ -73,7 +73,7 @@ func TestEndings(t *testing.T) {
 			}
 			id := site.run(t, "alice", script.String(), "-N1", "-n2")
 			ran := wantExecutions(t, reported(t, id), len(waysOut))
-			slices.SortFunc(ran, func(a, b document.Execution) int { return a.Start.Compare(b.Start) })
+			slices.SortFunc(ran, func(a, b view.Execution) int { return a.Start.Compare(b.Start) })
 			for i, w := range waysOut {
 				t.Run(w.way, func(t *testing.T) { wantEnding(t, s, w, ran[i]) })
 			}
@@ -82,18 +82,18 @@ func TestEndings(t *testing.T) {
 }
 
 // reported waits for the report of the job's one node, not for sacct.
-func reported(t *testing.T, id string) *document.Job {
+func reported(t *testing.T, id string) *view.Job {
 	t.Helper()
-	d := new(document.Job)
+	d := new(view.Job)
 	site.untilReported(t, "the report of job "+id, func() bool {
 		r := site.try(t, "", "as", "alice", "jobeff", "--json", id)
-		*d = document.Job{}
+		*d = view.Job{}
 		return r.code == 0 && json.Unmarshal([]byte(r.stdout), d) == nil && d.NodesReported > 0 && isMerged(d)
 	})
 	return d
 }
 
-func wantEnding(t *testing.T, s starter, w wayOut, e document.Execution) {
+func wantEnding(t *testing.T, s starter, w wayOut, e view.Execution) {
 	t.Helper()
 	want := w.mpirun
 	if s.slurm {

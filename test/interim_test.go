@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestNodeLost: a job on two nodes has figures while it runs. Then one of the nodes dies for good: the job
@@ -22,12 +22,12 @@ func TestNodeLost(t *testing.T) {
 		c.exec(t, n, "sh", "-c", `echo 'interim = "1s"' >>/etc/jobeff/jobeff.toml`) // of [report]
 	}
 	id := c.submit(t, "bob", srun(t, usual)+rounds(t, c, usual)+" 100000 20", "-N2", "-n2", "-t5", "--no-requeue")
-	ask := func(ready func(d *document.Job) bool) *document.Job {
+	ask := func(ready func(d *view.Job) bool) *view.Job {
 		t.Helper()
-		var d *document.Job
+		var d *view.Job
 		var said result
 		until(t, "the figures of job "+id, func() bool {
-			d, said = new(document.Job), c.try(t, "", "as", "bob", "jobeff", "--json", id)
+			d, said = new(view.Job), c.try(t, "", "as", "bob", "jobeff", "--json", id)
 			return said.code == 0 && json.Unmarshal([]byte(said.stdout), d) == nil && isMerged(d) && ready(d)
 		})
 		t.Cleanup(func() {
@@ -43,7 +43,7 @@ func TestNodeLost(t *testing.T) {
 			c.exec(t, n, "jobeff-ingest", "send", "--quiet")
 		}
 	}
-	first := ask(func(d *document.Job) bool {
+	first := ask(func(d *view.Job) bool {
 		report()
 		return d.State == "RUNNING" && d.Ranks == 2 && *d.Elapsed > 1
 	})
@@ -57,14 +57,14 @@ func TestNodeLost(t *testing.T) {
 	if list := c.as(t, "bob", "jobeff", "-P", "-o", "jobid,state,pe"); !strings.Contains(list, id+"|RUNNING|0.") && !strings.Contains(list, id+"|RUNNING|1.") {
 		t.Error(list)
 	}
-	second := ask(func(d *document.Job) bool {
+	second := ask(func(d *view.Job) bool {
 		report()
 		return *d.Elapsed > *first.Elapsed
 	})
 	c.exec(t, "ctl", "sh", "-c", "kill -9 $(cat "+c.dir+"/ns/n2.pid)")
 	c.exec(t, "ctl", "scontrol", "update", "nodename=n2", "state=down", "reason=test")
 	c.wait(t, id)
-	last := ask(func(d *document.Job) bool {
+	last := ask(func(d *view.Job) bool {
 		return !d.End.IsZero() && warned(d, "interim") && d.Endings["running"] == 1
 	})
 	if last.Running || last.AsOf.Before(second.AsOf) || last.State != "NODE_FAIL" || last.Ranks != 2 || last.NodesReported != 2 || len(last.Flags) > 0 {

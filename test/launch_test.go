@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // How MPI programs are started: each way makes one execution with all ranks.
 
 // wantWhole checks an execution of size ranks on nodes nodes that was fully recorded, and the
 // identities of its metrics.
-func wantWhole(t *testing.T, e document.Execution, f family, size, nodes int) {
+func wantWhole(t *testing.T, e view.Execution, f family, size, nodes int) {
 	t.Helper()
 	if e.Size != size || e.Ranks != size || e.Nodes != nodes || len(e.NodeList) != nodes || e.MPI != f.name {
 		t.Errorf("execution of %s: size %d, %d ranks on %d nodes, want %s, %d ranks on %d nodes", e.MPI, e.Size, e.Ranks, e.Nodes, f.name, size, nodes)
@@ -31,7 +31,7 @@ func wantWhole(t *testing.T, e document.Execution, f family, size, nodes int) {
 	wantIdentities(t, e.Figures)
 }
 
-func wantIdentities(t *testing.T, f document.Figures) {
+func wantIdentities(t *testing.T, f view.Figures) {
 	t.Helper()
 	if f.ParallelEfficiency == nil {
 		t.Error("no parallel efficiency")
@@ -49,7 +49,7 @@ func wantIdentities(t *testing.T, f document.Figures) {
 	}
 }
 
-func wantExecutions(t *testing.T, d *document.Job, n int) []document.Execution {
+func wantExecutions(t *testing.T, d *view.Job, n int) []view.Execution {
 	t.Helper()
 	if len(d.Executions) != n {
 		t.Fatalf("%d executions, want %d (no data: %q)", len(d.Executions), n, d.NoData)
@@ -57,7 +57,7 @@ func wantExecutions(t *testing.T, d *document.Job, n int) []document.Execution {
 	return d.Executions
 }
 
-func wantCalls(t *testing.T, f document.Figures, name string, want uint64) {
+func wantCalls(t *testing.T, f view.Figures, name string, want uint64) {
 	t.Helper()
 	var got uint64
 	for _, c := range f.Calls {

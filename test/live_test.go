@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // liveSteps are the steps of a job besides its own, as Slurm lists them.
@@ -86,10 +86,10 @@ func TestLive(t *testing.T) {
 	id := c.submit(t, "alice", script, "-N2", "--ntasks-per-node=2", "--cpus-per-task=2", "-t5")
 	defer c.exec(t, "ctl", "scancel", id)
 	c.waitRunning(t, id)
-	var d document.Job
+	var d view.Job
 	until(t, "all ranks of job "+id, func() bool {
 		said := c.try(t, "", "as", "alice", "jobeff", "live", "--once", "--json", id)
-		d = document.Job{}
+		d = view.Job{}
 		return said.code == 0 && json.Unmarshal([]byte(said.stdout), &d) == nil && d.Ranks == 4 && d.NodesReported == 2
 	})
 	if !d.Running || d.AsOf.IsZero() || d.ID != id || d.User != "alice" || d.Nodes != 2 || len(d.Executions) != 1 || d.Endings["running"] != 4 {

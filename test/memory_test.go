@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestMemory: what jobs needed, on a cluster of its own whose jobs' memory is read as often as in half an hour. One
@@ -46,7 +46,7 @@ os.remove('/dev/shm/file')"`, "-n1", "--mem=1000M")
 	until(t, "job "+cached+" to have read its file", func() bool { return c.try(t, "", "as", "alice", "ls", "ready").code == 0 })
 	c.exec(t, "n1", "sh", "-c", "for i in $(seq 20); do jobeff-ingest interim; done")
 	c.as(t, "alice", "touch", "read")
-	ended := func(id string) *document.Job {
+	ended := func(id string) *view.Job {
 		t.Helper()
 		c.wait(t, id)
 		return c.jobeff(t, "alice", id)

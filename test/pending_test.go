@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestPending: a job that is held, an array of which two tasks may run, and a job that waits for its time are shown with why
@@ -21,10 +21,10 @@ func TestPending(t *testing.T) {
 	later := site.submit(t, "alice", script, "-n1", "--begin=now+1hour", "-J", "later", "-t10", "--mem=100")
 	array := site.submit(t, "alice", script, "-n1", "--array=3-6%2", "-J", "sweep")
 	t.Cleanup(func() { site.try(t, "", "exec", "ctl", "scancel", held, later, array) })
-	read := func(id string) *document.Job {
-		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(document.Job)
+	read := func(id string) *view.Job {
+		r, d := site.try(t, "", "as", "alice", "jobeff", "--json", id), new(view.Job)
 		if r.code != 0 || json.Unmarshal([]byte(r.stdout), d) != nil {
-			return new(document.Job)
+			return new(view.Job)
 		}
 		return d
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // inCall is when a rank of phases.c was in a call, by its own clock, s since 1970: outside of the library, and
@@ -65,7 +65,7 @@ func TestPhases(t *testing.T) {
 // wantTimes compares the buckets in each phase, as far as all ranks told of them, with the ranks' own
 // readings: a rank is in MPI at least as long as the clock behind the library says, and at most as long as the
 // one outside of it does.
-func wantTimes(t *testing.T, buckets []document.Bucket, calls map[int][]inCall) {
+func wantTimes(t *testing.T, buckets []view.Bucket, calls map[int][]inCall) {
 	t.Helper()
 	var seen [3]int
 	var got, least, most [3][3]float64 // by phase: parallel efficiency, load balance, communication efficiency

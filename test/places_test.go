@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // where is what `jobeff where` says to alice, with the names that it found.
-func where(t *testing.T, id string) document.Places {
+func where(t *testing.T, id string) view.Places {
 	t.Helper()
-	var p document.Places
+	var p view.Places
 	if err := json.Unmarshal([]byte(site.as(t, "alice", "jobeff", "where", id, "--json")), &p); err != nil {
 		t.Fatal(err)
 	}

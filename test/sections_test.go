@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // buildSections compiles a program with sections against this tree. The nodes run it with the
@@ -21,8 +21,8 @@ func buildSections(t *testing.T, c *cluster, f family, source string) string {
 	return build(t, c, f.cc, source, "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-pthread")
 }
 
-func sectionsByLabel(d *document.Job) map[string]document.Section {
-	all := map[string]document.Section{}
+func sectionsByLabel(d *view.Job) map[string]view.Section {
+	all := map[string]view.Section{}
 	for _, s := range d.Sections {
 		all[s.Label] = s
 	}

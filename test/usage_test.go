@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // usageOfSacct is what sacct says of a job: the CPU efficiency as seff computes it, and the bytes
@@ -43,7 +43,7 @@ const (
 )
 
 // usage waits for what Slurm counted of a job.
-func usage(t *testing.T, id string) (d *document.Job) {
+func usage(t *testing.T, id string) (d *view.Job) {
 	t.Helper()
 	until(t, "what Slurm counted of job "+id, func() bool {
 		d = site.jobeff(t, "alice", id)
@@ -173,7 +173,7 @@ func TestHostileNames(t *testing.T) {
 			if args[len(args)-1] == "jobid,jobname,user" && (strings.Count(out, "\n") != 1 || strings.Count(out, "|") != 2 || !strings.HasSuffix(out, "|bob\n")) {
 				t.Errorf("name %d: %q", i, out)
 			}
-			if args[1] == "--json" && json.Unmarshal([]byte(out), new(document.Job)) != nil {
+			if args[1] == "--json" && json.Unmarshal([]byte(out), new(view.Job)) != nil {
 				t.Errorf("name %d: no JSON: %q", i, out)
 			}
 		}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // What jobeff says if there are no usual figures, and how jobs end.
 
-func wantNoData(t *testing.T, d *document.Job, words ...string) {
+func wantNoData(t *testing.T, d *view.Job, words ...string) {
 	t.Helper()
 	if len(d.Executions) != 0 || d.ParallelEfficiency != nil {
 		t.Errorf("%d executions, want no data", len(d.Executions))
@@ -75,7 +75,7 @@ func TestSingletons(t *testing.T) {
 	}
 }
 
-func warned(d *document.Job, code string) bool {
+func warned(d *view.Job, code string) bool {
 	all := d.Warnings
 	for _, e := range d.Executions {
 		all = append(all, e.Warnings...)
@@ -104,7 +104,7 @@ func longJob(t *testing.T) string {
 // wantPartial checks what a killed job of longJob left: all ranks, with their time. A rank may end
 // by its MPI before the signal comes: Open MPI 5 notices that another one is gone, and exits; MPICH 5
 // crashes then at times, also with --jobeff=off (1 of 25 jobs of 4 ranks on 2 nodes).
-func wantPartial(t *testing.T, d *document.Job, state, ending string) {
+func wantPartial(t *testing.T, d *view.Job, state, ending string) {
 	t.Helper()
 	if !strings.HasPrefix(d.State, state) {
 		t.Errorf("state %q, want %s", d.State, state)

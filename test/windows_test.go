@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/view"
 	"jobeff/test/trial"
 )
 
 // waiting asks for a job until the windows of its nodes are replayed.
-func (c *cluster) waiting(t *testing.T, id string) (d *document.Job) {
+func (c *cluster) waiting(t *testing.T, id string) (d *view.Job) {
 	t.Helper()
 	until(t, "the replay of job "+id, func() bool {
 		d = c.jobeff(t, "alice", id)
@@ -186,7 +186,7 @@ func TestWindowsOfApplications(t *testing.T) {
 }
 
 // efficiencies are those of the windows, or why there are none.
-func efficiencies(e document.Execution) string {
+func efficiencies(e view.Execution) string {
 	if w := e.Windows; w.Matched == 0 {
 		return "not determined: " + w.NotDetermined
 	} else if w.NotDetermined != "" {

@@ -13,10 +13,12 @@ import (
 	"golang.org/x/term"
 
 	"jobeff/cmd/source"
+	"jobeff/ingest/listing"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/inert"
 	"jobeff/report/text"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 func main() {
@@ -64,15 +66,18 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return document.WriteJob(c.OutOrStdout(), j, nil, nil)
+			if full && !asJSON {
+				source.Find(c.Context(), j, false)
 			}
 			reader := text.Reader(getenv, columns(c.OutOrStdout()), plain)
-			if !full {
-				return words.Screen(c.OutOrStdout(), j, nil, nil, reader)
+			v := view.NewJob(&listing.JobAndWorkload{Job: j}, nil, nil, reader.Unicode)
+			switch {
+			case asJSON:
+				return document.Write(c.OutOrStdout(), v)
+			case full:
+				return report.TextOfJob(c.OutOrStdout(), v, reader)
 			}
-			source.Find(c.Context(), j, false)
-			return words.Job(c.OutOrStdout(), j, nil, nil, reader)
+			return report.ScreenOfJob(c.OutOrStdout(), v, reader)
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")

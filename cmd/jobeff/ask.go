@@ -12,14 +12,15 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report"
 	"jobeff/report/document"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 // myself is the caller's name, or their uid where it has no name.
@@ -59,22 +60,22 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 		if err != nil {
 			return err
 		}
-		return document.WriteServed(p.stdout, served)
+		return document.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
 		return err
 	}
 	switch {
-	case a.tasks != nil && full:
-		return words.Array(p.stdout, a.tasks, a.moreTasks, p.options())
-	case a.tasks != nil:
-		return words.ArrayScreen(p.stdout, a.tasks, a.moreTasks, p.options())
+	case a.found.Tasks != nil && full:
+		return report.TextOfArray(p.stdout, view.NewArray(a.found, p.options().Unicode), p.options())
+	case a.found.Tasks != nil:
+		return report.ScreenOfArray(p.stdout, view.NewArray(a.found, p.options().Unicode), p.options())
 	case full:
-		source.Find(ctx, a.job, false)
-		return words.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
+		source.Find(ctx, a.found.Job, false)
+		return report.TextOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 	}
-	return words.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
 // served asks for the document of a job.
@@ -93,12 +94,13 @@ func served(ctx context.Context, id string) (json.RawMessage, error) {
 // judgedJob is a job, the study of its workload and the verdicts of the site's rules. For a step,
 // which is no run of a workload, it has only the job.
 type judgedJob struct {
-	job       *job.Job
-	study     *workload.Study
-	verdicts  []policy.Verdict
-	tasks     []job.Job // of the array whose id was given; else nil
-	moreTasks bool
+	found    *listing.JobAndWorkload
+	study    *workload.Study
+	verdicts []policy.Verdict
 }
+
+// view is the view of the job; wide: its reader sees characters outside ASCII.
+func (a *judgedJob) view(wide bool) *view.Job { return view.NewJob(a.found, a.study, a.verdicts, wide) }
 
 // judged asks for a job, its workload and the verdicts.
 func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error) {
@@ -114,10 +116,9 @@ func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error
 	if err != nil {
 		return a, err
 	}
-	if a.job = found.Job; found.Step {
+	if a.found = found; found.Step {
 		return a, nil
 	}
-	a.tasks, a.moreTasks = found.Tasks, found.MoreTasks
 	a.study = workload.NewStudy(found.Workload, found.Job, p.now(), curve.Settings{})
 	a.verdicts, err = document.ReadVerdicts(found.Verdicts)
 	return a, err

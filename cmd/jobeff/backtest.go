@@ -17,8 +17,9 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
+	"jobeff/report"
 	"jobeff/report/document"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml.
@@ -44,10 +45,11 @@ func (p *program) backtestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			v := view.NewBacktest(b)
 			if asJSON {
-				return document.WriteBacktest(p.stdout, b)
+				return document.Write(p.stdout, v)
 			}
-			return words.Backtest(p.stdout, b, p.options())
+			return report.TextOfBacktest(p.stdout, v, p.options())
 		},
 	}
 	c.Flags().StringVar(&since, "since", defaultStart, "jobs that ended after `TIME`")

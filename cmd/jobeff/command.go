@@ -8,6 +8,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/slurmid"
+	"jobeff/report"
 	"jobeff/report/words"
 )
 
@@ -66,7 +67,7 @@ func (p *program) command() *cobra.Command {
 			jobs, listed := strings.Join(args, ","), listFlagUsed(cmd)
 			switch {
 			case helpFormat:
-				return words.Columns(p.stdout)
+				return report.TextOfColumns(p.stdout, words.AllColumns())
 			case len(args) == 0 && !listed && !asJSON && !full:
 				return p.worst(cmd.Context())
 			case len(args) > 0 && cli.DidYouMean(cmd, args[0]) != "":

@@ -15,9 +15,10 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const compareHelp = `jobeff compare says why a run took longer than another one of the same work. The
@@ -86,12 +87,15 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 		return fmt.Errorf("%w\njobeff compare --force shows them as what they are", err)
 	case err != nil:
 		return err
-	case flags.json:
-		return document.WriteComparison(p.stdout, compared)
-	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return words.CompareHTML(w, compared, page.Links{}) })
 	}
-	return words.Compare(p.stdout, compared, p.options())
+	v := view.NewComparison(compared, flags.html != "" || p.options().Unicode)
+	switch {
+	case flags.json:
+		return document.Write(p.stdout, v)
+	case flags.html != "":
+		return p.save(flags.html, func(w io.Writer) error { return report.PageOfComparison(w, v, page.Links{}) })
+	}
+	return report.TextOfComparison(p.stdout, v, p.options())
 }
 
 // compareJobs finds the names of places before it compares them.

@@ -9,8 +9,9 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/policy/curve"
+	"jobeff/report"
 	"jobeff/report/document"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const curveHelp = `jobeff curve fits the overhead curve to the run times of one workload on several
@@ -89,9 +90,9 @@ func (p *program) curve(path string, flags curveFlags) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	result, rivals := curve.Fit(points, settings), curve.Rivals(points)
+	v := view.NewCurve(path, points, curve.Fit(points, settings), curve.Rivals(points), p.options().Unicode)
 	if flags.json {
-		return document.WriteCurve(p.stdout, result, rivals)
+		return document.Write(p.stdout, v)
 	}
-	return words.Curve(p.stdout, path, points, result, rivals, p.options())
+	return report.TextOfCurve(p.stdout, v, p.options())
 }

@@ -22,6 +22,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/policy/harm"
 	"jobeff/policy/rule"
+	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/mail"
 	"jobeff/report/words"
@@ -48,7 +49,7 @@ fails. Run it as root: other users cannot see everything.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
 			d.examine(cmd.Context())
-			if err := words.Checks(p.stdout, d.checks, p.options()); err != nil {
+			if err := report.TextOfChecks(p.stdout, words.OfChecks(d.checks, p.options().Unicode), p.options()); err != nil {
 				return err
 			}
 			for _, c := range d.checks {

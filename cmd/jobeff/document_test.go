@@ -21,12 +21,14 @@ import (
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
 	"jobeff/ingest/wire"
 	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/view"
 )
 
 // ofJobeffd are the fields of a job's document that a node alone does not know, ofSlurm those that a
@@ -86,7 +88,7 @@ func TestOneDocument(t *testing.T) {
 				reports = append(reports, text)
 			}
 			var printed bytes.Buffer
-			if err := document.WriteJob(&printed, merger.Job(), nil, nil); err != nil {
+			if err := document.Write(&printed, view.NewJob(&listing.JobAndWorkload{Job: merger.Job()}, nil, nil, true)); err != nil {
 				t.Fatal(err)
 			}
 			answered := d.sameEverywhere(t, fmt.Sprint(merger.Job().JobID), reports, fields(t, printed.Bytes()), ofJobeffd)

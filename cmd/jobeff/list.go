@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +18,10 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -182,7 +183,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := words.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := words.ListOptions{Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	l.tasks = l.tasks || l.parsable2 || strings.Contains(jobs, "_")
 	if l.format != "" {
 		if asJSON {
@@ -214,7 +215,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 func (p *program) worst(ctx context.Context) error {
 	q := listing.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
 	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
-	return p.listed(ctx, q, l, "", words.ListOptions{Options: p.options(), Title: l.title(q), Rest: "jobeff -S " + defaultStart})
+	return p.listed(ctx, q, l, "", words.ListOptions{Title: l.title(q), Rest: "jobeff -S " + defaultStart})
 }
 
 // listed writes the jobs of a query for people, or those of --parsable2.
@@ -251,7 +252,7 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 	if opts.More, opts.Pending = more && (l.tasks || here), pending; opts.All != nil && !here {
 		opts.All.Lines -= l.offset
 	}
-	return words.List(p.stdout, lines, opts)
+	return report.TextOfJobs(p.stdout, view.NewJobs(lines, opts, p.options().Unicode), p.options())
 }
 
 // askLines asks for the lines of a list, of arrays or of each task; more are left.
@@ -309,12 +310,7 @@ func (p *program) documents(ctx context.Context, q listing.JobQuery, jobs string
 		return noneOf(jobs)
 	}
 	slices.Reverse(documents)
-	return document.WriteServed(p.stdout, struct {
-		Jobs []json.RawMessage `json:"jobs"`
-		More bool              `json:"more"`
-		// Pending is what waits; null: it was not asked for.
-		Pending *slurmid.PendingList `json:"pending"`
-	}{documents, more, pending})
+	return document.Write(p.stdout, view.Jobs{Jobs: documents, More: more, Pending: pending})
 }
 
 func noneOf(jobs string) error {

@@ -22,10 +22,10 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/words"
 )
 
 const liveHelp = `jobeff live shows the figures of a job of yours while it runs, and what it did in
@@ -122,11 +122,11 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 			return err
 		}
 		fmt.Fprintln(stderr, sentence)
-		return document.WriteServed(p.stdout, served)
+		return document.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if errors.Is(why, errEnded) { // its last report comes soon
-		for tries := 0; tries < 10 && (err != nil || a.job.IsRunning()) && ctx.Err() == nil; tries++ {
+		for tries := 0; tries < 10 && (err != nil || a.found.IsRunning()) && ctx.Err() == nil; tries++ {
 			sleepFor(ctx, time.Second)
 			a, err = p.judged(ctx, id)
 		}
@@ -135,7 +135,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%s This is its last report.\n\n", sentence)
-	return words.Screen(p.stdout, a.job, a.study, a.verdicts, p.options())
+	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
 // sleepFor waits, or until ctx ends.

@@ -10,7 +10,9 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -113,13 +115,14 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 		return err
 	}
 	w, err := c.SetMute(ctx, name, flags.user, job.Mute{Until: until, Reason: flags.reason})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case flags.json:
-		return document.WriteMute(p.stdout, w)
 	}
-	return words.Muted(p.stdout, w, p.options())
+	v := view.NewMute(w, p.options().Unicode)
+	if flags.json {
+		return document.Write(p.stdout, v)
+	}
+	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
 
 // unmute ends a mute.
@@ -136,7 +139,7 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 	if err != nil {
 		return err
 	}
-	return words.Unmuted(p.stdout, w, p.options())
+	return report.TextOfLine(p.stdout, words.Unmuted(w, p.options().Unicode), p.options())
 }
 
 // mutes lists the muted workloads of a user, of the caller by default.
@@ -147,13 +150,14 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	}
 	defer c.Close()
 	list, err := c.Workloads(ctx, listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case flags.json:
-		return document.WriteMutes(p.stdout, list)
 	}
-	return words.Mutes(p.stdout, list, p.options())
+	v := view.NewMutes(list, p.options().Unicode)
+	if flags.json {
+		return document.Write(p.stdout, v)
+	}
+	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
 
 // mostListed is how many muted workloads a list holds at most.

@@ -12,6 +12,7 @@ import (
 	"jobeff/etc"
 	"jobeff/policy"
 	"jobeff/policy/rule"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/words"
 )
@@ -59,13 +60,13 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 		if err := json.Unmarshal(of, &judged); err != nil {
 			return err
 		}
-		return document.WriteServed(p.stdout, judged)
+		return document.Write(p.stdout, judged)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
 		return err
 	}
-	return words.Explain(p.stdout, a.job, a.verdicts, p.options())
+	return report.TextOfVerdicts(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
 const rulesHelp = `jobeff rules shows the rules that jobs are judged by: what each asks, of which jobs, and
@@ -85,7 +86,7 @@ func (p *program) rulesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return words.Rules(p.stdout, cfg.Rules, p.options())
+			return report.TextOfRules(p.stdout, words.OfRules(cfg.Rules), p.options())
 		},
 	}
 }
@@ -105,7 +106,7 @@ func (p *program) policyCommand() *cobra.Command {
 		Short: "List what a rule's condition and text may read",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return words.Fields(p.stdout, policy.AllFields(), rule.Functions(), p.options())
+			return report.TextOfFields(p.stdout, words.OfFields(policy.AllFields(), rule.Functions()), p.options())
 		},
 	})
 	return c
@@ -166,7 +167,7 @@ func (p *program) policyTest(path string) error {
 		failed = failed || len(t.Wrong) > 0
 		tried = append(tried, t)
 	}
-	if err := words.Examples(p.stdout, tried, p.options()); err != nil {
+	if err := report.TextOfExamples(p.stdout, words.OfExamples(tried, p.options().Unicode), p.options()); err != nil {
 		return err
 	}
 	if failed {

@@ -12,10 +12,10 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
-	"jobeff/ingest/listing"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const reportHelp = `jobeff report writes what is known about a job, and the curve of its workload, as one
@@ -54,17 +54,21 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 		return err
 	}
 	switch {
-	case a.tasks != nil && talp != "":
+	case a.found.Tasks != nil && talp != "":
 		return fmt.Errorf("%s is an array: name one of its tasks, as %s_1, for TALP's JSON", id, id)
-	case a.tasks != nil:
-		return p.save(file, func(w io.Writer) error { return words.ArrayHTML(w, a.tasks, a.moreTasks, page.Links{}) })
+	case a.found.Tasks != nil:
+		return p.save(file, func(w io.Writer) error { return report.PageOfArray(w, view.NewArray(a.found, true), page.Links{}) })
 	case talp != "":
-		return p.save(talp, func(w io.Writer) error { return document.WriteTALP(w, a.job) })
+		return p.save(talp, func(w io.Writer) error {
+			v, err := view.NewTALP(a.found.Job)
+			if err != nil {
+				return err
+			}
+			return document.Write(w, v)
+		})
 	}
-	source.Find(ctx, a.job, false)
-	return p.save(file, func(w io.Writer) error {
-		return words.JobHTML(w, &listing.JobAndWorkload{Job: a.job, Step: a.verdicts == nil}, a.study, a.verdicts, page.Links{})
-	})
+	source.Find(ctx, a.found.Job, false)
+	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), page.Links{}) })
 }
 
 // save writes a new file, whole or not at all.

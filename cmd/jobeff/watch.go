@@ -16,8 +16,10 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/figure"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -200,16 +202,17 @@ func (s *screen) follow(ctx context.Context, w *watch, lines <-chan []byte) erro
 const mostGrace = 5 * time.Second
 
 // draw shows a job: anew on a terminal, else below what was shown before.
-func (s *screen) draw(v words.Watched) error {
+func (s *screen) draw(of words.Watched) error {
 	p := s.program
+	opts := p.options()
+	v := view.NewLive(of, opts.Unicode)
 	again := s.shown
 	s.shown = true
 	if s.flags.json {
-		return document.WriteJob(p.stdout, v.SoFar, nil, nil)
+		return document.Write(p.stdout, v)
 	}
 	var page bytes.Buffer
-	opts := p.options()
-	if err := words.Live(&page, v, opts); err != nil {
+	if err := report.TextOfLive(&page, v, opts); err != nil {
 		return err
 	}
 	text := page.Bytes()

@@ -14,7 +14,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // watched is the job of these tests: two nodes of two ranks each.
@@ -172,7 +172,7 @@ func TestScreen(t *testing.T) {
 		t.Errorf("once: %v\n%s", why, out)
 	}
 	out, why = show(t, liveFlags{every: time.Hour, once: true, json: true}, two)
-	var d document.Job
+	var d view.Job
 	if err := json.Unmarshal([]byte(out), &d); err != nil || !errors.Is(why, errDone) || !d.Running || d.ID != "7" || d.User != "alice" || *d.ParallelEfficiency != .5 || d.AllocCPUs != 4 {
 		t.Errorf("%v, %v\n%s", err, why, out)
 	}

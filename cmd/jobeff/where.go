@@ -7,8 +7,9 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
+	"jobeff/report"
 	"jobeff/report/document"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const whereHelp = `jobeff where shows at which lines of the program its ranks called MPI, and what part
@@ -35,14 +36,15 @@ func (p *program) whereCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.tasks != nil {
+			if a.found.Tasks != nil {
 				return fmt.Errorf("%s is an array: name one of its tasks, as %s_1", args[0], args[0])
 			}
-			source.Find(cmd.Context(), a.job, users)
+			source.Find(cmd.Context(), a.found.Job, users)
+			v := view.NewPlaces(a.found.Job, function, p.options().Unicode)
 			if asJSON {
-				return document.WritePlaces(p.stdout, a.job, function)
+				return document.Write(p.stdout, v)
 			}
-			return words.Places(p.stdout, a.job, function, p.options())
+			return report.TextOfPlaces(p.stdout, v, p.options())
 		},
 	}
 	c.Flags().StringVar(&function, "function", "", "only the calls of the MPI function `NAME`")

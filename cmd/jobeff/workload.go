@@ -21,10 +21,11 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
+	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/shell"
-	"jobeff/report/words"
+	"jobeff/report/view"
 )
 
 const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
@@ -52,7 +53,7 @@ type workloadFlags struct {
 	html    string
 	forPlan bool
 	format  string
-	list    words.ListOptions
+	list    report.ListForm
 }
 
 // workloadsSince is how far back a list of workloads goes.
@@ -145,17 +146,21 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 		return p.namedJobs(w, j, flags)
 	}
 	study := workload.NewStudy(w, j, p.now(), settings)
-	switch {
-	case flags.forPlan && flags.json:
-		return document.WritePlan(p.stdout, study)
-	case flags.forPlan:
-		return words.WorkloadPlan(p.stdout, study, p.options())
-	case flags.json:
-		return document.WriteWorkload(p.stdout, study)
-	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return words.WorkloadHTML(w, study, page.Links{}) })
+	if flags.forPlan {
+		v := view.NewPlan(study, p.options().Unicode)
+		if flags.json {
+			return document.Write(p.stdout, v)
+		}
+		return report.TextOfPlan(p.stdout, v, p.options())
 	}
-	return words.Workload(p.stdout, study, p.options())
+	v := view.NewWorkload(study, flags.html != "" || p.options().Unicode)
+	switch {
+	case flags.json:
+		return document.Write(p.stdout, v)
+	case flags.html != "":
+		return p.save(flags.html, func(w io.Writer) error { return report.PageOfWorkload(w, v, page.Links{}) })
+	}
+	return report.TextOfWorkload(p.stdout, v, p.options())
 }
 
 // namedJobs shows a workload of jobs without a record of a program, or the line alone of any workload.
@@ -173,10 +178,12 @@ func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) er
 		return err
 	case flags.forPlan || flags.html != "":
 		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to plan a run for, or to draw", w.Name)
-	case flags.json:
-		return document.WriteNamedJobs(p.stdout, w)
 	}
-	return words.NamedJobs(p.stdout, w, p.options())
+	v := view.NewNamedJobs(w, p.options().Unicode)
+	if flags.json {
+		return document.Write(p.stdout, v)
+	}
+	return report.TextOfNamedJobs(p.stdout, v, p.options())
 }
 
 // findWorkload asks for a workload by its name, or for the workload of a job, with the job.
@@ -266,12 +273,12 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return err
 	}
 	slices.Reverse(named.Workloads)
-	more = more || named.More
+	flags.list.Options = p.options()
+	v := view.NewWorkloads(studies, named.Workloads, more || named.More, flags.list.Unicode)
 	if flags.json {
-		return document.WriteWorkloads(p.stdout, studies, named.Workloads, more)
+		return document.Write(p.stdout, v)
 	}
-	flags.list.Options, flags.list.More = p.options(), more
-	return words.Workloads(p.stdout, studies, named.Workloads, flags.list)
+	return report.TextOfWorkloads(p.stdout, v, flags.list)
 }
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns

@@ -18,7 +18,7 @@ import (
 	"jobeff/policy/demo"
 	"jobeff/policy/facts"
 	"jobeff/policy/rule"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // coreTimes are sums of core time, whole microseconds.
@@ -32,7 +32,7 @@ func ofHours(jobs int, used, judged, lost float64) coreTimes {
 }
 
 // add adds the core-hours that a job's JSON has.
-func (c *coreTimes) add(h document.CoreHours) {
+func (c *coreTimes) add(h view.CoreHours) {
 	c.jobs++
 	if h.Used != nil {
 		c.used += wholeMicroseconds(*h.Used, job.CoreHour)
@@ -48,9 +48,9 @@ type hoursSite struct {
 	madeUpSite
 	*testing.T
 	db    *store.Store
-	pages map[string]document.Job // what each job's page says as JSON
-	ended coreTimes               // their sums
-	all   coreTimes               // and with those that run
+	pages map[string]view.Job // what each job's page says as JSON
+	ended coreTimes           // their sums
+	all   coreTimes           // and with those that run
 }
 
 // get reads JSON.
@@ -63,7 +63,7 @@ func (s *hoursSite) get(path string, into any) {
 }
 
 func newHoursSite(t *testing.T) *hoursSite {
-	s := &hoursSite{T: t, db: emptySite(t), pages: map[string]document.Job{}}
+	s := &hoursSite{T: t, db: emptySite(t), pages: map[string]view.Job{}}
 	browser, socket := browse(t, s.db)
 	s.madeUpSite = madeUpSite{browser, socket}
 	addDemo(t, s.db, demo.Options{Seed: 4, Jobs: 400, Users: 12, Workloads: 30, Until: demoUntil})
@@ -87,13 +87,13 @@ func newHoursSite(t *testing.T) *hoursSite {
 func (s *hoursSite) eachPage() {
 	for next := "/v1/jobs?limit=200"; next != ""; {
 		var list struct {
-			Jobs []document.Job
+			Jobs []view.Job
 			Next string
 		}
 		s.get(next, &list)
 		next = list.Next
 		for _, listed := range list.Jobs {
-			var page document.Job
+			var page view.Job
 			s.get(fmt.Sprintf("/v1/jobs/%s?attempt=%d", listed.ID, listed.Attempt), &page)
 			key := fmt.Sprint(listed.ID, " ", listed.Attempt)
 			s.pages[key] = page
@@ -188,7 +188,7 @@ func (s *hoursSite) endedUntil(to time.Time) (sum coreTimes) {
 // order: the most lost comes first, and what is not known last.
 func (s *hoursSite) order() {
 	s.Helper()
-	var list struct{ Jobs []document.Job }
+	var list struct{ Jobs []view.Job }
 	s.get("/v1/jobs?sort=lost&limit=1000", &list)
 	before := math.Inf(1)
 	for _, j := range list.Jobs {

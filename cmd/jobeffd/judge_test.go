@@ -14,7 +14,7 @@ import (
 
 	"jobeff/ingest/listing"
 	"jobeff/policy/rule"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // flagsOf are the flags of each job of a document's list or of single documents; "?" is null.
@@ -22,7 +22,7 @@ func flagsOf(t *testing.T, documents []json.RawMessage) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for _, text := range documents {
-		var d document.Job
+		var d view.Job
 		must(t, json.Unmarshal(text, &d))
 		all[d.ID] = "?"
 		if d.Flags != nil {

@@ -23,7 +23,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -34,14 +33,14 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 
 // documented are the documents that programs get; what they hold is found in them. Of two types of a name the
 // first has it.
-var documented = []any{document.Job{}, document.Workload{}, view.Digest{}, document.Comparison{},
+var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{},
 	listing.WorkloadList{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
 // byHand are the schemas of what no type holds.
 var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}
 
 // describedIn are the packages whose comments describe a new field.
-var describedIn = []string{"../../report/document", "../../report/view", "../../ingest/job", "../../policy/doubt"}
+var describedIn = []string{"../../report/view", "../../ingest/job", "../../policy/doubt"}
 
 // api is the file.
 type api struct {

@@ -20,14 +20,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/listing"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // served is a list of jobs as it is answered.
 type served struct {
-	Jobs []document.Job `json:"jobs"`
-	More bool           `json:"more"`
-	Next string         `json:"next"`
+	Jobs []view.Job `json:"jobs"`
+	More bool       `json:"more"`
+	Next string     `json:"next"`
 }
 
 // TestListEndsAfterSomeBytes: a list with the jobs' executions ends after so many bytes, and says

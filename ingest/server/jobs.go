@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // getJob answers one job, or one step of it. ?attempt=N chooses an attempt of a requeued job, 1
@@ -38,7 +39,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	by.note(s.log.Debug()).Str("job", found.Job.DisplayID).Msg("read")
 	if stored == "" {
 		study, verdicts := s.rules.JudgeFound(found, time.Now())
-		answer(w, r, document.Found(found, study, verdicts))
+		answer(w, r, view.NewJob(found, study, verdicts, true))
 		return
 	}
 	if !found.Step {
@@ -141,7 +142,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 			if q.Stored {
 				return l.add(j)
 			}
-			return l.add(document.Listed(j, q.Detail))
+			return l.add(view.Listed(j, q.Detail))
 		})
 		if err == nil && q.Rule != "" && q.After == "" {
 			var unjudged int

@@ -15,8 +15,9 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
+	views "jobeff/report"
 	"jobeff/report/page"
-	views "jobeff/report/words"
+	"jobeff/report/words"
 )
 
 // list is the page of a list. It asks the store for no more than the viewer may see, and package report writes it.
@@ -72,6 +73,11 @@ func (s *Server) listPage(l list) pageMaker {
 	}
 }
 
+// listed is the page of a list.
+func listed(l *words.ListPage, links page.Links) ([]byte, error) {
+	return written(func(w io.Writer) error { return views.PageOfList(w, l, links) })
+}
+
 // seesOthers says that a viewer may see jobs of several users.
 func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
 
@@ -104,11 +110,11 @@ func since(q listing.JobQuery, days int) listing.JobQuery {
 }
 
 func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
-	return s.jobsPage(r, by, &views.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{by.UID})
+	return s.jobsPage(r, by, &words.JobsPage{Own: true, Query: since(q, ownDays)}, []uint32{by.UID})
 }
 
 func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
-	p := &views.JobsPage{Others: seesOthers(by.Viewer), Query: q}
+	p := &words.JobsPage{Others: seesOthers(by.Viewer), Query: q}
 	switch {
 	case !p.Others || len(uids) > 0: // an index has the jobs of a user
 		p.Query = since(q, ownDays)
@@ -123,7 +129,7 @@ func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uin
 	return s.jobsPage(r, by, p, uids)
 }
 
-func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []uint32) ([]byte, error) {
+func (s *Server) jobsPage(r *http.Request, by viewer, p *words.JobsPage, uids []uint32) ([]byte, error) {
 	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, s.rules.Names()
 	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
 	var jobs []job.Job
@@ -150,7 +156,7 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *views.JobsPage, uids []
 	if p.Own {
 		here = "./"
 	}
-	return written(func(w io.Writer) error { return views.JobsHTML(w, p, menu(r, by.Viewer, here)) })
+	return listed(words.OfJobs(p), menu(r, by.Viewer, here))
 }
 
 // months makes the page of the sums by month, or of whole months by user or by account.
@@ -169,7 +175,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery,
 		if err != nil {
 			return nil, err
 		}
-		p := &views.SumsPage{Of: of, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[of], Query: q, Monthly: true,
+		p := &words.SumsPage{Of: of, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[of], Query: q, Monthly: true,
 			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(of, q)}
 		for _, m := range sums {
 			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[of]
@@ -178,7 +184,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery,
 			}
 			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
 		}
-		return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, of+"s")) })
+		return listed(words.OfSums(p), menu(r, by.Viewer, of+"s"))
 	}
 }
 
@@ -232,9 +238,9 @@ func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []ui
 	if err != nil {
 		return nil, err
 	}
-	p := &views.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
+	p := &words.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
 		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
-	return written(func(w io.Writer) error { return views.SumsHTML(w, p, menu(r, by.Viewer, "programs")) })
+	return listed(words.OfSums(p), menu(r, by.Viewer, "programs"))
 }
 
 func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
@@ -255,9 +261,7 @@ func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids 
 	if err != nil {
 		return nil, err
 	}
-	return written(func(w io.Writer) error {
-		return views.WorkloadsHTML(w, q, all, next != "", seesOthers(by.Viewer), menu(r, by.Viewer, "workloads"))
-	})
+	return listed(words.OfWorkloadsPage(q, all, next != "", seesOthers(by.Viewer)), menu(r, by.Viewer, "workloads"))
 }
 
 func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
@@ -269,7 +273,7 @@ func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint3
 		return nil, err
 	}
 	q.Limit = listedRows
-	return written(func(w io.Writer) error { return views.NodesHTML(w, q, nodes, time.Now(), menu(r, by.Viewer, "nodes")) })
+	return listed(words.OfNodes(q, nodes, time.Now()), menu(r, by.Viewer, "nodes"))
 }
 
 // digests links to the digests of whole weeks since the first month that has jobs.
@@ -286,18 +290,18 @@ func (s *Server) digests(r *http.Request, by viewer, _ listing.JobQuery, _ []uin
 	if err != nil {
 		return nil, err
 	}
-	var weeks []views.Week
+	var weeks []words.Week
 	for day := time.Now().In(s.weeks.Zone); len(months) > 0 && len(weeks) < listedWeeks; {
 		day = day.AddDate(0, 0, -7)
 		year, number := day.ISOWeek()
-		week := views.Week{Name: fmt.Sprintf("%d-W%02d", year, number)}
+		week := words.Week{Name: fmt.Sprintf("%d-W%02d", year, number)}
 		if week.From, week.To = notice.ISOWeek(year, number, s.weeks.Zone); !week.To.After(months[0].Month) {
 			break
 		}
 		week.Link = "digest?week=" + week.Name // a coordinator's is of their accounts
 		weeks = append(weeks, week)
 	}
-	return written(func(w io.Writer) error { return views.DigestsHTML(w, of, weeks, menu(r, by.Viewer, "digests")) })
+	return listed(words.OfDigests(of, weeks), menu(r, by.Viewer, "digests"))
 }
 
 func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
@@ -309,9 +313,9 @@ func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uin
 	}
 	from := min(q.Offset, len(all))
 	to := min(from+q.Limit, len(all))
-	var rows []views.NoticeRow
+	var rows []words.NoticeRow
 	for _, t := range all[from:to] {
-		row := views.NoticeRow{Told: t}
+		row := words.NoticeRow{Told: t}
 		if t.Advised > 0 && t.Workload != "" && !t.Shadow && !t.Muted {
 			if err := s.store.AddRunsOf(r.Context(), by.Viewer, &t, time.Now()); err != nil {
 				return nil, err
@@ -320,7 +324,5 @@ func (s *Server) notices(r *http.Request, by viewer, q listing.JobQuery, _ []uin
 		}
 		rows = append(rows, row)
 	}
-	return written(func(w io.Writer) error {
-		return views.NoticesHTML(w, q, rows, to < len(all), menu(r, by.Viewer, "notices"))
-	})
+	return listed(words.OfNotices(q, rows, to < len(all)), menu(r, by.Viewer, "notices"))
 }

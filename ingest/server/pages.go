@@ -17,10 +17,11 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
+	views "jobeff/report"
 	"jobeff/report/mail"
 	"jobeff/report/page"
 	"jobeff/report/view"
-	views "jobeff/report/words"
+	"jobeff/report/words"
 )
 
 // pageMaker makes a page for a viewer, who may see all that is on it. An error that is a *refusal is what the viewer is
@@ -106,7 +107,7 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	html, err := written(func(w io.Writer) error {
-		return views.RefusalHTML(w, http.StatusText(e.Status), e.Message, e.Hint, page.Links{Home: "./" + upFrom(r)})
+		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), page.Links{Home: "./" + upFrom(r)})
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("the page of a refusal")
@@ -149,10 +150,10 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 	}
 	links := menu(r, by.Viewer, "")
 	if found.Tasks != nil {
-		return written(func(w io.Writer) error { return views.ArrayHTML(w, found.Tasks, found.MoreTasks, links) })
+		return written(func(w io.Writer) error { return views.PageOfArray(w, view.NewArray(found, true), links) })
 	}
 	study, verdicts := s.rules.JudgeFound(found, time.Now())
-	return written(func(w io.Writer) error { return views.JobHTML(w, found, study, verdicts, links) })
+	return written(func(w io.Writer) error { return views.PageOfJob(w, view.NewJob(found, study, verdicts, true), links) })
 }
 
 // comparePage writes why a job took longer than that before it in the path, or else than the median of earlier runs of
@@ -182,11 +183,13 @@ func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
 	links := menu(r, by.Viewer, "")
 	var refused *compare.Refusal
 	if errors.As(err, &refused) {
-		return written(func(w io.Writer) error { return views.NoCompareHTML(w, after.Job, refused.Why, links) })
+		return written(func(w io.Writer) error {
+			return views.PageOfComparison(w, view.NoComparison(after.Job, refused.Why, true), links)
+		})
 	} else if err != nil {
 		return nil, err
 	}
-	return written(func(w io.Writer) error { return views.CompareHTML(w, c, links) })
+	return written(func(w io.Writer) error { return views.PageOfComparison(w, view.NewComparison(c, true), links) })
 }
 
 func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
@@ -199,7 +202,9 @@ func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
 		return nil, noWorkload(name, err)
 	}
 	study := workload.NewStudy(found, nil, time.Now(), curve.Settings{})
-	return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, menu(r, by.Viewer, "")) })
+	return written(func(w io.Writer) error {
+		return views.PageOfWorkload(w, view.NewWorkload(study, true), menu(r, by.Viewer, ""))
+	})
 }
 
 // digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Coordinators get that of

@@ -13,7 +13,8 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
 	"jobeff/policy/facts"
-	views "jobeff/report/words"
+	views "jobeff/report"
+	"jobeff/report/words"
 )
 
 // Bounds of what is said of a notice, bytes.
@@ -40,7 +41,7 @@ func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
 	if e != nil {
 		return nil, e
 	}
-	return written(func(w io.Writer) error { return views.WrongHTML(w, told, menu(r, by.Viewer, "")) })
+	return written(func(w io.Writer) error { return views.PageOfWrong(w, words.OfWrong(told), menu(r, by.Viewer, "")) })
 }
 
 // postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule= with why of a form.

@@ -127,6 +127,17 @@ func (h Heat) Spread() string {
 	return low + " to " + high + ", median " + figure.Percent((s[(n-1)/2]+s[n/2])/2)
 }
 
+// Action is something to do: a line to copy, or a link.
+type Action struct{ Text, Line, Link string }
+
+// Told is what a rule says of a job.
+type Told struct {
+	Rule, Outcome, Text, Reason, Condition, Link string
+	Advice, But, Muted                           string // a core count, own doubts, until when
+	Bad                                          bool   // it flags the job
+	Shadow                                       bool
+}
+
 // Course is how an efficiency went over time.
 type Course struct {
 	Which   string // names the execution among several: " of execution 2"
@@ -186,6 +197,22 @@ func (t *Table) Names() (all []string) {
 	return all
 }
 
+// Without is the table without some columns, by their heads with marks.
+func (t Table) Without(heads ...string) Table {
+	rows := t.Rows
+	for c := len(t.Heads) - 1; c >= 0; c-- {
+		if slices.Contains(heads, t.Heads[c]) {
+			t.Heads = slices.Delete(slices.Clone(t.Heads), c, c+1)
+			t.Rows = nil
+			for _, row := range rows {
+				t.Rows = append(t.Rows, slices.Delete(slices.Clone(row), c, c+1))
+			}
+			rows = t.Rows
+		}
+	}
+	return t
+}
+
 // Bar notes the share of the next row in column c.
 func (t *Table) Bar(c int, share float64) {
 	if t.Bars == nil {
@@ -196,6 +223,19 @@ func (t *Table) Bar(c int, share float64) {
 
 // Name is a head without its marks.
 func Name(head string) string { return strings.TrimLeft(head, "<!=") }
+
+// Field is one of a form's.
+type Field struct {
+	Name, Label, Value string
+	Kind               string   // of an input element
+	Choices            []Choice // of a select element in its place
+}
+
+// Choice is one of a select element's.
+type Choice struct {
+	Value, Text string
+	Chosen      bool
+}
 
 // Notes are the texts that are not empty.
 func Notes(all ...string) []string {

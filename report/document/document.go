@@ -1,43 +1,15 @@
-// Package document writes JSON: what is known of a job, of a workload, of a curve, with all
-// digits. Its fields are only ever added. Before it in the flow stand ingest, policy and
-// report/measure; after it cmd and the tests, which read the documents, too.
+// Package document writes JSON, with all digits: the figures of views (report/view), and what travels from jobeffd to
+// jobeff. Before it in the flow stands policy; after it report/view, cmd and the tests, which read documents, too.
 package document
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"unicode/utf16"
 
-	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
-	"jobeff/policy/curve"
-	"jobeff/policy/notice"
+	"jobeff/policy"
 )
-
-// Ends takes an estimate apart; nil is not known.
-func Ends(e *curve.Estimate) (value, low, high *float64) {
-	if e == nil {
-		return nil, nil, nil
-	}
-	return finite(e.Value), finite(e.Low), finite(e.High)
-}
-
-// finite is v, or nil where JSON has no number for it.
-func finite(v float64) *float64 {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil
-	}
-	return &v
-}
-
-func said(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
 
 // Write prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
 // would obey them.
@@ -62,39 +34,10 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// WriteMutes writes the muted workloads, as the server answers them.
-func WriteMutes(w io.Writer, list *listing.WorkloadList) error { return Write(w, list) }
+// Verdicts are what ReadVerdicts reads, JSON.
+func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
 
-// WriteMute writes a workload without its runs, and how it is or was muted.
-func WriteMute(w io.Writer, workload *job.Workload) error {
-	return Write(w, struct {
-		Key  string    `json:"key"`
-		Name string    `json:"name"`
-		Mute *job.Mute `json:"mute"`
-	}{workload.Key, workload.Name, workload.Mute})
-}
-
-// WriteBacktest writes how many jobs and users each rule would have flagged.
-func WriteBacktest(w io.Writer, b *notice.Backtest) error {
-	type rule struct {
-		Rule          string  `json:"rule"`
-		Shadow        bool    `json:"shadow"`
-		Flagged       int     `json:"flagged"`
-		Users         int     `json:"users"`
-		Mails         int     `json:"mails"`           // that would have spoken of it
-		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
-		Passed        int     `json:"passed"`
-		CannotTell    int     `json:"cannot_tell"`
-		NotAsked      int     `json:"not_asked"`
-	}
-	mails, byRule := b.Mails()
-	rules := []rule{}
-	for _, t := range b.Tallies() {
-		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
-	}
-	err := Write(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
-	if err != nil {
-		return fmt.Errorf("report: backtest: %w", err)
-	}
-	return nil
+// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
+func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
+	return all, json.Unmarshal(text, &all)
 }

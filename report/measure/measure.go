@@ -1,6 +1,6 @@
 // Package measure works out of a job what texts, pages and documents show of it: shares of
 // its ranks' time, its costliest executions, calls and nodes. Before it in the flow stands
-// ingest/job with POP's metrics; after it report and report/document.
+// ingest/job with POP's metrics; after it report/words and report/view.
 package measure
 
 import (

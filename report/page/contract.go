@@ -13,16 +13,16 @@ type Job struct {
 	Frame
 	ID, Name  string
 	Verdict   block.Headline
-	Ask       *Action      // what to do, with a line to copy
-	Brief     []block.Fact // who, where and when
-	Pending   []Part       // further lines of a job that waits
-	Tree      []TreeLine   // POP's efficiencies
-	ToldFirst []block.Fact // what rules say, core-hours, doubts
+	Ask       *block.Action // what to do, with a line to copy
+	Brief     []block.Fact  // who, where and when
+	Pending   []Part        // further lines of a job that waits
+	Tree      []TreeLine    // POP's efficiencies
+	ToldFirst []block.Fact  // what rules say, core-hours, doubts
 
 	// What follows is folded.
-	Todo     []Action // further things to do
-	Beside   []Action // links to other runs of its workload
-	Told     []Told
+	Todo     []block.Action // further things to do
+	Beside   []block.Action // links to other runs of its workload
+	Told     []block.Told
 	Advice   []block.Fact // what the runs of its workload say of its core count
 	Options  []Part       // core counts to choose from
 	Curves   []template.HTML
@@ -40,19 +40,10 @@ type Job struct {
 	Heat          template.HTML // the ranks by node
 	HeatNote      string
 
-	Programs []Part // executions and sections
-	Balance  []Part // nodes and ranks with the most work
-	MPI      []Part // calls, and sizes of messages
-	Rules    []Told // what every rule says
-}
-
-// Action is something to do: a line to copy, or a link.
-type Action struct{ Text, Line, Link string }
-
-// Told is what a rule says of the job.
-type Told struct {
-	Rule, Outcome, Text, Reason, Condition, Link string
-	Shadow                                       bool
+	Programs []Part       // executions and sections
+	Balance  []Part       // nodes and ranks with the most work
+	MPI      []Part       // calls, and sizes of messages
+	Rules    []block.Told // what every rule says
 }
 
 // TreeLine is a line of POP's tree.
@@ -70,8 +61,8 @@ type Array struct {
 	Frame
 	ID, Name string
 	Verdict  block.Headline
-	Todo     []Action     // the line that would have fitted all
-	Advice   []block.Fact // the line that runs failed tasks again
+	Todo     []block.Action // the line that would have fitted all
+	Advice   []block.Fact   // the line that runs failed tasks again
 	Facts    []block.Fact
 	Parts    []Part // how the figures of its tasks are spread, and the worst of them
 }
@@ -96,29 +87,16 @@ type Workload struct {
 type List struct {
 	Frame
 	Heading string
-	Span    string   // of which time, and in what order
-	Fields  []Field  // of the form; none: there is no form
-	Fold    bool     // the form is folded: nothing was asked for
-	Notes   []string // above the table: totals, and what is not told
-	Table   *Table   // nil: Empty says why, or nothing needs to be said
+	Span    string        // of which time, and in what order
+	Fields  []block.Field // of the form; none: there is no form
+	Fold    bool          // the form is folded: nothing was asked for
+	Notes   []string      // above the table: totals, and what is not told
+	Table   *Table        // nil: Empty says why, or nothing needs to be said
 	Empty   string
 	Beside  string   // what Second is; "": there is none
 	Second  *Table   // nil: nothing of it
 	Lacks   []string // what Second does not tell
 	Pages   []Link   // the pages of the list before and after this one
-}
-
-// Field is one of a form's.
-type Field struct {
-	Name, Label, Value string
-	Kind               string   // of an input element
-	Choices            []Choice // of a select element in its place
-}
-
-// Choice is one of a select element's.
-type Choice struct {
-	Value, Text string
-	Chosen      bool
 }
 
 // Refusal is what the template of a page reads that cannot be had.

@@ -266,6 +266,23 @@ func (p *Page) Table(t block.Table, indent string) {
 // Rows writes t without its heads.
 func (p *Page) Rows(t block.Table) { p.rows(t, "", nil) }
 
+// Parsable writes t for programs: values whole, with | between. A | inside of a value would be a column.
+func (p *Page) Parsable(t block.Table, noHeader bool) {
+	if !noHeader {
+		p.Line(strings.Join(t.Names(), "|"))
+	}
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			if t.Heads[i][0] != '<' {
+				c = figure.Bare(c)
+			}
+			cells[i] = strings.ReplaceAll(c, "|", `\x7c`)
+		}
+		p.Line(strings.Join(cells, "|"))
+	}
+}
+
 // rows writes a table, below its heads unless these are nil.
 func (p *Page) rows(t block.Table, indent string, heads []string) {
 	gap, rows, first := t.Gap, t.Rows, 0 // of the rows that are t's

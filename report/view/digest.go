@@ -1,6 +1,6 @@
 // Package view has one struct for each thing that people look at: its figures, which are its JSON, and the
 // words that go with them. One function makes it of what the domain knows; report/mail and the rest write it and
-// compute nothing. Before it in the flow stand report and report/document, which are on their way into it.
+// compute nothing. Before it in the flow stand report/words and report/document; after it package report and report/mail.
 package view
 
 import (
@@ -56,19 +56,19 @@ type Share struct {
 
 // Saving is what a workload's jobs on one core count would have saved on another.
 type Saving struct {
-	Name        string                    `json:"name"`
-	Key         string                    `json:"key"`
-	User        string                    `json:"user"`
-	Account     string                    `json:"account"`
-	Jobs        int                       `json:"jobs"`
-	Lost        float64                   `json:"lost"`
-	Job         string                    `json:"id"` // of the job that lost most
-	Cores       int                       `json:"cores"`
-	Saved       float64                   `json:"saved_core_hours"`
-	SavedLow    float64                   `json:"saved_core_hours_low"`
-	SavedHigh   float64                   `json:"saved_core_hours_high"`
-	Recommended []document.Recommendation `json:"recommended"`
-	Muted       bool                      `json:"muted"`
+	Name        string           `json:"name"`
+	Key         string           `json:"key"`
+	User        string           `json:"user"`
+	Account     string           `json:"account"`
+	Jobs        int              `json:"jobs"`
+	Lost        float64          `json:"lost"`
+	Job         string           `json:"id"` // of the job that lost most
+	Cores       int              `json:"cores"`
+	Saved       float64          `json:"saved_core_hours"`
+	SavedLow    float64          `json:"saved_core_hours_low"`
+	SavedHigh   float64          `json:"saved_core_hours_high"`
+	Recommended []Recommendation `json:"recommended"`
+	Muted       bool             `json:"muted"`
 }
 
 // Loss is what a workload's jobs on one core count lost without advice.
@@ -159,7 +159,7 @@ func NewDigest(d *notice.Digest, site Site) *Digest {
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
-			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: document.Recommended(&s.Advice), Muted: s.Muted})
+			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: recommended(&s.Advice), Muted: s.Muted})
 	}
 	for _, l := range d.Losses {
 		out.Losses = append(out.Losses, Loss{l.Name, l.Key, l.User, l.Account, l.Jobs, l.Cores, l.Used, l.Lost, l.Job, l.Cause})
@@ -198,6 +198,6 @@ func sharesOf(all []notice.Share) []Share {
 
 func saved(s workload.Saved) (d Saved) {
 	d.Mix, d.MixLow, d.MixHigh = s.Mix.Value, s.Mix.Low, s.Mix.High
-	d.Old, d.OldLow, d.OldHigh = document.Ends(s.Old)
+	d.Old, d.OldLow, d.OldHigh = ends(s.Old)
 	return d
 }

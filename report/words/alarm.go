@@ -3,13 +3,12 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"jobeff/policy/harm"
+	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/text"
 )
 
 // alarmWords say what happened to more of the measured jobs.
@@ -22,23 +21,21 @@ var alarmWords = map[string]string{
 	harm.AlarmSlower:   "took longer than the same work before",
 }
 
-// Alarms writes the alarms that are up, and that they were ended; c is what could be seen without one.
-func Alarms(w io.Writer, up []harm.Alarm, c *harm.Comparison, ended bool, opts text.Options) error {
-	p := text.NewPage(opts)
+// OfAlarms says which alarms are up, and that they were ended; c is what could be seen without one.
+func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (b block.Part) {
 	for i := range up {
-		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
+		b.Notes = append(b.Notes, "ALARM: "+AlarmText(&up[i], time.Local))
 	}
 	switch {
 	case len(up) == 0:
-		p.Line("no alarm is up")
-		p.Paragraph("", "", cmp.Or(CannotTell(c), comparisonText(c)), nil)
+		b.Notes = append(b.Notes, "no alarm is up", cmp.Or(CannotTell(c), comparisonText(c)))
 	case !ended:
-		p.Paragraph("", "", AlarmHelp, nil)
+		b.Notes = append(b.Notes, AlarmHelp)
 	}
 	if ended {
-		p.Paragraph("", "", "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.", nil)
+		b.Notes = append(b.Notes, "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.")
 	}
-	return p.To(w)
+	return b
 }
 
 // cannotWords say why nothing can be seen of a harm, and what to do.

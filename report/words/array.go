@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,108 +14,46 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
 	"jobeff/report/shell"
-	"jobeff/report/text"
 )
 
-// Array writes what the tasks of an array say together: attempts as a list has them, with their programs.
-// more says that there are further tasks.
-func Array(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
-	p := text.NewPage(opts)
-	v := viewArray(attempts, more, p.Unicode)
-	p.Headline(v.headline)
-	p.Facts(v.facts)
-	p.Parts(v.parts...)
-	p.Line("")
-	p.Block(v.again)
-	p.Paragraph("", "", fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), nil)
-	writeLine(p, v.Line, v.name)
-	return p.To(w)
+// Array is what the tasks of an array say together.
+type Array struct {
+	Name     string // of its jobs
+	Headline block.Headline
+	Line     block.Action // for sbatch
+	Facts    block.Facts  // the first names it
+	Programs []block.Part // how the figures of each one's tasks are spread
+	Worst    block.Part   // the tasks that lost most
+	Again    block.Facts  // the line that runs failed tasks again
+	Further  string       // how to see one of its tasks, or all
 }
 
-// ArrayScreen writes the first of it, in one screen: as many of its programs as have room.
-func ArrayScreen(w io.Writer, attempts []job.Job, more bool, opts text.Options) error {
-	p := text.NewPage(opts)
-	v := viewArray(attempts, more, p.Unicode)
-	programs := len(v.parts) - min(len(v.Worst), 1) // the last part has the worst tasks
-	for fewer := 0; ; fewer++ {
-		p = text.NewPage(opts)
-		keep := max(programs-fewer, 0)
-		v.writeScreen(p, slices.Concat(v.parts[:keep], v.parts[programs:]), rooms[min(fewer, len(rooms)-1)])
-		if keep < programs {
-			p.Line(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(len(v.Parts)-keep, "further program")))
-		}
-		if p.Height() <= mostLines || fewer > programs+len(rooms) {
-			return p.To(w)
-		}
-	}
-}
-
-// writeScreen writes some of its parts.
-func (v *arrayView) writeScreen(p *text.Page, parts []block.Part, r room) {
-	p.HeadlineIn(v.headline, r.headline)
-	if line := shell.Line(v.Line, v.name); line != "" {
-		p.ParagraphIn(p.Inert("For memory and time, this line "+lineText(v.Line)), r.ask)
-		p.Command(line)
-		p.Line("")
-	}
-	p.FactsIn(v.facts, r.fact)
-	p.Parts(parts...)
-	p.Line("")
-	p.FactsIn(v.again, r.fact)
-	if len(v.again) > 0 {
-		p.Line("")
-	}
-	p.ParagraphIn(fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID), r.rest)
-}
-
-// ArrayHTML writes the same as a page.
-func ArrayHTML(w io.Writer, attempts []job.Job, more bool, links page.Links) error {
-	v := viewArray(attempts, more, true)
-	p := &page.Array{Frame: page.NewFrame(block.Joined(" ", "Array", v.ID, v.name)+" – jobeff", links), ID: v.ID, Name: v.name, Verdict: v.headline,
-		Advice: v.again, Facts: v.facts[1:], Parts: page.Parts(v.parts...)}
-	if line := shell.Line(v.Line, v.name); line != "" {
-		p.Todo = []page.Action{{Text: inert.Text(lineText(v.Line), true), Line: inert.Text(line, true)}}
-	}
-	for _, part := range p.Parts {
-		for _, t := range part.Tables {
-			for i := range t.Rows {
-				t.Rows[i][0].Link = links.Job(t.Rows[i][0].Text)
-			}
-		}
-	}
-	return page.Write(w, "array", p)
-}
-
-// arrayView is what a text and a page show alike of an array.
-type arrayView struct {
-	*policy.Array
-	name, example string // a task to look at
-	headline      block.Headline
-	facts, again  block.Facts
-	parts         []block.Part
-}
-
-func viewArray(attempts []job.Job, cut, wide bool) *arrayView {
+// OfArray says it of attempts as a list has them, with their programs. cut: there are further tasks.
+func OfArray(attempts []job.Job, cut, wide bool) Array {
 	j := inert.Copy(&attempts[0], wide)
 	v := &arrayView{Array: policy.ArrayOf(attempts), name: j.Name, example: j.DisplayID}
 	if len(v.Worst) > 0 {
 		v.example = v.Worst[0].DisplayID
 	}
-	v.headline = block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}
-	v.tell(j, cut, wide)
+	a := Array{Name: v.name, Headline: block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}, Line: lineAction(v.Line, v.name, wide),
+		Facts: v.facts(j, cut, wide), Again: v.rerun(), Further: fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID)}
 	for i := range v.Parts[:min(listed, len(v.Parts))] {
-		v.parts = append(v.parts, v.part(&v.Parts[i], wide))
+		a.Programs = append(a.Programs, v.part(&v.Parts[i], wide))
 	}
 	if left := more(len(v.Parts)-listed, "program", "of fewer tasks"); left != "" {
-		v.parts[listed-1].Notes = append(v.parts[listed-1].Notes, left)
+		a.Programs[listed-1].Notes = append(a.Programs[listed-1].Notes, left)
 	}
 	if len(v.Worst) > 0 {
-		v.parts = append(v.parts, v.worst())
+		a.Worst = v.worst()
 	}
-	v.rerun()
-	return v
+	return a
+}
+
+// arrayView is an array with what names it.
+type arrayView struct {
+	*policy.Array
+	name, example string // a task to look at
 }
 
 // ends say how tasks ended, by their state.
@@ -155,8 +92,8 @@ func (v *arrayView) verdict() string {
 	return said
 }
 
-// tell says whose array it is, and what each task had.
-func (v *arrayView) tell(j *job.Job, cut, wide bool) {
+// facts say whose array it is, and what each task had.
+func (v *arrayView) facts(j *job.Job, cut, wide bool) block.Facts {
 	f := block.Facts{{Label: "Array", Strong: v.ID, Text: v.name}}
 	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
 	switch {
@@ -182,7 +119,7 @@ func (v *arrayView) tell(j *job.Job, cut, wide bool) {
 		f.Add("Rules", strings.Join(flags, ", ")+"; jobeff explain "+v.example+" says why of one")
 	}
 	f.Add("No line", v.Line.Why)
-	v.facts = f.Inert(wide)
+	return f.Inert(wide)
 }
 
 // mostProgram is how much of a program's name stands in a heading, columns.
@@ -238,8 +175,7 @@ func (v *arrayView) worst() block.Part {
 		b.Heading, lost = "Tasks that left most core-hours idle", policy.IdleCoreHours
 		b.Notes = append(b.Notes, "Idle: their cores were not busy, as Slurm counts it. How much of the rest was useful is not known.")
 	}
-	t := jobsTable(text.NewPage(text.Options{}), v.Worst, shown("jobid,state,elapsed,pe,cpueff"))
-	t.Gap = ""
+	t := jobsTable(v.Worst, shown("jobid,state,elapsed,pe,cpueff"), false)
 	t.Heads = append(t.Heads, "core-hours")
 	for i := range v.Worst {
 		t.Rows[i] = append(t.Rows[i], (&Column{write: figure.Hours}).written(lost(&v.Worst[i])))
@@ -249,17 +185,17 @@ func (v *arrayView) worst() block.Part {
 }
 
 // rerun says which tasks to run again, and what some of them lacked.
-func (v *arrayView) rerun() {
+func (v *arrayView) rerun() (again block.Facts) {
 	if len(v.Again) == 0 {
-		return
+		return again
 	}
 	all := shell.Tasks(v.Again)
 	if all == "" {
-		v.again.Add("Again", fmt.Sprintf("%s not completed: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.",
+		again.Add("Again", fmt.Sprintf("%s not completed: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.",
 			figure.Counted(len(v.Again), "task"), v.ID))
-		return
+		return again
 	}
-	v.again.Add("Again", all)
+	again.Add("Again", all)
 	said := fmt.Sprintf("runs again what was not completed: %s.", figure.Counted(len(v.Again), "task"))
 	lacks := map[string][]job.Job{}
 	for _, j := range v.Again {
@@ -270,7 +206,8 @@ func (v *arrayView) rerun() {
 			said += fmt.Sprintf(" Ask for more %s for %s, which ran out of it.", one.what, idsOf(some))
 		}
 	}
-	v.again.Add("", said)
+	again.Add("", said)
+	return again
 }
 
 // idsOf names the first few tasks.

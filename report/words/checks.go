@@ -2,12 +2,9 @@ package words
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
 // Check is one line of `jobeff admin doctor`.
@@ -31,24 +28,17 @@ const (
 // String is the word that is printed.
 func (s Status) String() string { return [...]string{"ok", "warn", "fail"}[s] }
 
-// Checks writes the lines of the doctor, and how many checks passed or failed.
-func Checks(w io.Writer, checks []Check, opts text.Options) error {
-	p := text.NewPage(opts)
+// Checks are the lines of the doctor, and how many checks passed or failed.
+type Checks struct {
+	All []Check
+	Sum string
+}
+
+// OfChecks makes the checks harmless, and counts them.
+func OfChecks(checks []Check, wide bool) Checks {
 	var bad [3]int
-	for _, c := range inert.Copy(checks, p.Unicode) {
+	for _, c := range checks {
 		bad[c.Status]++
-		first := fmt.Sprintf("%-6s%-11s", c.Status, c.What)
-		col := p.Good
-		if c.Status != OK {
-			col = p.Bad
-		}
-		rest := strings.Repeat(" ", len(first))
-		p.Paragraph(col.Sprint(first[:6])+first[6:], rest, c.Found, nil)
-		if c.Mend != "" {
-			p.Paragraph(rest+"-> ", rest+"   ", c.Mend, nil)
-		}
 	}
-	p.Line("")
-	p.Line(fmt.Sprintf("%s ok, %s, %s failed", figure.Count(bad[OK]), figure.Counted(bad[Warn], "warning"), figure.Count(bad[Fail])))
-	return p.To(w)
+	return Checks{inert.Copy(checks, wide), fmt.Sprintf("%s ok, %s, %s failed", figure.Count(bad[OK]), figure.Counted(bad[Warn], "warning"), figure.Count(bad[Fail]))}
 }

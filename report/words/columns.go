@@ -4,21 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	pretty "github.com/jedib0t/go-pretty/v6/text"
-
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
-	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
-	"jobeff/report/text"
 )
 
 // Column is a field that a list of jobs can show. It has sacct's name if sacct has the field. It is a text,
@@ -33,8 +28,8 @@ type Column struct {
 	alike  func(...float64) func(float64) string // in place of write: all numbers of the column in one unit
 	none   string                                // in place of "-", of a number that is not known
 	ofTasks
-	width int  // that the user gave; 0: as wide as its values
-	left  bool // aligned
+	Width int  // that the user gave; 0: as wide as its values
+	Left  bool // aligned so by the user
 	deep  bool // it needs the job's executions, which a list is read without
 }
 
@@ -124,7 +119,7 @@ func ParseColumns(list string) ([]Column, error) {
 			if err != nil || n == 0 || n < -1000 || n > 1000 {
 				return nil, fmt.Errorf("%.40q: write the width of the column after %%, as in %s%%20", item, c.Name)
 			}
-			c.width, c.left = max(n, -n), n < 0
+			c.Width, c.Left = max(n, -n), n < 0
 		}
 		all = append(all, c)
 	}
@@ -157,43 +152,6 @@ func shown(list string) []Column {
 
 // AllColumns are all columns.
 func AllColumns() []Column { return slices.Clone(columns) }
-
-// Columns lists all fields for people.
-func Columns(w io.Writer) error {
-	p := text.NewPage(text.Options{Width: text.MaxWidth})
-	for _, c := range columns {
-		p.Paragraph(pretty.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
-	}
-	return p.To(w)
-}
-
-// asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
-// their values, even beyond the page.
-func asked(p *text.Page, columns []Column, t block.Table, noHeader bool) {
-	rows := t.Rows
-	if !noHeader {
-		rows = append([][]string{t.Names()}, rows...)
-	}
-	for k, row := range rows {
-		cells := make([]string, len(row))
-		for i, c := range columns {
-			align, n := pretty.AlignRight, c.width
-			if c.left || c.width == 0 && c.head[0] == '<' {
-				align = pretty.AlignLeft
-			}
-			if n == 0 || c.Name == "JobID" {
-				for _, r := range rows {
-					n = max(n, text.Width(r[i]))
-				}
-			}
-			cells[i] = align.Apply(pretty.Snip(row[i], n, p.Ellipsis()), n)
-			if t.IsRed(k-(len(rows)-len(t.Rows)), i) {
-				cells[i] = p.Bad.Sprint(cells[i])
-			}
-		}
-		p.Line(strings.Join(cells, "  "))
-	}
-}
 
 // text is the column of a job.
 func (c *Column) text(j *job.Job) string {

@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,35 +12,28 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
-	"jobeff/report/text"
 )
 
-// Compare writes why one run of the same work took longer than another.
-func Compare(w io.Writer, of *compare.Comparison, opts text.Options) error {
-	p := text.NewPage(opts)
-	c := inert.Copy(of, p.Unicode)
-	p.Headline(compareHeadline(c))
-	p.Facts(compareFacts(c))
-	p.Parts(compareParts(c)...)
-	return p.To(w)
+// Comparison says why one run of the same work took longer than another.
+type Comparison struct {
+	Title         string // of its page
+	Before, After string // the jobs' ids; before "": there is no such job
+	Headline      block.Headline
+	Facts         block.Facts
+	Parts         []block.Part
 }
 
-// CompareHTML writes a comparison as a page of its own.
-func CompareHTML(w io.Writer, of *compare.Comparison, links page.Links) error {
-	c := inert.Copy(of, true)
+// OfComparison says what a comparison comes to.
+func OfComparison(of *compare.Comparison, wide bool) Comparison {
+	c := inert.Copy(of, wide)
 	before, after := c.Before.Job.DisplayID, c.After.Job.DisplayID
-	return page.Write(w, "compare", &page.Compare{
-		Frame:  page.NewFrame(fmt.Sprintf("Job %s against job %s – jobeff", after, before), links),
-		Before: page.Cell{Text: before, Link: links.Job(before)}, After: page.Cell{Text: after, Link: links.Job(after)},
-		Verdict: compareHeadline(c), Facts: compareFacts(c), Parts: page.Parts(compareParts(c)...)})
+	return Comparison{fmt.Sprintf("Job %s against job %s", after, before), before, after, compareHeadline(c), compareFacts(c), compareParts(c)}
 }
 
-// NoCompareHTML writes a page that says why a job cannot be compared.
-func NoCompareHTML(w io.Writer, j *job.Job, why string, links page.Links) error {
-	id := inert.Text(j.DisplayID, true)
-	return page.Write(w, "compare", &page.Compare{Frame: page.NewFrame("Job "+id+" – jobeff", links), After: page.Cell{Text: id, Link: links.Job(id)},
-		Verdict: block.Headline{Text: upperFirst(inert.Text(why, true)) + "."}})
+// OfNoComparison says why a job cannot be compared.
+func OfNoComparison(j *job.Job, why string, wide bool) Comparison {
+	id := inert.Text(j.DisplayID, wide)
+	return Comparison{Title: "Job " + id, After: id, Headline: block.Headline{Text: upperFirst(inert.Text(why, wide)) + "."}}
 }
 
 // compareHeadline is what the comparison comes to.

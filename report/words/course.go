@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
-	pictures "jobeff/report/plot"
+	"jobeff/report/plot"
 )
 
 // leastBuckets is how many buckets are worth a line: of fewer, the whole run's figure says as much.
@@ -57,12 +56,12 @@ func bucketTime(t time.Time, length time.Duration) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// courseMap draws how useful ranks or nodes of the biggest execution were over time, with the sections
+// courseMap is a map of how useful ranks or nodes of the biggest execution were over time, with the sections
 // of which it is known when they ran, and its end.
-func courseMap(j *job.Job) (picture template.HTML, note string) {
+func courseMap(j *job.Job) plot.CourseMap {
 	e, which := measure.Biggest(j)
 	t := e.Timeline
-	m, line := pictures.CourseMap{Badly: !e.CameToEnd()}, "the end"
+	m, line := plot.CourseMap{Badly: !e.CameToEnd()}, "the end"
 	if e.Endings[job.EndingRunning] > 0 {
 		m.Badly, line = false, "until when it is known"
 	}
@@ -82,14 +81,14 @@ func courseMap(j *job.Job) (picture template.HTML, note string) {
 		}
 	}
 	if len(m.Rows) < 2 || len(all) == 0 {
-		return "", ""
+		return plot.CourseMap{}
 	}
 	begin, each := job.BucketBegin(t.First, t.Shift), job.BucketBegin(t.First+1, t.Shift)-job.BucketBegin(t.First, t.Shift)
 	n := float64(len(t.Elapsed))
 	at := func(ns int64) float64 { return min(max(float64(ns-begin)/float64(each), 0), n) }
 	for _, s := range knownSections(e) {
 		for _, i := range s.Instances.Kept {
-			m.Spans = append(m.Spans, pictures.CourseSpan{Name: s.Label, From: at(i.In), To: at(i.Out),
+			m.Spans = append(m.Spans, plot.CourseSpan{Name: s.Label, From: at(i.In), To: at(i.Out),
 				Title: fmt.Sprintf("%s: %s", s.Label, figure.Span(time.Unix(0, i.In), time.Unix(0, i.Out)))})
 		}
 	}
@@ -97,11 +96,11 @@ func courseMap(j *job.Job) (picture template.HTML, note string) {
 	m.From = bucketTime(time.Unix(0, begin), time.Duration(each))
 	m.To = bucketTime(time.Unix(0, job.BucketBegin(t.First+int64(len(t.Elapsed)), t.Shift)), time.Duration(each))
 	m.Alt = fmt.Sprintf("Useful part of the time of %s%s, over time: %s. The line marks %s (%s).", what, which, block.Heat{Shares: all}.Spread(), line, endings([]job.Execution{*e}))
-	return m.Picture().HTML(), m.Alt
+	return m
 }
 
 // courseRows are the rows of a node, or of it and those after it; ranks says that each is of some ranks.
-func courseRows(nodes []job.NodeShare) (rows []pictures.CourseRow, ranks bool) {
+func courseRows(nodes []job.NodeShare) (rows []plot.CourseRow, ranks bool) {
 	n, c := &nodes[0], nodes[0].Course
 	if c == nil {
 		return nil, false
@@ -117,7 +116,7 @@ func courseRows(nodes []job.NodeShare) (rows []pictures.CourseRow, ranks bool) {
 		case ranks && first < last:
 			name += ": " + slurmid.FormatRanges(ids[first:last])
 		}
-		rows = append(rows, pictures.CourseRow{Name: name, Shares: c.Shares(i)})
+		rows = append(rows, plot.CourseRow{Name: name, Shares: c.Shares(i)})
 	}
 	return rows, ranks
 }

@@ -15,8 +15,11 @@ func TestCourseMap(t *testing.T) {
 	page := func(change func(e *job.Execution)) string {
 		j := ranked(fixtures()["bad"])
 		change(&j.Executions[0])
-		picture, note := courseMap(j)
-		return note + string(picture)
+		m := courseMap(j)
+		if m.Alt == "" {
+			return ""
+		}
+		return m.Alt + string(m.Picture().HTML())
 	}
 	section := func(label string, most uint64, in ...int) job.Section {
 		s := job.Section{Label: label, Ranks: 4, Elapsed: time.Minute, Instances: &job.Instances{Least: most, Most: most}}

@@ -2,8 +2,6 @@ package words
 
 import (
 	"fmt"
-	"html/template"
-	"io"
 	"math"
 	"strings"
 
@@ -14,32 +12,36 @@ import (
 	"jobeff/report/inert"
 	"jobeff/report/measure"
 	pictures "jobeff/report/plot"
-	"jobeff/report/text"
 )
 
-// Curve writes what a workload's curve says. The name may be anything.
-func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, opts text.Options) error {
-	p := text.NewPage(opts)
-	p.Paragraph("", "", "Curve of "+inert.Text(name, p.Unicode), p.Title)
-	p.Field("measured", fmt.Sprintf("%s on %s, %s to %s cores", figure.Counted(len(points), "run"), figure.Counted(r.Counts, "core count"),
+// Curve says what run times on several core counts tell.
+type Curve struct {
+	Title    string
+	Facts    block.Facts
+	Expected block.Part  // the times that it predicts
+	Further  block.Facts // simpler models, what to run next, and what is doubtful
+}
+
+// OfCurve says what a curve through points tells. The name may be anything.
+func OfCurve(name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, wide bool) Curve {
+	c := Curve{Title: "Curve of " + inert.Text(name, wide)}
+	c.Facts.Add("measured", fmt.Sprintf("%s on %s, %s to %s cores", figure.Counted(len(points), "run"), figure.Counted(r.Counts, "core count"),
 		figure.Count(r.Smallest), figure.Count(r.Largest)))
 	if r.Refused != "" {
-		p.Field("no curve", r.Refused)
+		c.Facts.Add("no curve", r.Refused)
 	} else {
-		p.Facts(countsFacts(r))
-		p.Field("model", modelText(r))
-		p.Line("")
-		p.Part(predictionsPart("", r))
-		p.Line("")
-		p.Field("other fits", rivalsText(rivals))
+		c.Facts = append(c.Facts, countsFacts(r)...)
+		c.Facts.Add("model", modelText(r))
+		c.Expected = predictionsPart("", r)
+		c.Further.Add("other fits", rivalsText(rivals))
 	}
 	if r.Next != nil {
-		p.Field("next run", nextRun(r.Next))
+		c.Further.Add("next run", nextRun(r.Next))
 	}
 	for _, warning := range r.Warnings {
-		p.Field("warning", warning.String())
+		c.Further.Add("warning", warning.String())
 	}
-	return p.To(w)
+	return c
 }
 
 // countsFacts are the core counts that a curve tells.
@@ -197,11 +199,10 @@ func curveAlt(what string, s *workload.Study) string {
 	return said + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, "", s.Curve.Smallest), coreCount(s.Curve.Fast, "", s.Curve.Smallest))
 }
 
-// curveHTML are both pictures for a page.
-func curveHTML(study *workload.Study) []template.HTML {
-	time, share, ok := StudyCurves(study)
-	if !ok {
-		return nil
+// curvesOf are both pictures; none if no run can be drawn.
+func curvesOf(study *workload.Study) []pictures.Curve {
+	if time, share, ok := StudyCurves(study); ok {
+		return []pictures.Curve{time, share}
 	}
-	return []template.HTML{time.Picture().HTML(), share.Picture().HTML()}
+	return nil
 }

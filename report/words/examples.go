@@ -2,11 +2,10 @@ package words
 
 import (
 	"fmt"
-	"io"
 
 	"jobeff/policy"
 	"jobeff/report/figure"
-	"jobeff/report/text"
+	"jobeff/report/inert"
 )
 
 // Tried is an example, and the rules that did not say what it expects.
@@ -15,26 +14,35 @@ type Tried struct {
 	Wrong []policy.Mismatch
 }
 
-// Examples writes where the rules differ from what a site's examples expect, and how many
-// verdicts were right.
-func Examples(w io.Writer, tried []Tried, opts text.Options) error {
-	p := text.NewPage(opts)
+// Examples are those in which the rules differ from what a site expects, and how many verdicts were right.
+type Examples struct {
+	Wrong []WrongExample
+	Sum   string
+}
+
+// WrongExample is an example, and what its rules said in place of what it expects.
+type WrongExample struct {
+	Name string
+	Got  []Mismatch
+}
+
+// Mismatch is what a rule said of an example, why, and its condition.
+type Mismatch struct{ Rule, Want, Got, Because, Asks string }
+
+// OfExamples are the words of some examples.
+func OfExamples(tried []Tried, wide bool) (e Examples) {
 	right, wrong := 0, 0
 	for _, t := range tried {
 		wrong += len(t.Wrong)
 		right += len(t.Expect) - len(t.Wrong)
-		if len(t.Wrong) > 0 {
-			p.Paragraph("", "  ", p.Inert(t.At+": "+t.Name), p.Title)
-		}
+		one := WrongExample{Name: inert.Text(t.At+": "+t.Name, wide)}
 		for _, m := range t.Wrong {
-			p.Line(fmt.Sprintf("  %s: expected %s, got %s", m.Got.Rule, m.Want, p.Bad.Sprint(m.Got.Outcome)))
-			p.Paragraph("  because  ", "           ", p.Inert(m.Got.Reason), nil)
-			p.Paragraph("  asks     ", "           ", m.Got.Condition, nil)
+			one.Got = append(one.Got, Mismatch{m.Got.Rule, m.Want.String(), m.Got.Outcome.String(), inert.Text(m.Got.Reason, wide), m.Got.Condition})
 		}
 		if len(t.Wrong) > 0 {
-			p.Line("")
+			e.Wrong = append(e.Wrong, one)
 		}
 	}
-	p.Line(fmt.Sprintf("%s: %s as expected, %s not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), figure.Count(wrong)))
-	return p.To(w)
+	e.Sum = fmt.Sprintf("%s: %s as expected, %s not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), figure.Count(wrong))
+	return e
 }

@@ -2,63 +2,38 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
-	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
-// Explain writes how each rule decided on a job.
-func Explain(w io.Writer, of *job.Job, verdicts []policy.Verdict, opts text.Options) error {
-	p := text.NewPage(opts)
-	j, all := inert.Copy(of, p.Unicode), inertVerdicts(verdicts, p.Unicode)
-	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
-	var common []string
+// explained is what a job's verdicts stand on. Both are inert.
+func explained(j *job.Job, all []policy.Verdict) block.Facts {
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
-		_, common = policy.Together(all)
 		facts = append(block.Facts{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, confidenceFact(all)}, facts...)
 	}
-	if in := idleThreads(j); in != "" {
-		facts = append(facts, block.Fact{Label: "Threads", Text: in})
-	}
-	if len(facts) > 0 {
-		p.Line("")
-		p.Facts(facts)
-	}
-	for _, v := range all {
-		p.Line("")
-		explained(p, v, common)
-	}
-	return p.To(w)
+	facts.Add("Threads", idleThreads(j))
+	return facts
 }
 
-// explained writes one verdict; common are doubts that were told before.
-func explained(p *text.Page, v policy.Verdict, common []string) {
-	c, shadow, muted := p.Title, "", ""
-	if v.Outcome == policy.Flagged {
-		c, muted = p.Bad, mutedText(v.Muted)
-	}
-	if v.Shadow {
-		shadow = " (in shadow: told to nobody)"
-	}
-	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
-	for _, item := range []struct{ label, text string }{
-		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended, "")},
-		{"but", ownDoubts(v, common)}, {"muted", muted},
-	} {
-		if item.text != "" {
-			p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), item.text, nil)
+// told is what rules say.
+func told(all []policy.Verdict) (rules []block.Told) {
+	_, common := policy.Together(all)
+	for _, v := range all {
+		t := block.Told{Rule: v.Rule, Outcome: v.Outcome.String(), Text: v.Text, Reason: v.Reason, Condition: v.Condition, Link: v.Link, Shadow: v.Shadow,
+			Advice: recommendationText(v.Recommended, ""), But: ownDoubts(v, common)}
+		if v.Outcome == policy.Flagged {
+			t.Bad, t.Muted = true, mutedText(v.Muted)
 		}
+		rules = append(rules, t)
 	}
+	return rules
 }
 
 // ownDoubts are those that not every verdict of the job has.
@@ -192,55 +167,4 @@ func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 		}
 	}
 	return all
-}
-
-// Rules writes the rules themselves.
-func Rules(w io.Writer, rules []etc.Rule, opts text.Options) error {
-	p := text.NewPage(opts)
-	for i, r := range rules {
-		if i > 0 {
-			p.Line("")
-		}
-		state := ""
-		switch {
-		case !r.Enabled:
-			state = " (switched off)"
-		case r.Shadow:
-			state = " (in shadow: told to nobody)"
-		}
-		p.Line(p.Title.Sprint(r.Name) + state)
-		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
-		for _, only := range []struct {
-			word  string
-			names []string
-		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
-			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
-			if len(only.names) > 0 {
-				least += "; " + only.word + " " + figure.And(only.names)
-			}
-		}
-		for _, item := range []struct{ label, text string }{
-			{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link},
-		} {
-			if said := strings.Join(strings.Fields(item.text), " "); said != "" {
-				p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), said, nil)
-			}
-		}
-	}
-	return p.To(w)
-}
-
-// Fields writes what a rule may read and call.
-func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Options) error {
-	p := text.NewPage(opts)
-	for _, f := range fields {
-		p.Line(p.Title.Sprintf("%-33s", f.Name) + f.Type)
-		p.Paragraph("    ", "    ", f.Doc, nil)
-	}
-	p.Line("")
-	p.Paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
-		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
-	p.Paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency, "+
-		"hours, count and counted: {{percent .parallel_efficiency}}, {{counted .ranks \"rank\"}}.", nil)
-	return p.To(w)
 }

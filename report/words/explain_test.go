@@ -1,105 +1,11 @@
 package words
 
 import (
-	"bytes"
-	"io"
-	"slices"
 	"testing"
 
-	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/notice"
-	"jobeff/policy/rule"
-	"jobeff/report/document"
-	"jobeff/report/text"
 )
-
-// judged asks the shipped rules.
-func judged(t *testing.T, j *job.Job) []policy.Verdict {
-	t.Helper()
-	return shippedRules(t).Judge(j, nil)
-}
-
-// goldenRules are the shipped rules that goldens show. A new rule is left out until a golden is
-// to show it: then it is named here, and changes every golden of verdicts.
-func goldenRules() []etc.Rule {
-	names := []string{"low-efficiency", "singletons", "idle-ranks", "unused-nodes", "node-imbalance", "past-inflexion"}
-	return slices.DeleteFunc(etc.Default().Rules, func(r etc.Rule) bool { return !slices.Contains(names, r.Name) })
-}
-
-// shippedRules look at short jobs too.
-func shippedRules(t *testing.T) *rule.Rules {
-	t.Helper()
-	own := goldenRules()
-	for i := range own {
-		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
-		own[i].Shadow = own[i].Name == "node-imbalance"
-	}
-	rules, err := rule.Compile(own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rules
-}
-
-func TestExplainViews(t *testing.T) {
-	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads", "hybrid"} {
-		j := fixtures()[name]
-		eachView(t, "explain-"+name, func(w io.Writer, opts text.Options) error { return Explain(w, j, judged(t, j), opts) })
-	}
-}
-
-// TestRulesViews: what a site sees of its rules.
-func TestRulesViews(t *testing.T) {
-	rules := shippedRules(t)
-	backtest := notice.NewBacktest(rules.Settings(), notice.NoticeSettings{WithoutLine: true})
-	for _, name := range []string{"bad", "good", "hostile", "no-mpi"} {
-		c := policy.Describe(fixtures()[name], nil)
-		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
-	}
-	examples, err := rules.ReadExamples("examples.toml", []byte(`
-[[example]]
-name = "\u001b[31m waits"
-expect = { low-efficiency = "passed", singletons = "passed" }
-[example.job]
-ranks = 64
-runtime = 7200
-core_hours = 128
-coverage = 1
-parallel_efficiency = 0.5
-singletons = 0
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried := []Tried{{Example: examples[0], Wrong: rules.Try(&examples[0])}}
-	if len(tried[0].Wrong) != 1 {
-		t.Fatalf("%+v", tried[0].Wrong)
-	}
-	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return Backtest(w, backtest, opts) })
-	eachView(t, "examples", func(w io.Writer, opts text.Options) error { return Examples(w, tried, opts) })
-	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
-		return Fields(w, policy.AllFields(), rule.Functions(), opts)
-	})
-}
-
-// TestVerdictsInTheJob: what the rules flag stands in the job's page and document.
-func TestVerdictsInTheJob(t *testing.T) {
-	j := fixtures()["hostile"]
-	j.Nodes, j.Metrics.Nodes, j.Complete = 4, 2, true
-	var out bytes.Buffer
-	if err := Job(&out, j, nil, judged(t, j), text.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	checkFits(t, out.String(), text.Options{})
-	golden(t, "job-flagged.txt", out.Bytes())
-	out.Reset()
-	if err := document.WriteJob(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "job-flagged.json", out.Bytes())
-}
 
 func TestHoursText(t *testing.T) {
 	v := func(hours float64) *job.CoreTime {

@@ -1,51 +1,172 @@
 package words
 
 import (
-	"io"
+	"fmt"
+	"slices"
+	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
-	"jobeff/report/text"
+	"jobeff/report/plot"
 )
 
-// Job writes all that is known of one job, the headline first, with the study of its workload and the
-// verdicts of the rules. Both are nil if they were not asked for. Screen writes the first of it.
-func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
+// Job is what is said of a job. What is empty is not known, or not of such a job.
+type Job struct {
+	ID       string // "" of a job without Slurm
+	Waits    bool   // nothing of it has begun
+	Headline block.Headline
+	Ask      *block.Action  // what to do first; nil: nothing
+	Todo     []block.Action // what else
+	Brief    block.Facts    // who ran what, where and when, and how it ended
+	Pending  Cut            // what of a job waits of which nothing has begun
+	Tree     []block.Branch // POP's efficiencies
+	Shares   []block.Fact   // figures under them
+	Ruled    block.Facts    // what rules say, without what the headline and the request have
+	Told     block.Facts    // core-hours, doubts
+	Beyond   string         // the command that shows what follows, and what that is
+
+	Flagged    block.Facts  // what rules say, without what the headline has
+	Rules      []block.Told // what every rule says
+	FlaggedBy  []block.Told // those that tell more than the headline
+	Advice     block.Facts  // what the runs of its workload say of its core count
+	Options    block.Part   // core counts to choose from
+	Curves     []plot.Curve // of its workload
+	Beside     []Beside
+	Facts      block.Facts // all of Brief, and more
+	Confidence block.Facts // of the verdicts
+	Data       block.Facts // how much was measured
+	Warnings   []doubt.Doubt
+	Line       block.Action // for sbatch
+
+	Ran        []Ran
+	RanNote    string
+	Course     block.Course   // efficiency over time
+	CourseMap  plot.CourseMap // ranks or nodes over time
+	HeatOf     string         // names the execution whose ranks and nodes Heats compares
+	Heats      []block.Heat
+	HeatMap    plot.Heat
+	Executions block.Part
+	Sections   block.Part
+	Waiting    Cut // why ranks wait
+	Nodes      Cut
+	Ranks      block.Part
+	Calls      Cut
+	Places     block.Part
+	Sizes      block.Part
+	Overlap    block.Part
+	Steps      block.Part // that ended badly or were switched off
+
+	Outcomes  string      // counts the verdicts
+	Explained block.Facts // what verdicts stand on
+}
+
+// Cut is a part in two lengths.
+type Cut struct{ Short, Long block.Part }
+
+// Beside is a job or a workload that a job leads to.
+type Beside struct {
+	Text, Line string
+	Job, Below string // leads to the page of a job, or to one below it
+	Workload   string // or to that of a workload, by its key
+}
+
+// OfJob says what is known of a job, with the study of its workload and the verdicts of the rules. Both are nil if they
+// were not asked for. wide: its reader sees characters outside ASCII.
+func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) Job {
+	of := found.Job
+	j, rules := inert.Copy(of, wide), inertVerdicts(verdicts, wide)
+	w := Job{ID: j.DisplayID, Outcomes: fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(rules)), Rules: told(rules), Explained: explained(j, rules)}
 	if of.OnlyWaits() {
-		return pendingJob(w, of, opts)
+		w.ofQueue(j.Pending, wide)
+		return w
 	}
-	p := text.NewPage(opts)
-	j := inert.Copy(of, p.Unicode)
 	best := policy.Recommend(study, of)
-	first := headline(j, best)
-	p.Headline(first)
-	told := flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text, j.IsRunning())
-	p.Block(told)
-	if study != nil {
-		p.Facts(placeFacts(study, of, best, block.Joined(" ", append(told.Texts(), first.Text)...)).Inert(p.Unicode))
-		p.Parts(optionsPart(policy.Options(study, of)))
-		p.Line("")
-	}
-	p.Facts(jobFacts(j))
-	if j.Metrics != nil {
-		if !measure.Singletons(j) {
-			p.Tree(branches(j), sharesOf(j))
+	w.Headline = headline(j, best)
+	w.Headline.Text = inert.Text(w.Headline.Text, wide)
+	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
+		if w.Todo = todo(of, study, verdicts, wide); len(w.Todo) > 0 {
+			w.Ask, w.Todo = &w.Todo[0], w.Todo[1:]
 		}
-		p.Course(course(j))
-		p.Parts(executionsPart(j), sectionsPart(j))
-		p.Heat(heats(j))
-		p.Parts(waitsPart(j), nodesPart(j, costly), ranksPart(j), callsPart(j, costly), placesPart(j), sizesPart(j), overlapPart(j))
 	}
-	p.Parts(stepsPart(j))
-	p.Line("")
-	p.Facts(dataFacts(j))
-	p.Warnings(doubt.All(measure.Warnings(j)))
+	w.Facts, w.Brief, w.Data, w.Steps, w.Warnings = jobFacts(j), briefFacts(j), dataFacts(j), stepsPart(j), doubt.All(measure.Warnings(j))
+	w.Told.Add("Core-hours", coreHours(j, verdicts))
+	w.Told = append(w.Told, doubtFacts(j)...)
+	w.Ran, w.RanNote = ran(j)
+	w.ofRules(rules, best, j.IsRunning())
+	if len(verdicts) > 0 {
+		w.Confidence = block.Facts{confidenceFact(verdicts)}.Inert(wide)
+	}
+	if study != nil {
+		w.Advice = placeFacts(study, of, best, block.Joined(" ", append(w.Flagged.Texts(), w.Headline.Text)...)).Inert(wide)
+		w.Options = optionsPart(policy.Options(study, of))
+		w.Curves = curvesOf(study)
+	}
+	if j.Metrics != nil {
+		w.ofFigures(j)
+	}
 	l, name := policy.LineFor(study, of)
-	writeLine(p, l, name)
-	return p.To(w)
+	w.Line = lineAction(l, name, wide)
+	if !found.Step {
+		w.Beside = beside(found, study, wide)
+	}
+	if rest := w.beyond(len(policy.Flags(verdicts)) > 0, study != nil); len(rest) > 0 {
+		w.Beyond = fullForm(w.ID) + ": " + strings.Join(rest, ", ")
+	}
+	return w
+}
+
+// ofRules says what rules say; best is the advice, nil for none. The verdicts are inert. runs: of a job that runs.
+func (w *Job) ofRules(verdicts []policy.Verdict, best *workload.Recommendation, runs bool) {
+	w.Ruled.Add("Verdict", ruledText(verdicts, w.Headline.Text, best))
+	w.Flagged = flaggedFacts(verdicts, w.Headline.Text, runs)
+	w.FlaggedBy = slices.DeleteFunc(told(flagged(verdicts, w.Headline.Text)), func(t block.Told) bool { return t.Text == "" && t.Link == "" })
+}
+
+// ofFigures says what a job with data has. The job is inert.
+func (w *Job) ofFigures(j *job.Job) {
+	if !measure.Singletons(j) {
+		w.Tree, w.Shares = branches(j), sharesOf(j)
+	}
+	if w.Course = course(j); len(w.Course.Buckets) > 0 {
+		w.CourseMap = courseMap(j)
+	}
+	w.HeatOf, w.Heats = heats(j)
+	w.HeatMap = heat(j)
+	w.Executions, w.Sections, w.Ranks, w.Places, w.Sizes, w.Overlap = executionsPart(j), sectionsPart(j), ranksPart(j), placesPart(j), sizesPart(j), overlapPart(j)
+	w.Waiting, w.Nodes, w.Calls = Cut{waitsPart(j), waitsOnPage(j)}, Cut{nodesPart(j, costly), nodesPart(j, listed)}, Cut{callsPart(j, costly), callsPart(j, listed)}
+}
+
+// beyond names what there is of a job that is not seen first.
+func (w *Job) beyond(flagged, studied bool) (all []string) {
+	for _, one := range []struct {
+		name  string
+		there bool
+	}{
+		{"texts of rules", flagged}, {"its workload", studied}, {"core counts", w.Options.Heading != ""},
+		{"memory", slices.ContainsFunc(w.Facts, func(f block.Fact) bool { return f.Label == "Memory" })},
+		{"course", len(w.Course.Buckets) > 0}, {"ranks by node", len(w.Heats) > 0}, {"programs", w.Executions.Heading != ""}, {"sections", w.Sections.Heading != ""},
+		{"waits", w.Waiting.Short.Heading != ""}, {"nodes", w.Nodes.Short.Heading != ""}, {"busiest ranks", w.Ranks.Heading != ""}, {"calls", w.Calls.Short.Heading != ""},
+		{"places", w.Places.Heading != ""}, {"sizes", w.Sizes.Heading != ""}, {"overlap", w.Overlap.Heading != ""}, {"steps", w.Steps.Heading != ""},
+		{"warnings", len(w.Warnings) > 0},
+	} {
+		if one.there {
+			all = append(all, one.name)
+		}
+	}
+	return all
+}
+
+// fullForm is how to see all of it; who printed a record adds the option.
+func fullForm(id string) string {
+	if id == "" {
+		return "--full"
+	}
+	return "jobeff --full " + id
 }

@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -13,16 +12,15 @@ import (
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/shell"
-	"jobeff/report/text"
 )
 
-// writeLine ends a text with the line, unbroken, and what it stands on; where there is none, with nothing.
-func writeLine(p *text.Page, l *workload.Line, name string) {
-	if line := shell.Line(l, name); line != "" {
-		p.Line("")
-		p.Field("Line", inert.Text(lineText(l), p.Unicode))
-		p.Line(line)
+// lineAction is the line for jobs of a name, and what it stands on; where there is none, nothing.
+func lineAction(l *workload.Line, name string, wide bool) block.Action {
+	line := shell.Line(l, name)
+	if line == "" {
+		return block.Action{}
 	}
+	return block.Action{Text: inert.Text(lineText(l), wide), Line: line}
 }
 
 // lineText says what the line stands on, and what a job like its job does not hold with it.
@@ -64,25 +62,28 @@ func lineText(l *workload.Line) string {
 	return said
 }
 
-// NamedJobs writes what is known of a workload of jobs that left no record of a program.
-func NamedJobs(w io.Writer, named *job.Workload, opts text.Options) error {
-	p := text.NewPage(opts)
-	s := inert.Copy(named, p.Unicode)
-	p.Paragraph("", "", "Jobs named "+s.Name, p.Title)
-	var f block.Facts
+// NamedJobs is what is known of a workload of jobs that left no record of a program.
+type NamedJobs struct {
+	Title string
+	Facts block.Facts
+	Line  block.Action // for sbatch
+}
+
+// OfNamedJobs says it.
+func OfNamedJobs(named *job.Workload, wide bool) NamedJobs {
+	s := inert.Copy(named, wide)
+	l, name := policy.LineOf(named)
+	n := NamedJobs{Title: "Jobs named " + s.Name, Line: lineAction(l, name, wide)}
 	newest, other := s.Jobs[len(s.Jobs)-1], 0
 	for _, r := range s.Jobs {
 		if r.State != "COMPLETED" {
 			other++
 		}
 	}
-	f.Add("Jobs", block.Joined(", ", figure.Counted(len(s.Jobs), "job"), figure.Count(other)+" of them not completed", of("user", s.User)))
-	f.Add("Newest", fmt.Sprintf("job %s of %s: %s, %s, %s", newest.ID, figure.Minute(newest.Start), figure.Counted(newest.CPUs, "CPU"), figure.Counted(newest.Nodes, "node"),
+	n.Facts.Add("Jobs", block.Joined(", ", figure.Counted(len(s.Jobs), "job"), figure.Count(other)+" of them not completed", of("user", s.User)))
+	n.Facts.Add("Newest", fmt.Sprintf("job %s of %s: %s, %s, %s", newest.ID, figure.Minute(newest.Start), figure.Counted(newest.CPUs, "CPU"), figure.Counted(newest.Nodes, "node"),
 		figure.Clock(figure.Duration(newest.Elapsed))))
-	f.Add("No curve", "none of them left a record of a program: only their name and Slurm's figures bring them together")
-	l, name := policy.LineOf(named)
-	f.Add("No line", l.Why)
-	p.Facts(f)
-	writeLine(p, l, name)
-	return p.To(w)
+	n.Facts.Add("No curve", "none of them left a record of a program: only their name and Slurm's figures bring them together")
+	n.Facts.Add("No line", l.Why)
+	return n
 }

@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,12 +12,11 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/text"
+	"jobeff/report/inert"
 )
 
-// ListOptions say how a list of jobs is written.
+// ListOptions say what is asked of a list of jobs.
 type ListOptions struct {
-	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
 	Parsable2 bool              // values whole, with | between, as sacct -P, and a line for each task
@@ -35,15 +33,26 @@ type ListOptions struct {
 	OnlyPending bool
 }
 
-// The page widths from which the columns stand two blanks apart, and from which there are more.
-const (
-	roomy = 100
-	wide  = 112
-)
+// List is a list of jobs in words.
+type List struct {
+	ListOptions
+	Table   block.Table // of all columns for which a page may have room
+	Empty   string      // in place of a list without lines; "": nothing
+	Left    []string    // what the list does not have
+	Notes   []string    // what is listed in all
+	Legend  []Legend
+	Waiting block.Part // without a heading: nothing
+}
 
-// List writes lines in the given order, or sorted.
-func List(w io.Writer, given []listing.Line, opts ListOptions) error {
-	p := text.NewPage(opts.Options)
+// Legend says what stands in a table: in columns with some of these heads, or, without any, in all of them.
+type Legend struct {
+	Text  string
+	Heads []string
+}
+
+// OfList has lines in the given order, or sorted.
+func OfList(given []listing.Line, opts ListOptions, wide bool) List {
+	l := List{ListOptions: opts}
 	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
 	if opts.Pending != nil && opts.OnlyPending && asLines {
 		var waits []job.Job
@@ -61,35 +70,20 @@ func List(w io.Writer, given []listing.Line, opts ListOptions) error {
 	}
 	chosen := opts.Columns
 	if chosen == nil {
-		chosen = usual(p, lines, opts.Parsable2)
+		chosen = usual(lines, opts.Parsable2)
 	}
-	t := linesTable(p, lines, chosen)
-	switch {
-	case opts.Parsable2:
-		parsable(p, t, opts.NoHeader)
-	case len(t.Rows) == 0:
-		if !opts.NoHeader && !(opts.OnlyPending && opts.Pending != nil) {
-			p.Paragraph("", "", noJobsOf(opts.Which), nil)
-		}
-	default:
-		legend := mark(t, lines)
-		if opts.Title != "" && !opts.NoHeader {
-			p.Paragraph("", "", opts.Title, p.Title)
-		}
-		switch {
-		case opts.Columns != nil:
-			asked(p, chosen, t, opts.NoHeader)
-		case opts.NoHeader:
-			p.Rows(t)
-		default:
-			p.Table(t, "")
-		}
-		under(p, lines, all, legend, opts)
+	l.Table = linesTable(lines, chosen, wide)
+	if !opts.OnlyPending || opts.Pending == nil {
+		l.Empty = noJobsOf(opts.Which)
+	}
+	if !opts.Parsable2 && len(lines) > 0 {
+		l.legend(lines)
+		l.under(lines, all)
 	}
 	if !asLines {
-		underPending(p, opts.Pending, opts)
+		l.Waiting = waitingUnder(opts, wide)
 	}
-	return p.To(w)
+	return l
 }
 
 // selected is what the list is of.
@@ -122,12 +116,8 @@ func unjudgedText(n int, ruled bool) string {
 }
 
 // usual are the columns of a plain list. Where all jobs are of one user, people know whose.
-func usual(p *text.Page, lines []line, parsable2 bool) []Column {
-	all := listColumns
-	if parsable2 || p.Width >= wide {
-		all += wideColumns
-	}
-	chosen := shown(all)
+func usual(lines []line, parsable2 bool) []Column {
+	chosen := shown(listColumns + wideColumns)
 	if len(lines) > 0 && !parsable2 && !slices.ContainsFunc(lines, func(l line) bool { return l.User != lines[0].User }) {
 		chosen = slices.DeleteFunc(chosen, func(c Column) bool { return c.Name == "User" })
 	}
@@ -135,11 +125,8 @@ func usual(p *text.Page, lines []line, parsable2 bool) []Column {
 }
 
 // linesTable is a table of the lines of a list.
-func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
+func linesTable(lines []line, chosen []Column, wide bool) block.Table {
 	t := block.Table{Rows: make([][]string, len(lines))}
-	if p.Width < roomy {
-		t.Gap = " "
-	}
 	for i := range chosen {
 		c := &chosen[i]
 		t.Heads = append(t.Heads, c.head)
@@ -155,7 +142,7 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 	}
 	for i := range lines {
 		for k := range chosen {
-			t.Rows[i] = append(t.Rows[i], p.Inert(lines[i].text(&chosen[k])))
+			t.Rows[i] = append(t.Rows[i], inert.Text(lines[i].text(&chosen[k]), wide))
 			if lines[i].isBad(&chosen[k]) {
 				t.Red(i, k)
 			}
@@ -165,8 +152,8 @@ func linesTable(p *text.Page, lines []line, chosen []Column) block.Table {
 }
 
 // jobsTable is a table of jobs, a line each.
-func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
-	return linesTable(p, linesOf(listing.LinesOf(jobs)), chosen)
+func jobsTable(jobs []job.Job, chosen []Column, wide bool) block.Table {
+	return linesTable(linesOf(listing.LinesOf(jobs)), chosen, wide)
 }
 
 // marks stand after the efficiencies of jobs of which they do not tell all.
@@ -179,25 +166,33 @@ var marks = []struct {
 	{"*", "*: of MPI on the host only; threads and GPUs are not measured.", func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 }},
 }
 
-// mark puts the marks into a table, and returns the legend of those that are there.
-func mark(t block.Table, lines []line) (legend string) {
+// legend puts the marks into the table, and says what stands there.
+func (l *List) legend(lines []line) {
+	if l.Columns == nil {
+		l.Legend = []Legend{{Text: "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
+			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why."}}
+	}
 	for _, m := range marks {
-		is, seen := func(j job.Job) bool { return j.Metrics != nil && m.is(&j) }, false
+		is, said := func(j job.Job) bool { return j.Metrics != nil && m.is(&j) }, Legend{Text: m.legend}
 		for i := range lines {
 			if !slices.ContainsFunc(lines[i].counted(), is) {
 				continue
 			}
-			for k, head := range t.Heads {
-				if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) && t.Rows[i][k] != "-" && t.Rows[i][k] != differing {
-					t.Rows[i][k], seen = t.Rows[i][k]+m.mark, true
+			for k, head := range l.Table.Heads {
+				if cell := &l.Table.Rows[i][k]; slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) && *cell != "-" && *cell != differing {
+					*cell += m.mark
+					said.Heads = append(said.Heads, head)
 				}
 			}
 		}
-		if seen {
-			legend += " " + m.legend
+		if len(said.Heads) > 0 {
+			l.Legend = append(l.Legend, said)
 		}
 	}
-	return legend
+	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
+		l.Legend = append(l.Legend, Legend{Text: "An array is one line, with the means of its completed tasks and the sums of core-hours; differ: its tasks ran several programs. " +
+			"jobeff ARRAY sums it up, --tasks lists them."})
+	}
 }
 
 // noJobs stands in place of an empty list.
@@ -211,38 +206,19 @@ func noJobsOf(which string) string {
 	return "no jobs " + which + "that you may see in this time: is it written right? Else look further back with -S, as -S -30days"
 }
 
-// under writes what stands under a list of all lines for people.
-func under(p *text.Page, lines []line, all listing.Selected, legend string, opts ListOptions) {
-	if left := all.Lines - opts.Skip - len(lines); left > 0 && opts.Rest != "" {
-		p.Line(fmt.Sprintf("and %s more: %s lists them", figure.Count(left), opts.Rest))
+// under says what of all is not listed, and sums up what is.
+func (l *List) under(lines []line, all listing.Selected) {
+	if left := all.Lines - l.Skip - len(lines); left > 0 && l.Rest != "" {
+		l.Left = append(l.Left, fmt.Sprintf("and %s more: %s lists them", figure.Count(left), l.Rest))
 	} else if left > 0 {
-		p.Line(fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
+		l.Left = append(l.Left, fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
 	}
-	if opts.More {
-		p.Line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
+	if l.More {
+		l.Left = append(l.Left, "there are older jobs that are not listed: narrow -S and -E, or raise --limit")
 	}
-	if opts.NoHeader {
-		return
-	}
-	if opts.Columns != nil {
-		legend = strings.TrimSpace(legend)
-	} else {
-		legend = "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
-			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why." + legend
-	}
-	if slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
-		legend = block.Joined(" ", legend, "An array is one line, with the means of its completed tasks and the sums of core-hours; differ: its tasks ran several programs. "+
-			"jobeff ARRAY sums it up, --tasks lists them.")
-	}
-	unjudged := ""
-	if slices.ContainsFunc(opts.Columns, func(c Column) bool { return c.Name == "Flags" }) {
-		unjudged = unjudgedText(all.Unjudged, false)
-	}
-	for i, said := range block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum), unjudged, legend) {
-		if i == 0 {
-			p.Line("")
-		}
-		p.Paragraph("", "", said, nil)
+	l.Notes = block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum))
+	if slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Name == "Flags" }) {
+		l.Notes = append(l.Notes, block.Notes(unjudgedText(all.Unjudged, false))...)
 	}
 }
 
@@ -308,20 +284,4 @@ func sortLines(lines []line, by string) {
 		}
 		return cmp.Compare(*y, *x)
 	})
-}
-
-// parsable writes the list for programs. A | inside a value would be a column.
-func parsable(p *text.Page, t block.Table, noHeader bool) {
-	if !noHeader {
-		p.Line(strings.Join(t.Names(), "|"))
-	}
-	for _, row := range t.Rows {
-		for i := range row {
-			if t.Heads[i][0] != '<' {
-				row[i] = figure.Bare(row[i])
-			}
-			row[i] = strings.ReplaceAll(row[i], "|", `\x7c`)
-		}
-		p.Line(strings.Join(row, "|"))
-	}
 }

@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
-	"jobeff/report/text"
 )
 
 // Watched is what the nodes of a job that runs say at one moment.
@@ -23,43 +21,51 @@ type Watched struct {
 	Quiet []string      // who did not answer, in words
 }
 
-// Live writes a job that runs: what it did in the last moment beside all of it so far.
-func Live(w io.Writer, of Watched, opts text.Options) error {
-	p := text.NewPage(opts)
-	j, last := inert.Copy(of.SoFar, p.Unicode), inert.Copy(of.Last, p.Unicode)
-	first := headline(j, nil)
+// Live is what is said of a job that runs: of its last moment, beside all of it so far.
+type Live struct {
+	Headline block.Headline
+	Facts    []block.Fact
+	Quiet    []string // who did not answer
+	Heads    string   // over the figures so far and those of the last moment; "": there are no two
+	Tree     []block.Branch
+	Shares   []block.Fact
+	Parts    []block.Part // of the last moment
+}
+
+// OfLive says what is known of a job that runs. wide: its reader sees characters outside ASCII.
+func OfLive(of Watched, wide bool) (w Live) {
+	j, last := inert.Copy(of.SoFar, wide), inert.Copy(of.Last, wide)
+	w.Headline = headline(j, nil)
 	if len(j.Executions) == 0 {
-		first.Text = "It runs, and there are no figures of it so far."
+		w.Headline.Text = "It runs, and there are no figures of it so far."
 		if len(of.Quiet) == 0 {
-			first.Text = "It runs. None of its programs has called MPI so far, or begun a parallel region of OpenMP."
+			w.Headline.Text = "It runs. None of its programs has called MPI so far, or begun a parallel region of OpenMP."
 		}
 	}
-	p.Headline(first)
 	span := fmt.Sprintf("the last %d s", int(of.Span.Round(time.Second).Seconds()))
 	in := " in " + span
 	if of.Span == 0 {
 		in = " so far"
 	}
 	facts := slices.DeleteFunc(jobFacts(j), func(f block.Fact) bool { return !slices.Contains(liveFacts, f.Label) })
-	p.Facts(append(facts, block.Fact{Label: "As of", Text: j.AsOf.Local().Format(time.DateTime)},
-		block.Fact{Label: "Cost", Text: fmt.Sprintf("reading took %s of CPU time from the job%s", figure.Seconds(of.CPU.Seconds()), in)}))
+	w.Facts = append(facts, block.Fact{Label: "As of", Text: j.AsOf.Local().Format(time.DateTime)},
+		block.Fact{Label: "Cost", Text: fmt.Sprintf("reading took %s of CPU time from the job%s", figure.Seconds(of.CPU.Seconds()), in)})
 	for _, s := range of.Quiet {
-		p.Paragraph("! ", "  ", p.Inert(s), nil)
+		w.Quiet = append(w.Quiet, inert.Text(s, wide))
 	}
 	switch {
 	case j.Metrics == nil || measure.Singletons(j):
 	case last.Metrics == nil:
-		p.Tree(branches(j), sharesOf(j))
+		w.Tree, w.Shares = branches(j), sharesOf(j)
 	default:
-		p.Line("")
-		p.Line(fmt.Sprintf("%32s%-*s%s", "", besideWidth, "so far", span))
-		p.Tree(besides(j, last))
-		p.Parts(callsPart(last, costly))
+		w.Heads = fmt.Sprintf("%32s%-*s%s", "", besideWidth, "so far", span)
+		w.Tree, w.Shares = besides(j, last)
+		w.Parts = []block.Part{callsPart(last, costly)}
 		if most, least := workOfNodes(last); least < (1-unequal)*most {
-			p.Parts(nodesPart(last, listed))
+			w.Parts = append(w.Parts, nodesPart(last, listed))
 		}
 	}
-	return p.To(w)
+	return w
 }
 
 // liveFacts are the labels of what is told of a job each time.

@@ -2,53 +2,43 @@ package words
 
 import (
 	"fmt"
-	"io"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
-// Mutes writes a line for each muted workload.
-func Mutes(w io.Writer, list *listing.WorkloadList, opts text.Options) error {
-	p := text.NewPage(opts)
+// OfMutes has a line for each muted workload.
+func OfMutes(list *listing.WorkloadList, wide bool) (b block.Part) {
 	t := block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {
-		if one = inert.Copy(one, p.Unicode); one.Mute != nil {
+		if one = inert.Copy(one, wide); one.Mute != nil {
 			t.Rows = append(t.Rows, []string{one.Name, one.Newest.User, figure.Minute(one.Mute.Until), one.Mute.Reason})
 		}
 	}
-	if len(t.Rows) == 0 {
-		p.Line("no workload is muted")
-	} else {
-		p.Table(t, "")
+	if b.Tables = []block.Table{t}; len(t.Rows) == 0 {
+		b.Tables, b.Notes = nil, []string{"no workload is muted"}
 	}
 	if list.More {
-		p.Line("there are more that are not listed")
+		b.Notes = append(b.Notes, "there are more that are not listed")
 	}
-	return p.To(w)
+	return b
 }
 
-// Muted writes that a workload is muted now.
-func Muted(w io.Writer, workload *job.Workload, opts text.Options) error {
-	p := text.NewPage(opts)
-	one := inert.Copy(workload, p.Unicode)
-	p.Paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s",
-		one.Name, figure.Minute(one.Mute.Until), one.Key), nil)
-	return p.To(w)
+// Muted says that a workload is muted now, where it is.
+func Muted(workload *job.Workload, wide bool) (b block.Part) {
+	if one := inert.Copy(workload, wide); one.Mute != nil {
+		b.Notes = []string{fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s", one.Name, figure.Minute(one.Mute.Until), one.Key)}
+	}
+	return b
 }
 
-// Unmuted writes that a workload is no longer muted; its Mute is the one that ended.
-func Unmuted(w io.Writer, workload *job.Workload, opts text.Options) error {
-	p := text.NewPage(opts)
-	one := inert.Copy(workload, p.Unicode)
-	if one.Mute == nil {
-		p.Line(one.Name + " was not muted")
-	} else {
-		p.Line(one.Name + " is no longer muted")
+// Unmuted says that a workload is no longer muted; its Mute is the one that ended.
+func Unmuted(workload *job.Workload, wide bool) string {
+	if workload.Mute == nil {
+		return inert.Copy(workload, wide).Name + " was not muted"
 	}
-	return p.To(w)
+	return inert.Copy(workload, wide).Name + " is no longer muted"
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"jobeff/report/page"
+	"jobeff/report/block"
 )
 
 // orders are the words of what lists are sorted by, the most of it first or the least.
@@ -40,15 +40,15 @@ func OrderWords(by string) string {
 }
 
 // sortField is the field of a form that offers some orders, and the present one.
-func sortField(by, offered string) page.Field {
-	f := page.Field{Name: "sort", Label: "Order"}
+func sortField(by, offered string) block.Field {
+	f := block.Field{Name: "sort", Label: "Order"}
 	known := false
 	for name := range strings.FieldsSeq(offered) {
-		f.Choices = append(f.Choices, page.Choice{Value: name, Text: OrderWords(name), Chosen: name == by})
+		f.Choices = append(f.Choices, block.Choice{Value: name, Text: OrderWords(name), Chosen: name == by})
 		known = known || name == by
 	}
 	if !known {
-		f.Choices = append(f.Choices, page.Choice{Value: by, Text: OrderWords(by), Chosen: true})
+		f.Choices = append(f.Choices, block.Choice{Value: by, Text: OrderWords(by), Chosen: true})
 	}
 	return f
 }

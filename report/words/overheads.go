@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -11,22 +10,25 @@ import (
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/plot"
-	"jobeff/report/text"
 )
 
 // shownSizes are the messages whose figures a list of curves shows, bytes.
 var shownSizes = []uint64{8, 64 << 10, 1 << 20}
 
-// Overheads lists curves of jobeff-overhead, those that may be compared one after the other, and
+// Overheads are what is known of a site's curves of jobeff-overhead.
+type Overheads struct {
+	List block.Part
+	Fell []string // whose availability fell
+}
+
+// OfOverheads lists curves of jobeff-overhead, those that may be compared one after the other, and
 // names those whose availability fell.
-func Overheads(w io.Writer, curves []overhead.Curve, opts text.Options) error {
-	p := text.NewPage(opts)
+func OfOverheads(curves []overhead.Curve, wide bool) Overheads {
 	if len(curves) == 0 {
-		p.Paragraph("", "", "No curve is known. Run jobeff-overhead --json on two nodes of a partition, and import what it prints.", nil)
-		return p.To(w)
+		return Overheads{List: block.Part{Notes: []string{"No curve is known. Run jobeff-overhead --json on two nodes of a partition, and import what it prints."}}}
 	}
-	all := inert.Copy(&curves, p.Unicode)
-	several := slices.ContainsFunc(*all, func(c overhead.Curve) bool { return c.Cluster != (*all)[0].Cluster })
+	all := inert.Copy(curves, wide)
+	several := slices.ContainsFunc(all, func(c overhead.Curve) bool { return c.Cluster != all[0].Cluster })
 	t := block.Table{Heads: []string{"<partition", "<!MPI", "<of", "nodes", "<!measured"}}
 	if several {
 		t.Heads = append([]string{"<cluster"}, t.Heads...)
@@ -34,21 +36,19 @@ func Overheads(w io.Writer, curves []overhead.Curve, opts text.Options) error {
 	for _, size := range shownSizes {
 		t.Heads = append(t.Heads, figure.Bytes(size))
 	}
-	for i := range *all {
-		row := overheadRow(&(*all)[i])
+	var o Overheads
+	for i := range all {
+		row := overheadRow(&all[i])
 		if several {
-			row = append([]string{(*all)[i].Cluster}, row...)
+			row = append([]string{all[i].Cluster}, row...)
 		}
 		t.Rows = append(t.Rows, row)
-	}
-	p.Part(block.Part{Tables: []block.Table{t}, Notes: []string{"Under the sizes: availability, the part of a transfer that the processor has for other work. -: not measured, or refused"}})
-	for i := range *all {
-		if fell := fellText(*all, i); fell != "" {
-			p.Line("")
-			p.Paragraph("", "", fell, p.Bad)
+		if fell := fellText(all, i); fell != "" {
+			o.Fell = append(o.Fell, fell)
 		}
 	}
-	return p.To(w)
+	o.List = block.Part{Tables: []block.Table{t}, Notes: []string{"Under the sizes: availability, the part of a transfer that the processor has for other work. -: not measured, or refused"}}
+	return o
 }
 
 func overheadRow(c *overhead.Curve) []string {
@@ -92,38 +92,36 @@ func fellText(curves []overhead.Curve, i int) string {
 		availability(is), now.MPI, figure.Minute(now.Measured), directionText(now.Direction), placeText(now.Nodes))
 }
 
-// OverheadPlot draws curves for a terminal: a bar for each size.
-func OverheadPlot(w io.Writer, curves []overhead.Curve, opts text.Options) error {
-	p := text.NewPage(opts)
-	for i := range curves {
-		c := inert.Copy(&curves[i], p.Unicode)
-		t := block.Table{Heads: []string{"size", "overhead us", "transfer us", "availability"}}
-		var refused []string
+// OverheadCurve is a curve with a bar for each size.
+type OverheadCurve struct {
+	Title   string
+	Sizes   block.Table
+	Refused []string // why a size has no availability
+}
+
+// OfOverheadCurves says what curves are of, size by size.
+func OfOverheadCurves(curves []overhead.Curve, wide bool) (all []OverheadCurve) {
+	for _, c := range inert.Copy(curves, wide) {
+		of := OverheadCurve{Title: "Messages " + curveName(&c), Sizes: block.Table{Heads: []string{"size", "overhead us", "transfer us", "availability"}}}
 		for _, point := range c.Points {
-			t.Rows = append(t.Rows, []string{figure.Bytes(point.Bytes), figure.Number(point.Overhead), figure.Number(point.BaseT), availability(point)})
+			of.Sizes.Rows = append(of.Sizes.Rows, []string{figure.Bytes(point.Bytes), figure.Number(point.Overhead), figure.Number(point.BaseT), availability(point)})
 			share := 0.0
 			if point.Avail != nil {
 				share = *point.Avail / 100
 			} else {
-				refused = append(refused, fmt.Sprintf("%s: no availability: %s", figure.Bytes(point.Bytes), point.Refused))
+				of.Refused = append(of.Refused, fmt.Sprintf("%s: no availability: %s", figure.Bytes(point.Bytes), point.Refused))
 			}
-			t.Bar(3, share)
+			of.Sizes.Bar(3, share)
 		}
-		if i > 0 {
-			p.Line("")
-		}
-		p.Paragraph("", "", "Messages "+curveName(c), p.Title)
-		p.Table(p.WithBars(t, 3), "")
-		p.Part(block.Part{Notes: refused})
+		all = append(all, of)
 	}
-	return p.To(w)
+	return all
 }
 
-// OverheadPicture draws curves over the size of messages as an SVG file.
-func OverheadPicture(w io.Writer, curves []overhead.Curve) error {
+// OverheadPicture draws curves over the size of messages.
+func OverheadPicture(curves []overhead.Curve) plot.Availability {
 	picture := plot.Availability{Alt: "Availability of the processor during a transfer, over the size of messages"}
-	for i := range curves {
-		c := inert.Copy(&curves[i], true)
+	for _, c := range inert.Copy(curves, true) {
 		line := plot.AvailabilityLine{Name: directionText(c.Direction) + ", " + c.MPI}
 		for _, p := range c.Points {
 			if p.Avail != nil {
@@ -133,5 +131,5 @@ func OverheadPicture(w io.Writer, curves []overhead.Curve) error {
 		}
 		picture.Lines = append(picture.Lines, line)
 	}
-	return picture.Picture().SVG(w)
+	return picture
 }

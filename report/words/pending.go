@@ -3,17 +3,14 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
 // reasons say what Slurm's words mean for what waits, by how they begin; of several the first.
@@ -149,11 +146,8 @@ func briefID(id string) string {
 	return id
 }
 
-// broad is the page width from which a table of what waits has all of its columns.
-const broad = 120
-
-// pendingTable is a table of what waits for a page of a width; a browser's has none. others: it may be of several users.
-func pendingTable(list []slurmid.Pending, others, wide bool, width int) block.Table {
+// pendingTable is a table of what waits. others: it may be of several users.
+func pendingTable(list []slurmid.Pending, others, wide bool) block.Table {
 	t := block.Table{Heads: []string{"<=JobID", "<JobName", "<User", "<Partition", "Nodes", "CPUs", "Limit", "<=Since", "<=Expected", "<!Reason"}}
 	for i := range list {
 		p := &list[i]
@@ -170,21 +164,11 @@ func pendingTable(list []slurmid.Pending, others, wide bool, width int) block.Ta
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	without := func(head string) {
-		c := slices.Index(t.Heads, head)
-		t.Heads = slices.Delete(t.Heads, c, c+1)
-		for i := range t.Rows {
-			t.Rows[i] = slices.Delete(t.Rows[i], c, c+1)
-		}
+	if !others {
+		t = t.Without("<User")
 	}
-	narrow := width > 0 && width < broad
-	for _, column := range []struct {
-		head string
-		out  bool
-	}{{"<User", !others}, {"Nodes", narrow}, {"Limit", narrow}, {"<=Expected", narrow || !slices.ContainsFunc(list, func(p slurmid.Pending) bool { return !p.Expected.IsZero() })}} {
-		if column.out {
-			without(column.head)
-		}
+	if !slices.ContainsFunc(list, func(p slurmid.Pending) bool { return !p.Expected.IsZero() }) {
+		t = t.Without("<=Expected")
 	}
 	return t
 }
@@ -227,47 +211,44 @@ func severalUsers(list []slurmid.Pending) bool {
 	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
-// underPending writes what waits, under a list for people.
-func underPending(p *text.Page, list *slurmid.PendingList, opts ListOptions) {
-	asked, rest := opts.OnlyPending, "a higher --limit"
+// waitingUnder is what waits of what a list was asked for; without a heading nothing is said of it.
+func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
+	list, rest := opts.Pending, "a higher --limit"
 	if opts.Rest != "" {
 		rest = "jobeff -s PENDING"
 	}
-	if list == nil || len(list.Jobs) == 0 && !asked {
-		return
+	if list == nil || len(list.Jobs) == 0 && !opts.OnlyPending {
+		return b
 	}
-	if !asked {
-		p.Line("")
-	}
-	p.Paragraph("", "", pendingHeading(list), p.Title)
+	b.Heading = pendingHeading(list)
 	shown := list.Jobs[:min(cmp.Or(opts.Most, mostPendingShown), len(list.Jobs))]
 	if len(shown) > 0 {
-		t := pendingTable(shown, severalUsers(shown), p.Unicode, p.Width)
-		if p.Width < roomy {
-			t.Gap = " "
-		}
-		p.Table(t, "")
+		b.Tables = []block.Table{pendingTable(shown, severalUsers(shown), wide)}
 	}
-	for _, said := range pendingNotes(list, len(shown), rest) {
-		p.Paragraph("", "", said, nil)
-	}
+	b.Notes = pendingNotes(list, len(shown), rest)
+	return b
 }
 
 // pendingPart is a table of at most so many lines of a job, nothing where there is one.
-func pendingPart(list *slurmid.PendingList, most int, wide bool, width int) block.Part {
+func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
 	}
 	shown := list.Jobs[:min(most, len(list.Jobs))]
-	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide, width)}, Notes: pendingNotes(list, len(shown), "--json")}
+	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
-// pendingJob writes a job of which nothing has begun.
-func pendingJob(w io.Writer, j *job.Job, opts text.Options) error {
-	p := text.NewPage(opts)
-	list := inert.Copy(j, p.Unicode).Pending
-	p.Headline(pendingHeadline(list))
-	p.Facts(pendingFacts(list))
-	p.Parts(pendingPart(list, mostPendingShown, p.Unicode, p.Width))
-	return p.To(w)
+// mostPendingFirst is how many lines of a job that waits stand on the first screen.
+const mostPendingFirst = 10
+
+// ofQueue says what is known of a job of which nothing has begun.
+func (w *Job) ofQueue(list *slurmid.PendingList, wide bool) {
+	w.Waits, w.ID, w.Headline, w.Brief = true, list.Jobs[0].ID, pendingHeadline(list), pendingFacts(list)
+	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command
+		w.ID = fmt.Sprint(array)
+	}
+	w.Pending = Cut{pendingPart(list, mostPendingFirst, wide), pendingPart(list, mostPendingShown, wide)}
+	if len(list.Jobs) > mostPendingFirst {
+		w.Beyond = fullForm(w.ID) + ": further lines"
+	}
 }

@@ -3,7 +3,6 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -14,28 +13,30 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
 // listedPlaces is how many places a job's text and page name.
 const listedPlaces = 5
 
-// Places writes all places at which an execution of a job called MPI, or called one function, with the
-// callers that are sure.
-func Places(w io.Writer, of *job.Job, function string, opts text.Options) error {
-	p := text.NewPage(opts)
-	j := inert.Copy(of, p.Unicode)
+// Places is what is said of the places at which a job called MPI.
+type Places struct {
+	None  string // why none are known; "": some are
+	Parts []block.Part
+}
+
+// OfPlaces names all places at which an execution of a job called MPI, or called one function, with the
+// callers that are sure. wide: its reader sees characters outside ASCII.
+func OfPlaces(of *job.Job, function string, wide bool) Places {
+	j := inert.Copy(of, wide)
 	e := placesOf(j)
 	if e == nil {
-		p.Line("no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j))
-		return p.To(w)
+		return Places{None: "no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j)}
 	}
 	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Items: placesItems(e, function), Notes: placesNotes(e, j)}
 	if len(part.Items) == 0 {
 		part = block.Part{Heading: "No place called " + function}
 	}
-	p.Parts(part, linksPart(e.Windows, function))
-	return p.To(w)
+	return Places{Parts: []block.Part{part, linksPart(e.Windows, function)}}
 }
 
 // whyNoPlaces says why a job has none.

@@ -1,39 +1,14 @@
 package words
 
 import (
-	"bytes"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
-	"jobeff/report/document"
-	"jobeff/report/page"
-	"jobeff/report/text"
+	"jobeff/report/wordstest"
 )
 
-// placedJob has places of a program whose lines were found, and of a library whose lines were not.
-func placedJob() *job.Job {
-	return &job.Job{DisplayID: "123", Executions: []job.Execution{{
-		Executable: "/home/a/solver", Nodes: []job.NodeShare{{Ranks: 4}},
-		Classes: []job.Call{{Name: "collective", Time: 100 * time.Second}, {Name: "file", Time: time.Hour}},
-		Places: &job.Places{
-			Looked:  true,
-			Modules: []job.Module{{Path: "/home/a/solver", BuildID: "ab"}, {Path: "/lib/\x1b[2Jx.so", BuildID: "cd"}},
-			List: []job.Place{
-				{Function: "MPI_Allreduce", Calls: 4, Time: 31 * time.Second, Ranks: 4, Most: 20 * time.Second, Least: time.Second,
-					Frames: []job.Frame{{Symbol: "exchange_halo", File: "/src/solver.f90", Line: 212}, {Symbol: "step", File: "/src/solver.f90", Line: 20}}},
-				{Function: "MPI_Wait", Calls: 900, Time: 30 * time.Second, Samples: 100, Sampled: 30 * time.Second, Ranks: 3, Most: 20 * time.Second, Least: time.Second,
-					Frames: []job.Frame{{Module: 1, Offset: 0x1234, Why: "rebuilt since: its file has another build-id"}}},
-				{Function: "MPI_Allreduce", Calls: 4, Time: 9 * time.Second, Ranks: 4, Most: 5 * time.Second, Least: time.Second,
-					Frames: []job.Frame{{Symbol: "exchange_halo", File: "/src/solver.f90", Line: 212}}},
-				{Function: "MPI_Send", Calls: 1, Time: time.Second, Ranks: 1, Most: time.Second, Least: time.Second},
-			},
-		},
-	}}}
-}
+var placedJob = wordstest.Placed
 
 func TestPlacesPart(t *testing.T) {
 	part := placesPart(placedJob())
@@ -67,76 +42,5 @@ func TestPlacesAgree(t *testing.T) {
 	}
 	if said := strings.Join(part.Notes, "\n"); !strings.Contains(said, "all places together: 99 % of the time in MPI") {
 		t.Errorf("%s", said)
-	}
-}
-
-func TestAllPlaces(t *testing.T) {
-	var all, one bytes.Buffer
-	for b, function := range map[*bytes.Buffer]string{&all: "", &one: "mpi_wait"} {
-		if err := Places(b, placedJob(), function, text.Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range []string{"solver.f90:212 in exchange_halo, called from solver.f90:20 in step", "about 900 calls", `\x1b[2Jx.so`, "31.0 s on 4 ranks of 4, 1.0 s to 20.0 s each"} {
-		if !strings.Contains(strings.Join(strings.Fields(all.String()), " "), want) {
-			t.Errorf("no %q in\n%s", want, all.String())
-		}
-	}
-	if got := one.String(); strings.Contains(got, "MPI_Allreduce") || !strings.Contains(got, "MPI_Wait") || strings.Contains(got, "\x1b") {
-		t.Errorf("places of MPI_Wait:\n%s", got)
-	}
-	w := serialised()
-	for function, want := range map[string]string{"": "212 88 40 9", "mpi_wait": "", "mpi_send": "212 88 9"} { // that of MPI_Wait has no line
-		var out bytes.Buffer
-		j := placedJob()
-		j.Executions[0].Windows = &w
-		if err := Places(&out, j, function, text.Options{Width: 200}); err != nil {
-			t.Fatal(err)
-		}
-		_, waits, _ := strings.Cut(out.String(), "make other ranks late")
-		var lines []string
-		for _, m := range regexp.MustCompile(`f90:(\d+)`).FindAllStringSubmatch(waits, -1) {
-			lines = append(lines, m[1])
-		}
-		if function == "mpi_wait" != (strings.Count(waits, "of these waits") == 1) || !strings.Contains(waits, "MPI_Isend") != (function == "mpi_send") {
-			t.Errorf("waits of %q:\n%s", function, waits)
-		}
-		if got := strings.Join(lines, " "); got != want {
-			t.Errorf("waits of %q at lines %s, want %s:\n%s", function, got, want, out.String())
-		}
-		out.Reset()
-		if err := document.WritePlaces(&out, j, function); err != nil || strings.Contains(out.String(), `"exchange_halo"`) != (want != "") {
-			t.Errorf("%v, of %q: %s", err, function, out.String())
-		}
-	}
-	var none bytes.Buffer
-	if err := Places(&none, &job.Job{DisplayID: "5"}, "", text.Options{}); err != nil || !strings.Contains(none.String(), "no places are known of job 5") {
-		t.Errorf("%v, %q", err, none.String())
-	}
-}
-
-// jobeffd's page and document have what travels: neither names nor callers, which nobody has checked.
-func TestPlacesThatNobodyLookedAt(t *testing.T) {
-	j := placedJob()
-	p := j.Executions[0].Places
-	p.Looked = false
-	p.List[0].Frames = []job.Frame{{Offset: 0x10}, {Offset: 0x20}}
-	var json, html bytes.Buffer
-	if err := document.WritePlaces(&json, j, ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := json.String(); strings.Contains(got, "callers") || !strings.Contains(got, `"offset": 16`) || !strings.Contains(got, `"places_share": 0.7`) {
-		t.Errorf("%s", got)
-	}
-	var one bytes.Buffer
-	if err := document.WritePlaces(&one, j, "mpi_wait"); err != nil || strings.Contains(one.String(), "Allreduce") || !strings.Contains(one.String(), "MPI_Wait") {
-		t.Errorf("of one function: %v, %s", err, one.String())
-	}
-	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}
-	if err := JobHTML(&html, &listing.JobAndWorkload{Job: j}, nil, nil, page.Links{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := html.String(); !strings.Contains(got, "solver&#43;0x10") || strings.Contains(got, "0x20") || strings.Contains(got, "\x1b") {
-		t.Errorf("the page has %v", got[max(strings.Index(got, "Where in"), 0):])
 	}
 }

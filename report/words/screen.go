@@ -3,146 +3,17 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/inert"
 	"jobeff/report/measure"
-	"jobeff/report/page"
-	"jobeff/report/text"
 )
-
-// screen is what of a job is seen first, in a text and on its page: what happened and why, one request to
-// copy, who ran what, POP's tree, where the core-hours went, and what jobeff could not tell. screenOf
-// alone decides what it holds. A text cuts what has no room, a page nothing.
-type screen struct {
-	headline block.Headline
-	ask      *page.Action // nil: there is none
-	facts    block.Facts
-	tree     []block.Branch
-	verdict  block.Facts  // what the rules say
-	told     block.Facts  // core-hours, doubts
-	parts    []block.Part // further lines of a job that waits
-	id       string       // "" of a job without Slurm
-	rest     []string     // what there is beyond it
-}
-
-// reader is who looks: whether they see characters outside ASCII, and how wide a text is; a page's is broad.
-type reader struct {
-	wide  bool
-	width int
-}
-
-// ofPage is who reads a page.
-var ofPage = reader{true, broad - 1}
-
-// Screen writes what is first to be known of a job, in one screen of 80 columns and 40 lines. Study and verdicts
-// are nil if they were not asked for.
-func Screen(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
-	p := text.NewPage(opts)
-	s := screenOf(of, study, verdicts, reader{p.Unicode, p.Width})
-	for i, room := range rooms {
-		p = text.NewPage(opts)
-		if s.write(p, room); i == len(rooms)-1 || p.Height() <= mostLines {
-			break
-		}
-	}
-	return p.To(w)
-}
-
-// mostLines is how many lines a screen has.
-const mostLines = 40
-
-// room is how many lines parts of a screen may take.
-type room struct{ headline, ask, fact, verdict, rest int }
-
-// rooms are tried one after the other, until all fits.
-var rooms = []room{{9, 4, 2, 5, 3}, {7, 3, 1, 3, 2}, {5, 2, 1, 1, 1}}
-
-func (s *screen) write(p *text.Page, r room) {
-	p.HeadlineIn(s.headline, r.headline)
-	if s.ask != nil {
-		p.ParagraphIn(s.ask.Text, r.ask)
-		p.Command(s.ask.Line)
-		p.Line("")
-	}
-	p.FactsIn(s.facts, r.fact)
-	p.Parts(s.parts...)
-	if len(s.tree) > 0 {
-		p.Tree(s.tree, nil)
-	}
-	if len(s.verdict)+len(s.told) > 0 {
-		p.Line("")
-	}
-	p.FactsIn(s.verdict, r.verdict)
-	p.FactsIn(s.told, r.fact)
-	if len(s.rest) > 0 {
-		p.Line("")
-		p.ParagraphIn(s.fullForm()+": "+strings.Join(s.rest, ", "), r.rest)
-	}
-}
-
-// fullForm is how to see all of it; who printed a record adds the option.
-func (s *screen) fullForm() string {
-	if s.id == "" {
-		return "--full"
-	}
-	return "jobeff --full " + s.id
-}
-
-// screenOf decides what of a job is seen first.
-func screenOf(of *job.Job, study *workload.Study, verdicts []policy.Verdict, r reader) *screen {
-	j := inert.Copy(of, r.wide)
-	if of.OnlyWaits() {
-		return pendingScreen(j.Pending, r)
-	}
-	best := policy.Recommend(study, of)
-	s := &screen{headline: headline(j, best), facts: briefFacts(j), id: j.DisplayID, rest: beyond(j, study, verdicts)}
-	s.headline.Text = inert.Text(s.headline.Text, r.wide)
-	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
-		s.ask = first(todo(of, study, verdicts, r.wide))
-	}
-	if j.Metrics != nil && !measure.Singletons(j) {
-		s.tree = branches(j)
-	}
-	s.verdict.Add("Verdict", ruledText(inertVerdicts(verdicts, r.wide), s.headline.Text, best))
-	s.told.Add("Core-hours", coreHours(j, verdicts))
-	s.told = append(s.told, doubtFacts(j)...)
-	return s
-}
-
-func first(all []page.Action) *page.Action {
-	if len(all) == 0 {
-		return nil
-	}
-	return &all[0]
-}
-
-// pendingScreen is that of a job of which nothing has begun.
-func pendingScreen(list *slurmid.PendingList, r reader) *screen {
-	s := &screen{headline: pendingHeadline(list), facts: pendingFacts(list), id: list.Jobs[0].ID}
-	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command
-		s.id = fmt.Sprint(array)
-	}
-	if part := pendingPart(list, mostPendingFirst, r.wide, r.width); part.Heading != "" {
-		s.parts = []block.Part{part}
-	}
-	if len(list.Jobs) > mostPendingFirst {
-		s.rest = []string{"further lines"}
-	}
-	return s
-}
-
-// mostPendingFirst is how many lines of a job that waits stand on the first screen.
-const mostPendingFirst = 10
 
 // briefFacts say who ran what, where and when, and how it ended.
 func briefFacts(j *job.Job) block.Facts {
@@ -232,32 +103,4 @@ func weight(w doubt.Warning) int {
 		return 0
 	}
 	return 1
-}
-
-// beyond names what there is of a job that the first screen does not hold.
-func beyond(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (all []string) {
-	add := func(name string, there bool) {
-		if there {
-			all = append(all, name)
-		}
-	}
-	add("texts of rules", len(flagged(verdicts, "")) > 0)
-	add("its workload", study != nil)
-	add("core counts", study != nil && len(policy.Options(study, j)) > 0)
-	add("memory", memoryText(j) != "")
-	if j.Metrics != nil {
-		_, heat := heats(j)
-		add("course", len(course(j).Buckets) > 0)
-		add("ranks by node", len(heat) > 0)
-		for _, one := range []struct {
-			name string
-			part block.Part
-		}{{"programs", executionsPart(j)}, {"sections", sectionsPart(j)}, {"waits", waitsPart(j)}, {"nodes", nodesPart(j, costly)}, {"busiest ranks", ranksPart(j)}, {"calls", callsPart(j, costly)},
-			{"places", placesPart(j)}, {"sizes", sizesPart(j)}, {"overlap", overlapPart(j)}} {
-			add(one.name, one.part.Heading != "")
-		}
-	}
-	add("steps", stepsPart(j).Heading != "")
-	add("warnings", len(measure.Warnings(j)) > 0)
-	return all
 }

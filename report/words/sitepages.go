@@ -2,8 +2,8 @@ package words
 
 import (
 	"cmp"
-	"io"
 	"math"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,35 +17,92 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
 )
 
-// RefusalHTML writes why there is no page.
-func RefusalHTML(w io.Writer, heading, message, hint string, links page.Links) error {
-	return page.Write(w, "refusal", &page.Refusal{Frame: page.NewFrame(heading+" – jobeff", links), Heading: heading,
-		Message: inert.Text(message, true), Hint: inert.Text(hint, true)})
+// ListPage is what the page of a list says: what it is of, a form that filters it, totals, and a table.
+type ListPage struct {
+	Heading string
+	Span    string // of which time, and in what order
+	Fields  []block.Field
+	Fold    bool     // nothing was asked for by the form
+	Notes   []string // above the table: totals, and what is not told
+	Table   ListTable
+	Empty   string     // what is said without a table; "": nothing
+	Beside  string     // what Second is; "": there is none
+	Second  ListTable  // what waits
+	Lacks   []string   // what Second does not tell
+	Query   url.Values // what the list is of
+	Turns   []Turn     // to the pages of the list before and after this one
+}
+
+// ListTable is a table, and where its cells lead.
+type ListTable struct {
+	block.Table
+	Note   string
+	Names  []string       // of columns, to sort by or to know them by; none: it cannot be sorted
+	Refs   map[[2]int]Ref // by row and column
+	Share  int            // the column that shares belong to
+	Shares []*float64     // of each row, drawn as bars; nil: not known
+}
+
+// Ref is where a cell leads: to a job, a workload, the tasks of an array, or an address.
+type Ref struct{ Job, Workload, Array, Address string }
+
+// Turn leads to another page of a list.
+type Turn struct {
+	Text   string
+	Offset int
+}
+
+// refer notes where a cell leads.
+func (t *ListTable) refer(row, column int, to Ref) {
+	if t.Refs == nil {
+		t.Refs = map[[2]int]Ref{}
+	}
+	t.Refs[[2]int{row, column}] = to
+}
+
+// asked has the page say what a query asks for, and turns to the pages around this one, which has n rows.
+func (l *ListPage) asked(q listing.JobQuery, n int, more bool) *ListPage {
+	if q.Offset > 0 {
+		l.Turns = append(l.Turns, Turn{"Page before", max(q.Offset-q.Limit, 0)})
+	}
+	if more {
+		l.Turns = append(l.Turns, Turn{"Next page", q.Offset + n})
+	}
+	q.Limit = 0
+	l.Query, l.Fields = q.Values(), inertFields(l.Fields)
+	return l
+}
+
+// Refusal says why there is no page.
+type Refusal struct{ Heading, Message, Hint string }
+
+// OfRefusal makes a refusal harmless.
+func OfRefusal(heading, message, hint string) Refusal {
+	return Refusal{heading, inert.Text(message, true), inert.Text(hint, true)}
 }
 
 // siteTable makes the table of a list out of texts, harmless or not.
-func siteTable(caption, heads string, rows [][]string, note string) *page.Table {
-	t := block.Table{Heads: strings.Split(heads, "|")}
+func siteTable(caption, heads string, rows [][]string, note string) ListTable {
+	t := ListTable{Table: block.Table{Caption: caption, Heads: strings.Split(heads, "|")}, Note: note}
 	for _, row := range rows {
 		for i := range row {
 			row[i] = inert.Text(row[i], true)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return page.NewTable(caption, t, note)
+	return t
 }
 
-// WorkloadsHTML writes workloads as a page, in the given order. others: they may be other users', too.
-func WorkloadsHTML(w io.Writer, q listing.JobQuery, all []listing.WorkloadSummary, more, others bool, links page.Links) error {
-	l := &page.List{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
-		Empty: "No workload ran in this time.", Pages: pages(q, len(all), more)}
+// OfWorkloadsPage has workloads in the given order. others: they may be other users', too.
+func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, others bool) *ListPage {
+	l := &ListPage{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
+		Empty: "No workload ran in this time."}
 	if others {
-		l.Fields = []page.Field{{Name: "user", Label: "User", Value: q.User, Kind: "text"}}
+		l.Fields = []block.Field{{Name: "user", Label: "User", Value: q.User, Kind: "text"}}
 	}
-	l.Fields = inertFields(append(l.Fields, page.Field{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}, sortField(q.Sort, workloadOrders)))
+	l.Fields = append(l.Fields, block.Field{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}, sortField(q.Sort, workloadOrders))
 	var rows [][]string
 	for i := range all {
 		s := &all[i]
@@ -63,15 +120,15 @@ func WorkloadsHTML(w io.Writer, q listing.JobQuery, all []listing.WorkloadSummar
 	l.Table = siteTable("Workloads", "<Workload|<User|<Program|Runs|Cores|Core-hours|Lost|<Newest run|<Its job|<Mails muted", rows,
 		"Core-hours: of all runs in this time; Lost: those of them that are known not to have been useful.")
 	for i := range all {
-		l.Table.Rows[i][0].Link = workloadLink(links, all[i].Key)
-		l.Table.Rows[i][8].Link = links.Job(all[i].Newest.DisplayID)
+		l.Table.refer(i, 0, Ref{Workload: all[i].Key})
+		l.Table.refer(i, 8, Ref{Job: all[i].Newest.DisplayID})
 	}
-	return writeList(w, l, links)
+	return l.asked(q, len(all), more)
 }
 
-// NodesHTML writes when nodes reported last, and what they said of their outboxes, as a page: those in
+// OfNodes has when nodes reported last, and what they said of their outboxes: those in
 // trouble first, then those that were silent longest.
-func NodesHTML(w io.Writer, q listing.JobQuery, nodes []facts.Node, now time.Time, links page.Links) error {
+func OfNodes(q listing.JobQuery, nodes []facts.Node, now time.Time) *ListPage {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n facts.Node) bool { return !strings.Contains(n.Node, q.Name) })
 	lost := func(n *facts.Node) int { return n.Refused + n.Cut + n.Lost }
 	slices.SortStableFunc(nodes, func(a, b facts.Node) int {
@@ -79,9 +136,9 @@ func NodesHTML(w io.Writer, q listing.JobQuery, nodes []facts.Node, now time.Tim
 	})
 	from := min(q.Offset, len(nodes))
 	to := min(from+q.Limit, len(nodes))
-	l := &page.List{Heading: "Nodes", Span: "Nodes that ever reported: those with lost or late reports first, then those that were silent longest.", Fold: q.Name == "",
-		Fields: inertFields([]page.Field{{Name: "name", Label: "Name has", Value: q.Name, Kind: "search"}}), Notes: []string{figure.Counted(len(nodes), "node") + "."},
-		Empty: "No node has reported.", Pages: pages(q, to-from, to < len(nodes))}
+	l := &ListPage{Heading: "Nodes", Span: "Nodes that ever reported: those with lost or late reports first, then those that were silent longest.", Fold: q.Name == "",
+		Fields: []block.Field{{Name: "name", Label: "Name has", Value: q.Name, Kind: "search"}}, Notes: []string{figure.Counted(len(nodes), "node") + "."},
+		Empty: "No node has reported."}
 	var rows [][]string
 	for _, n := range nodes[from:to] {
 		box := []string{"-", "-", "-", "-", "-"}
@@ -95,20 +152,20 @@ func NodesHTML(w io.Writer, q listing.JobQuery, nodes []facts.Node, now time.Tim
 	}
 	l.Table = siteTable("Nodes", "<Node|<Last report|<Ago|Waiting|<The oldest waits|Refused|Cut|Lost", rows,
 		"A node reports when a job ends there. Waiting: reports in its outbox; Refused: set aside for good; Cut, Lost: since its outbox was full; -: it did not say.")
-	return writeList(w, l, links)
+	return l.asked(q, to-from, to < len(nodes))
 }
 
-// NoticeRow is a line of NoticesHTML.
+// NoticeRow is a line of OfNotices.
 type NoticeRow struct {
 	facts.Told
 	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
 }
 
-// NoticesHTML writes what users were told, and what became of it, as a page.
-func NoticesHTML(w io.Writer, q listing.JobQuery, all []NoticeRow, more bool, links page.Links) error {
-	l := &page.List{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
-		Fields: []page.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
-		Empty:  "Nobody was told anything in this time.", Pages: pages(q, len(all), more)}
+// OfNotices has what users were told, and what became of it.
+func OfNotices(q listing.JobQuery, all []NoticeRow, more bool) *ListPage {
+	l := &ListPage{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
+		Fields: []block.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
+		Empty:  "Nobody was told anything in this time."}
 	var rows [][]string
 	for i := range all {
 		t := &all[i].Told
@@ -121,10 +178,10 @@ func NoticesHTML(w io.Writer, q listing.JobQuery, all []NoticeRow, more bool, li
 	l.Table = siteTable("Notices", "<Told|<User|<Workload|<Rule|<Worst job|Jobs|Lost|Cores|Advised|<What became of it", rows,
 		"Jobs, Lost: what the notice told of, in core-hours. Saved: beside what the runs before the notice, or those since on as many cores, cost for the same useful time; the smaller one.")
 	for i := range all {
-		l.Table.Rows[i][2].Link = workloadLink(links, all[i].Workload)
-		l.Table.Rows[i][4].Link = links.Job(all[i].Job)
+		l.Table.refer(i, 2, Ref{Workload: all[i].Workload})
+		l.Table.refer(i, 4, Ref{Job: all[i].Job})
 	}
-	return writeList(w, l, links)
+	return l.asked(q, len(all), more)
 }
 
 // outcome says what became of a notice.
@@ -171,16 +228,16 @@ type Week struct {
 	From, To   time.Time
 }
 
-// DigestsHTML writes links to the digests of weeks as a page. of says of what they are.
-func DigestsHTML(w io.Writer, of string, weeks []Week, links page.Links) error {
-	l := &page.List{Heading: "Weekly digests", Span: "Each sums up a week " + of + ".", Empty: "No whole week is known yet."}
+// OfDigests has links to the digests of weeks. of says of what they are.
+func OfDigests(of string, weeks []Week) *ListPage {
+	l := &ListPage{Heading: "Weekly digests", Span: "Each sums up a week " + of + ".", Empty: "No whole week is known yet."}
 	var rows [][]string
 	for _, week := range weeks {
 		rows = append(rows, []string{week.Name, week.From.Format(time.DateOnly), week.To.Add(-time.Second).Format(time.DateOnly)})
 	}
 	l.Table = siteTable("Weeks", "<Week|<First day|<Last day", rows, "")
 	for i := range weeks {
-		l.Table.Rows[i][0].Link = weeks[i].Link
+		l.Table.refer(i, 0, Ref{Address: weeks[i].Link})
 	}
-	return writeList(w, l, links)
+	return l
 }

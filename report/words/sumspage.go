@@ -2,7 +2,6 @@ package words
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -11,10 +10,9 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
 )
 
-// SumsPage is what SumsHTML writes: the hours of jobs by month, user, account or program.
+// SumsPage is what OfSums is of: the hours of jobs by month, user, account or program.
 type SumsPage struct {
 	Of      string // what a row is: "user"
 	Counted string // what its jobs are: "job", or "run" of a program
@@ -26,8 +24,8 @@ type SumsPage struct {
 	Link    func(name string) string
 }
 
-// SumsHTML writes sums as a page. A part of a name selects rows, and totals are of what is selected.
-func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
+// OfSums has sums. A part of a name selects rows, and totals are of what is selected.
+func OfSums(p *SumsPage) *ListPage {
 	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r listing.NamedHours) bool {
 		return !strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query.Name))
 	})
@@ -38,18 +36,18 @@ func SumsHTML(w io.Writer, p *SumsPage, links page.Links) error {
 	}
 	from := min(p.Query.Offset, len(rows))
 	to := min(from+p.Query.Limit, len(rows))
-	l := &page.List{Heading: p.Heading, Span: p.Span + ", " + OrderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
+	l := &ListPage{Heading: p.Heading, Span: p.Span + ", " + OrderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
 		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(figure.Counted(sum.Jobs, p.Counted), sum)},
-		Empty: "There is nothing in this time.", Pages: pages(p.Query, to-from, to < len(rows))}
-	l.Fields = []page.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}
-	since := page.Field{Name: "start", Label: "Since", Value: p.Query.Start.Format(time.DateOnly), Kind: "date"}
+		Empty: "There is nothing in this time."}
+	l.Fields = []block.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}
+	since := block.Field{Name: "start", Label: "Since", Value: p.Query.Start.Format(time.DateOnly), Kind: "date"}
 	if p.Monthly {
 		since.Label = "Since the month of"
-		l.Fields = append(l.Fields, page.Field{Name: "account", Label: "Accounts", Value: p.Query.Account, Kind: "text"}, page.Field{Name: "partition", Label: "Partitions", Value: p.Query.Partition, Kind: "text"})
+		l.Fields = append(l.Fields, block.Field{Name: "account", Label: "Accounts", Value: p.Query.Account, Kind: "text"}, block.Field{Name: "partition", Label: "Partitions", Value: p.Query.Partition, Kind: "text"})
 	}
-	l.Fields = inertFields(append(l.Fields, since, sortField(p.Query.Sort, sumOrders)))
+	l.Fields = append(l.Fields, since, sortField(p.Query.Sort, sumOrders))
 	l.Table = sumsTable(p, rows[from:to])
-	return writeList(w, l, links)
+	return l.asked(p.Query, to-from, to < len(rows))
 }
 
 // sortHours sorts by name where it knows no better.
@@ -71,32 +69,19 @@ func sortHours(rows []listing.NamedHours, by string) {
 	})
 }
 
-func sumsTable(p *SumsPage, rows []listing.NamedHours) *page.Table {
-	t := block.Table{Heads: []string{"<" + strings.ToUpper(p.Of[:1]) + p.Of[1:], strings.ToUpper(p.Counted[:1]) + p.Counted[1:] + "s", "Measured", "Core-hours", "Judged", "Lost", "Lost of judged"}}
-	for _, r := range rows {
-		t.Rows = append(t.Rows, []string{inert.Text(r.Name, true), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})
-	}
-	all := page.NewTable(p.Heading, t, "Core-hours are allocated cores × time. Judged: those of which it is known whether they were lost; Lost: of these, those in which their cores did no computing for them.")
-	if all == nil {
-		return nil
-	}
-	for c, name := range []string{"name", "jobs", "", "corehours", "", "lost"} {
-		if name != "" {
-			sortable(&all.Heads[c], name, p.Query)
-		}
-	}
-	all.WithBars(6, func(i int) *page.Bar {
-		if !(rows[i].Judged > 0) {
-			return nil
-		}
-		return &page.Bar{To: rows[i].Lost / rows[i].Judged}
-	})
+func sumsTable(p *SumsPage, rows []listing.NamedHours) ListTable {
+	t := siteTable(p.Heading, "<"+upperFirst(p.Of)+"|"+upperFirst(p.Counted)+"s|Measured|Core-hours|Judged|Lost|Lost of judged", nil,
+		"Core-hours are allocated cores × time. Judged: those of which it is known whether they were lost; Lost: of these, those in which their cores did no computing for them.")
+	t.Names, t.Share = []string{"name", "jobs", "", "corehours", "", "lost", ""}, 6
 	for i, r := range rows {
-		if all.Rows[i][0].Head = true; r.Name == "" {
-			all.Rows[i][0].Text = "(none)"
-		} else if p.Link != nil {
-			all.Rows[i][0].Link = p.Link(r.Name)
+		t.Rows = append(t.Rows, []string{cmp.Or(inert.Text(r.Name, true), "(none)"), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})
+		var share *float64
+		if r.Judged > 0 {
+			share = some(r.Lost / r.Judged)
+		}
+		if t.Shares = append(t.Shares, share); r.Name != "" && p.Link != nil {
+			t.refer(i, 0, Ref{Address: p.Link(r.Name)})
 		}
 	}
-	return all
+	return t
 }

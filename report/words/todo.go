@@ -14,7 +14,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/page"
 	"jobeff/report/shell"
 )
 
@@ -39,10 +38,10 @@ func TryText(t *notice.Try, study *workload.Study) (text, line string) {
 
 // todo is what a job's owner can do, each with a line to copy: first what is known to be better, else what tells
 // more. Study and verdicts may be nil. wide: its reader sees characters outside ASCII.
-func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide bool) (all []page.Action) {
+func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide bool) (all []block.Action) {
 	add := func(text, line string) {
-		if line != "" && !slices.ContainsFunc(all, func(a page.Action) bool { return a.Line == line }) {
-			all = append(all, page.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)})
+		if line != "" && !slices.ContainsFunc(all, func(a block.Action) bool { return a.Line == line }) {
+			all = append(all, block.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)})
 		}
 	}
 	for i := range verdicts {
@@ -93,27 +92,23 @@ func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (te
 	return "Nothing that is known of it asks for a change. What each rule says of it:", "jobeff explain " + id
 }
 
-// besideLinks lead to the runs of a job's workload before and after it, and to comparisons.
-func besideLinks(found *listing.JobAndWorkload, study *workload.Study, links page.Links) (all []page.Action) {
-	id := links.Job(found.DisplayID)
-	if id == "" {
-		return nil
-	}
+// beside leads to the runs of a job's workload before and after it, and to comparisons.
+func beside(found *listing.JobAndWorkload, study *workload.Study, wide bool) (all []Beside) {
 	for _, one := range []struct {
 		what string
 		run  *job.Run
 	}{{"The run before", found.Before}, {"The run after", found.After}} {
 		if one.run != nil {
-			all = append(all, page.Action{Text: one.what, Line: fmt.Sprintf("job %s of %s, %s, %s", one.run.DisplayID, figure.Minute(one.run.Start),
-				figure.Counted(one.run.Cores(), "core"), figure.Seconds(one.run.Elapsed)), Link: links.Job(one.run.DisplayID)})
+			all = append(all, Beside{Text: one.what, Line: fmt.Sprintf("job %s of %s, %s, %s", one.run.DisplayID, figure.Minute(one.run.Start),
+				figure.Counted(one.run.Cores(), "core"), figure.Seconds(one.run.Elapsed)), Job: one.run.DisplayID})
 		}
 	}
 	if found.Before != nil {
-		all = append(all, page.Action{Text: "Compare with", Line: "the run before", Link: block.Joined("/", links.Job(found.Before.DisplayID), "compare", found.DisplayID)})
+		all = append(all, Beside{Text: "Compare with", Line: "the run before", Job: found.Before.DisplayID, Below: "/compare/" + found.DisplayID})
 	}
 	if study != nil {
-		all = append(all, page.Action{Text: "Compare with", Line: "its earlier runs, the one of median time", Link: block.Joined("/", id, "compare")},
-			page.Action{Text: "All runs", Line: "workload " + inert.Text(study.Workload.Name, true), Link: links.Workloads + study.Workload.Key})
+		all = append(all, Beside{Text: "Compare with", Line: "its earlier runs, the one of median time", Job: found.DisplayID, Below: "/compare"},
+			Beside{Text: "All runs", Line: "workload " + inert.Text(study.Workload.Name, wide), Workload: study.Workload.Key})
 	}
 	return all
 }

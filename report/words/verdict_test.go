@@ -85,7 +85,7 @@ func TestVerdict(t *testing.T) {
 			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
 		{"one thread without MPI", withoutMPI(execution(1, work{10, 0})), "1 thread has nobody to wait for: parallel efficiency 1.00 says nothing about more threads."},
 		{"no data without a reason", &job.Job{}, "No parallel efficiency: no reason was recorded."},
-		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
+		{"off in a step", fixtures()["off"], "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if m := c.job.Metrics; m != nil && c.name != "two CPUs without a rank" {

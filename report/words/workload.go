@@ -2,52 +2,56 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
-	"jobeff/report/page"
+	"jobeff/report/plot"
 	"jobeff/report/shell"
-	"jobeff/report/text"
 )
 
-// Workload writes what the runs of one workload say: the measurements on each core count, the
+// Workload is what the runs of one workload say: the measurements on each core count, the
 // curve, the core counts that follow from it, and the runs that are left out.
-func Workload(w io.Writer, study *workload.Study, opts text.Options) error {
-	p := text.NewPage(opts)
-	s := inert.Copy(study, p.Unicode)
-	p.Paragraph("", "", "Workload "+s.Workload.Name, p.Title)
-	p.Facts(workloadFacts(s))
-	p.Parts(countsParts(s)...)
-	p.CurvePlot(s)
-	p.Line("")
-	p.Facts(adviceFacts(s))
-	p.Parts(optionsPart(policy.Options(study, nil)), expectedPart(s), boundsPart(s), apartPart(s))
-	warnings := append(texts(s.Warnings), texts(s.Curve.Warnings)...)
-	if len(warnings) > 0 {
-		p.Line("")
-	}
-	for _, said := range warnings {
-		p.Field("Warning", said)
-	}
-	l, name := policy.LineOf(study.Workload)
-	writeLine(p, l, name)
-	return p.To(w)
+type Workload struct {
+	Name     string
+	Headline block.Headline // bad: fewer cores would have been better; good: its newest run is known to have had a good core count
+	Facts    []block.Fact
+	Counts   []block.Part    // measured, by cores
+	Study    *workload.Study // that a terminal draws
+	Curves   []plot.Curve    // run time and parallel efficiency over cores
+	Advice   []block.Fact
+	Options  block.Part // core counts to choose from
+	Expected block.Part // what runs on others may take
+	Bounds   block.Part
+	Apart    block.Part // runs that are left out
+	Warnings []doubt.Doubt
+	Line     block.Action // for sbatch
+	Plan     string       // the command of the run that would teach most; ""
+	Runs     block.Table  // the newest first
+	Older    string       // runs that are not listed; ""
 }
 
-func texts[T fmt.Stringer](all []T) (out []string) {
-	for _, one := range all {
-		out = append(out, one.String())
+// OfWorkload says what the runs of a workload say.
+func OfWorkload(study *workload.Study, wide bool) Workload {
+	s := inert.Copy(study, wide)
+	l, name := policy.LineOf(study.Workload)
+	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s),
+		Options: optionsPart(policy.Options(study, nil)), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
+		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: lineAction(l, name, wide)}
+	w.Runs, w.Older = runsTable(s)
+	w.Curves = curvesOf(study)
+	if s.Curve.Next != nil {
+		w.Plan = shell.Plan(s)
 	}
-	return out
+	return w
 }
 
 // workloadFacts say whose workload it is, and how many runs it has.
@@ -263,52 +267,34 @@ func apartPart(s *workload.Study) block.Part {
 	return b
 }
 
-// WorkloadPlan writes the line that starts the run that would teach most.
-func WorkloadPlan(w io.Writer, study *workload.Study, opts text.Options) error {
-	p := text.NewPage(opts)
-	s := inert.Copy(study, p.Unicode)
+// Plan is the run that would teach most.
+type Plan struct {
+	Said string
+	Line string // that starts it; "": none would teach more
+}
+
+// OfPlan says which run would teach most about a workload.
+func OfPlan(study *workload.Study, wide bool) Plan {
+	s := inert.Copy(study, wide)
 	next := s.Curve.Next
 	switch {
 	case next == nil && s.Curve.Refused != "":
-		p.Paragraph("# ", "# ", "no run is planned for "+s.Workload.Name+": "+whyRefused(s), nil)
+		return Plan{Said: "no run is planned for " + s.Workload.Name + ": " + whyRefused(s)}
 	case next == nil:
-		p.Paragraph("# ", "# ", "no run on other cores would teach more about "+s.Workload.Name, nil)
-	default:
-		p.Paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
-		p.Line(shell.Plan(s))
+		return Plan{Said: "no run on other cores would teach more about " + s.Workload.Name}
 	}
-	return p.To(w)
+	return Plan{s.Workload.Name + ": " + nextRun(next), shell.Plan(s)}
 }
 
 // mostRunsListed is how many runs a page lists.
 const mostRunsListed = 50
 
-// WorkloadHTML writes a workload as a page of its own. Links says where its jobs and
-// the list of jobs are.
-func WorkloadHTML(w io.Writer, study *workload.Study, links page.Links) error {
-	return page.Write(w, "workload", workloadPage(study, links))
-}
-
-func workloadPage(study *workload.Study, links page.Links) *page.Workload {
-	s := inert.Copy(study, true)
-	out := &page.Workload{
-		Frame: page.NewFrame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name, Verdict: workloadHeadline(study),
-		Facts: workloadFacts(s), Curves: curveHTML(study), Advice: adviceFacts(s), Expected: page.Parts(optionsPart(policy.Options(study, nil)), expectedPart(s)),
-		Parts: page.Parts(append(countsParts(s), boundsPart(s), apartPart(s))...),
-		Runs:  runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
-	}
-	if s.Curve.Next != nil {
-		out.Plan = shell.Plan(s)
-	}
-	return out
-}
-
 // workloadHeadline is the core count that its newest run should have had.
-func workloadHeadline(study *workload.Study) block.Headline {
+func workloadHeadline(study *workload.Study, wide bool) block.Headline {
 	if r := policy.Recommend(study, nil); r != nil {
-		return block.Headline{Text: upperFirst(inert.Text(betterText(r), true)) + ".", Bad: true}
+		return block.Headline{Text: upperFirst(inert.Text(betterText(r), wide)) + ".", Bad: true}
 	}
-	why := inert.Text(noAdvice(study, nil), true) + "."
+	why := inert.Text(noAdvice(study, nil), wide) + "."
 	if study.Curve.Refused == "" && study.Mine != nil {
 		n, pe := study.Mine.Cores(), study.At(study.Mine.Cores()).PE
 		where := fmt.Sprintf(" Runs on %s have a parallel efficiency of %s.", figure.Counted(n, "core"), figure.Efficiency(pe))
@@ -317,9 +303,9 @@ func workloadHeadline(study *workload.Study) block.Headline {
 	return block.Headline{Text: "No advice: " + why}
 }
 
-// runsTable lists the studied runs, the newest first.
-func runsTable(s *workload.Study, links page.Links) *page.Table {
-	t := block.Table{Heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
+// runsTable lists the studied runs, the newest first, and says how many it leaves out.
+func runsTable(s *workload.Study) (t block.Table, older string) {
+	t = block.Table{Caption: "Runs", Heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
 	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
 	runs = runs[:min(mostRunsListed, len(runs))]
 	seconds := alike(runs, func(r job.Run) float64 { return r.Elapsed })
@@ -328,9 +314,5 @@ func runsTable(s *workload.Study, links page.Links) *page.Table {
 		t.Rows = append(t.Rows, []string{r.DisplayID, figure.Minute(r.Start), figure.Count(r.Cores()),
 			figure.Count(max(r.Nodes, 0)), seconds(r.Elapsed), figure.Percent(measure.Clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
 	}
-	out := page.NewTable("Runs", t, more(len(s.Runs)-len(runs), "run", "before"))
-	for i := range runs {
-		out.Rows[i][0].Link = links.Job(runs[i].DisplayID)
-	}
-	return out
+	return t, more(len(s.Runs)-len(runs), "run", "before")
 }

@@ -2,9 +2,7 @@ package words
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
-	"slices"
 
 	"jobeff/ingest/listing"
 	"jobeff/policy"
@@ -12,59 +10,41 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 )
 
-// programColumn is left out on a narrow terminal.
-const programColumn = 2
+// Workloads is a list of workloads.
+type Workloads struct {
+	Table block.Table
+	Empty string   // what to do where there are none
+	More  string   // there are more
+	Under []string // totals, and what columns are
+}
 
-// Workloads writes a line for each workload, in the given order, those of jobs without a record of a program first.
-func Workloads(w io.Writer, studies []*workload.Study, named []listing.WorkloadSummary, opts ListOptions) error {
-	p := text.NewPage(opts.Options)
-	t := block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
-	if p.Width < roomy {
-		t.Gap = " "
-	}
+// OfWorkloads has a line for each workload, in the given order, those of jobs without a record of a program first.
+func OfWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more, wide bool) Workloads {
+	w := Workloads{Table: block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}}
 	var hours listing.Hours
-	for _, n := range named {
-		n = inert.Copy(n, p.Unicode)
+	for _, n := range inert.Copy(named, wide) {
 		hours.Used += n.CoreHours
-		t.Rows = append(t.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), coreRange(n.FewestCores, n.MostCores), "no record of a program", figure.Hours(n.CoreHours), "-"})
+		w.Table.Rows = append(w.Table.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), coreRange(n.FewestCores, n.MostCores), "no record of a program", figure.Hours(n.CoreHours), "-"})
 	}
 	for _, study := range studies {
 		sum := study.Workload.Sum()
 		hours.Add(listing.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost})
-		t.Rows = append(t.Rows, workloadRow(inert.Copy(study, p.Unicode)))
+		w.Table.Rows = append(w.Table.Rows, workloadRow(inert.Copy(study, wide)))
 	}
-	if p.Width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it
-		t.Heads = slices.Delete(t.Heads, programColumn, programColumn+1)
-		for i := range t.Rows {
-			t.Rows[i] = slices.Delete(t.Rows[i], programColumn, programColumn+1)
-		}
+	if len(w.Table.Rows) == 0 {
+		w.Empty = "no workload ran in this time: look further back with -S, as -S -180days"
 	}
-	switch {
-	case opts.Parsable2:
-		parsable(p, t, opts.NoHeader)
-	case len(t.Rows) == 0 && !opts.NoHeader:
-		p.Line("no workload ran in this time: look further back with -S, as -S -180days")
-	case opts.NoHeader:
-		p.Rows(t)
-	default:
-		p.Table(t, "")
-		if opts.More {
-			p.Line("there are more workloads: raise --limit")
-		}
-		p.Line("")
-		if total := totalText(figure.Counted(len(studies)+len(named), "workload"), hours); total != "" {
-			p.Paragraph("", "", total, nil)
-		}
-		p.Paragraph("", "", "Advice: fewer cores that would have been better for the newest run; "+
-			"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.", nil)
-		if len(named) > 0 {
-			p.Paragraph("", "", "Jobs that left no record of a program are told apart by their names: Runs are jobs, Cores their CPUs.", nil)
-		}
+	if more {
+		w.More = "there are more workloads: raise --limit"
 	}
-	return p.To(w)
+	w.Under = block.Notes(totalText(figure.Counted(len(studies)+len(named), "workload"), hours), "Advice: fewer cores that would have been better for the newest run; "+
+		"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.")
+	if len(named) > 0 {
+		w.Under = append(w.Under, "Jobs that left no record of a program are told apart by their names: Runs are jobs, Cores their CPUs.")
+	}
+	return w
 }
 
 func workloadRow(s *workload.Study) []string {

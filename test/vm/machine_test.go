@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report/document"
+	"jobeff/report/view"
 	"jobeff/test/trial"
 )
 
@@ -190,19 +190,19 @@ func (m *machine) submit(t *testing.T, script, args string) string {
 }
 
 // job is what jobeff tells alice of her job, once sacct has told how it ended. The node's report may still be missing.
-func (m *machine) job(t *testing.T, id string) *document.Job {
+func (m *machine) job(t *testing.T, id string) *view.Job {
 	t.Helper()
-	d := new(document.Job)
+	d := new(view.Job)
 	until(t, "jobeff's word of job "+id, func() bool {
 		said, code := m.try(t, "runuser -l alice -c 'jobeff --json "+id+"' 2>/dev/null")
-		*d = document.Job{}
+		*d = view.Job{}
 		return code == 0 && json.Unmarshal([]byte(said), d) == nil && d.State != "" && d.State != "RUNNING" && d.State != "PENDING"
 	})
 	return d
 }
 
 // reported is job, with the node's report.
-func (m *machine) reported(t *testing.T, id string) (d *document.Job) {
+func (m *machine) reported(t *testing.T, id string) (d *view.Job) {
 	t.Helper()
 	until(t, "the report of job "+id, func() bool {
 		d = m.job(t, id)

@@ -11,7 +11,7 @@ import (
 
 	"jobeff/ingest/replay"
 	"jobeff/policy/doubt"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestTwo: two machines on a network; n1 has Slurm's controller and jobeffd. First n2 dies while a job runs
@@ -42,7 +42,7 @@ func TestTwo(t *testing.T) {
 	ready()
 	n2.mpiProgram(t)
 	both := n1.submit(t, n1.ranks(t, 5), "-N2 -n2")
-	var before *document.Job
+	var before *view.Job
 	until(t, "the replay of both nodes' windows", func() bool {
 		before = n1.reportedBy(t, both, 2)
 		return before.Executions[0].Windows.NotDetermined != replay.WhyRanks
@@ -85,7 +85,7 @@ func TestTwo(t *testing.T) {
 }
 
 // reportedBy is job, once so many nodes have told of it.
-func (m *machine) reportedBy(t *testing.T, id string, nodes int) (d *document.Job) {
+func (m *machine) reportedBy(t *testing.T, id string, nodes int) (d *view.Job) {
 	t.Helper()
 	until(t, "the nodes' reports of job "+id, func() bool {
 		d = m.job(t, id)

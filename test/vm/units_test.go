@@ -11,7 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/wire"
-	"jobeff/report/document"
+	"jobeff/report/view"
 )
 
 // TestUnits: jobeff's units and packages under the systemd of a running machine, one after another.
@@ -39,7 +39,7 @@ func (m *machine) ranks(t *testing.T, rounds int) string {
 }
 
 // wantWhole checks that the job ended well, with so many executions that are known from begin to end.
-func wantWhole(t *testing.T, d *document.Job, executions int) {
+func wantWhole(t *testing.T, d *view.Job, executions int) {
 	t.Helper()
 	if d.State != "COMPLETED" || len(d.Executions) != executions {
 		t.Fatalf("job %s: %s, %d executions, want %d (no data: %q)", d.ID, d.State, len(d.Executions), executions, d.NoData)
@@ -74,7 +74,7 @@ func (m *machine) output(t *testing.T, id string) string {
 }
 
 // finish lets a job of running end, and returns what jobeff tells.
-func (m *machine) finish(t *testing.T, id string) *document.Job {
+func (m *machine) finish(t *testing.T, id string) *view.Job {
 	t.Helper()
 	if state := m.must(t, "squeue -h -j "+id+" -o %T"); strings.TrimSpace(state) != "RUNNING" {
 		t.Errorf("job %s is %s", id, state)

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
+	"jobeff/report"
 	"jobeff/report/words"
 )
 
@@ -33,7 +34,7 @@ that stopped (measure.stop_on_harm) measure again within 30 s.`,
 				if err := errors.Join(err, err2); err != nil {
 					return err
 				}
-				return words.Alarms(cmd.OutOrStdout(), up, compared, goOn, reader(cmd))
+				return report.TextOfPart(cmd.OutOrStdout(), words.OfAlarms(up, compared, goOn), reader(cmd))
 			})
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
 	"jobeff/policy/overhead"
+	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/text"
 	"jobeff/report/words"
@@ -41,7 +42,7 @@ func (f *databaseFlags) overheadCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return words.Overheads(cmd.OutOrStdout(), curves, reader(cmd))
+				return report.TextOfOverheads(cmd.OutOrStdout(), words.OfOverheads(curves, reader(cmd).Unicode), reader(cmd))
 			})
 		},
 	}
@@ -97,9 +98,9 @@ func overheadPlotCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case svg == "":
-				return words.OverheadPlot(cmd.OutOrStdout(), curves, reader(cmd))
+				return report.TextOfOverheadCurves(cmd.OutOrStdout(), words.OfOverheadCurves(curves, reader(cmd).Unicode), reader(cmd))
 			}
-			return store.NewFile(svg, func(file *os.File) error { return words.OverheadPicture(file, curves) })
+			return store.NewFile(svg, func(file *os.File) error { return words.OverheadPicture(curves).Picture().SVG(file) })
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a picture to the new `FILE`")

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	pretty "github.com/jedib0t/go-pretty/v6/text"
+
+	"jobeff/report/block"
+	"jobeff/report/text"
+	"jobeff/report/view"
+	"jobeff/report/words"
+)
+
+// The page widths from which the columns of a list stand two blanks apart, and from which there are more.
+const (
+	roomyList = 100
+	wideList  = 112
+)
+
+// TextOfJobs writes a list of jobs: for people, in columns of a width that was asked for, or for programs.
+func TextOfJobs(w io.Writer, v *view.Jobs, opts text.Options) error {
+	p, l := text.NewPage(opts), &v.Words
+	t := l.Table
+	if p.Width < wideList && l.Columns == nil && !l.Parsable2 {
+		t = t.Without("LB", "CommE", "Cover")
+	}
+	if p.Width < roomyList {
+		t.Gap = " "
+	}
+	switch {
+	case l.Parsable2:
+		p.Parsable(t, l.NoHeader)
+	case len(t.Rows) > 0:
+		listed(p, l, t)
+	case !l.NoHeader && l.Empty != "":
+		p.Paragraph("", "", l.Empty, nil)
+	}
+	if l.Waiting.Heading != "" {
+		waiting(p, l)
+	}
+	return p.To(w)
+}
+
+// listed writes the lines of a list, and what stands under them.
+func listed(p *text.Page, l *words.List, t block.Table) {
+	if l.Title != "" && !l.NoHeader {
+		p.Paragraph("", "", l.Title, p.Title)
+	}
+	switch {
+	case l.Columns != nil:
+		asked(p, l.Columns, t, l.NoHeader)
+	case l.NoHeader:
+		p.Rows(t)
+	default:
+		p.Table(t, "")
+	}
+	for _, left := range l.Left {
+		p.Line(left)
+	}
+	if l.NoHeader {
+		return
+	}
+	var legend []string
+	for _, one := range l.Legend {
+		if one.Heads == nil || slices.ContainsFunc(one.Heads, func(head string) bool { return slices.Contains(t.Heads, head) }) {
+			legend = append(legend, one.Text)
+		}
+	}
+	if said := block.Notes(append(slices.Clone(l.Notes), strings.Join(legend, " "))...); len(said) > 0 {
+		p.Line("")
+		p.Part(block.Part{Notes: said})
+	}
+}
+
+// asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
+// their values, even beyond the page.
+func asked(p *text.Page, columns []words.Column, t block.Table, noHeader bool) {
+	rows := t.Rows
+	if !noHeader {
+		rows = append([][]string{t.Names()}, rows...)
+	}
+	for k, row := range rows {
+		cells := make([]string, len(row))
+		for i, c := range columns {
+			align, n := pretty.AlignRight, c.Width
+			if c.Left || c.Width == 0 && t.Heads[i][0] == '<' {
+				align = pretty.AlignLeft
+			}
+			if n == 0 || c.Name == "JobID" {
+				for _, r := range rows {
+					n = max(n, text.Width(r[i]))
+				}
+			}
+			cells[i] = align.Apply(pretty.Snip(row[i], n, p.Ellipsis()), n)
+			if t.IsRed(k-(len(rows)-len(t.Rows)), i) {
+				cells[i] = p.Bad.Sprint(cells[i])
+			}
+		}
+		p.Line(strings.Join(cells, "  "))
+	}
+}
+
+// waiting writes what waits, under a list for people.
+func waiting(p *text.Page, l *words.List) {
+	if !l.OnlyPending {
+		p.Line("")
+	}
+	b := queuePart(l.Waiting, p.Width)
+	p.Paragraph("", "", b.Heading, p.Title)
+	if b.Heading = ""; p.Width < roomyList {
+		for i := range b.Tables {
+			b.Tables[i].Gap = " "
+		}
+	}
+	p.Part(b)
+}

@@ -1,0 +1,17 @@
+package view
+
+import (
+	"jobeff/report/words"
+)
+
+// Live is the view of a job that runs: the figures of its Job so far, and words on what it did in the last moment, too.
+type Live struct {
+	Job
+
+	Words words.Live `json:"-"`
+}
+
+// NewLive makes it. wide: its reader sees characters outside ASCII.
+func NewLive(of words.Watched, wide bool) *Live {
+	return &Live{Job: whole(of.SoFar, nil, nil), Words: words.OfLive(of, wide)}
+}

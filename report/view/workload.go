@@ -1,0 +1,231 @@
+package view
+
+import (
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy"
+	"jobeff/policy/doubt"
+	"jobeff/policy/workload"
+	"jobeff/report/shell"
+	"jobeff/report/words"
+)
+
+// Workload is the view of a workload. Times are seconds, efficiencies
+// fractions. Fields are only added.
+type Workload struct {
+	Key           string    `json:"key"`
+	Name          string    `json:"name"`
+	Cluster       string    `json:"cluster"`
+	UID           uint32    `json:"uid"`
+	User          string    `json:"user,omitempty"`
+	Executable    string    `json:"executable,omitempty"`
+	InputNote     string    `json:"input_note,omitempty"`
+	Mute          *job.Mute `json:"mute"` // null: not muted
+	AllRuns       int       `json:"all_runs"`
+	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
+	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
+
+	Line *Line `json:"line"` // for a job like its newest; null in a list
+
+	Scaling     string           `json:"scaling"` // strong, weak, unclear
+	ScalingNote string           `json:"scaling_note"`
+	Reference   int              `json:"reference_cores"` // what comp_s and bounds compare with
+	Fastest     int              `json:"fastest_cores"`
+	Counts      []Count          `json:"counts"`
+	Curve       Curve            `json:"curve"`
+	Advice      []Recommendation `json:"recommended"` // against the newest run
+	Options     []Option         `json:"options"`     // of it
+	Sections    []Bounds         `json:"section_bounds"`
+	Inflexions  []Inflexion      `json:"section_inflexions"`
+	Runs        []job.Run        `json:"runs"` // that share the curve
+	Splits      []Split          `json:"splits"`
+	Left        []Left           `json:"left_out"`
+	Warnings    []doubt.Doubt    `json:"warnings"`
+
+	Words words.Workload `json:"-"`
+}
+
+// Count is what was measured on one core count.
+type Count struct {
+	N         int      `json:"n"`
+	Nodes     []int    `json:"nodes"`
+	Runs      int      `json:"runs"`
+	T         float64  `json:"t"` // median
+	Shortest  float64  `json:"t_shortest"`
+	Longest   float64  `json:"t_longest"`
+	Tau       float64  `json:"tau"`
+	PE        float64  `json:"pe"`
+	CompS     float64  `json:"comp_s"`
+	InsS      *float64 `json:"ins_s"` // null without counters
+	IPCS      *float64 `json:"ipc_s"`
+	FreqS     *float64 `json:"freq_s"`
+	GE        float64  `json:"ge"`
+	CoreHours float64  `json:"core_hours"`
+	Weak      *float64 `json:"weak_efficiency"` // null unless it scales weakly
+	WeakLow   *float64 `json:"weak_efficiency_low"`
+	WeakHigh  *float64 `json:"weak_efficiency_high"`
+}
+
+// Bounds are the partial speedup bounds on one core count, the tightest first.
+type Bounds struct {
+	N          int     `json:"n"`
+	RelativeTo int     `json:"relative_to"`
+	Bounds     []Bound `json:"bounds"`
+}
+
+// Bound is one section's bound.
+type Bound struct {
+	Label   string  `json:"label"`
+	Speedup float64 `json:"speedup"`
+	Share   float64 `json:"share"` // of the run's time there that is the section's own
+}
+
+// Inflexion is the core count from which a section's time stops falling.
+type Inflexion struct {
+	Label string   `json:"label"`
+	N     *float64 `json:"n"` // null: note says why
+	Low   *float64 `json:"n_low"`
+	High  *float64 `json:"n_high"`
+	Note  *string  `json:"note"`
+}
+
+// Split is runs that cannot share the curve.
+type Split struct {
+	Why  string    `json:"why"`
+	Runs []job.Run `json:"runs"`
+}
+
+// Left is a run that is no point.
+type Left struct {
+	Why string  `json:"why"`
+	Run job.Run `json:"run"`
+}
+
+// NewWorkload makes the view of a workload; wide says that its reader sees characters outside ASCII.
+func NewWorkload(s *workload.Study, wide bool) *Workload {
+	d := workloadFigures(s)
+	d.Words = words.OfWorkload(s, wide)
+	return &d
+}
+
+func workloadFigures(s *workload.Study) Workload {
+	w, sum := s.Workload, s.Workload.Sum()
+	d := Workload{
+		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
+		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
+		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
+		Curve: curveFigures(s.Curve, nil), Advice: recommended(policy.Recommend(s, nil)), Options: optionsOf(policy.Options(s, nil)), Sections: []Bounds{},
+		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
+		Warnings: append([]doubt.Doubt{}, s.Warnings...),
+	}
+	if len(w.Jobs) > 0 {
+		d.Line = lineOf(policy.LineOf(w))
+	}
+	for _, c := range s.Counts {
+		d.Counts = append(d.Counts, countOf(c))
+	}
+	for _, b := range s.Sections {
+		one := Bounds{b.N, b.RelativeTo, []Bound{}}
+		for _, bound := range b.Bounds {
+			one.Bounds = append(one.Bounds, Bound(bound))
+		}
+		d.Sections = append(d.Sections, one)
+	}
+	for _, i := range s.Inflexions {
+		one := Inflexion{Label: i.Label, Note: said(i.At.Note)}
+		one.N, one.Low, one.High = ends(i.At.Estimate)
+		d.Inflexions = append(d.Inflexions, one)
+	}
+	for _, split := range s.Splits {
+		d.Splits = append(d.Splits, Split{split.Why, split.Runs})
+	}
+	for _, l := range s.Left {
+		d.Left = append(d.Left, Left{l.Why, l.Run})
+	}
+	return d
+}
+
+func countOf(c workload.Count) Count {
+	d := Count{N: c.N, Nodes: c.Nodes, Runs: c.Runs, T: c.T, Shortest: c.Shortest, Longest: c.Longest, Tau: c.Tau, PE: c.PE,
+		CompS: c.Scaling.CompS, InsS: c.Scaling.InsS, IPCS: c.Scaling.IPCS, FreqS: c.Scaling.FreqS, GE: c.GE, CoreHours: c.CoreHours}
+	d.Weak, d.WeakLow, d.WeakHigh = ends(c.Weak)
+	return d
+}
+
+// Workloads is the view of a list of workloads.
+type Workloads struct {
+	Workloads []Workload `json:"workloads"`
+	Named     []Named    `json:"named"` // of jobs that left no record of a program
+	More      bool       `json:"more"`
+
+	Words words.Workloads `json:"-"`
+}
+
+// Named is a workload of jobs that left no record of a program, in a list: they share a user and a name.
+type Named struct {
+	Key           string    `json:"key"`
+	Name          string    `json:"name"`
+	Cluster       string    `json:"cluster"`
+	UID           uint32    `json:"uid"`
+	User          string    `json:"user,omitempty"`
+	Jobs          int       `json:"jobs"`
+	FewestCPUs    int       `json:"fewest_cpus"`
+	MostCPUs      int       `json:"most_cpus"`
+	UsedCoreHours float64   `json:"used_core_hours"`
+	Newest        time.Time `json:"newest"` // when the newest began
+}
+
+// NewWorkloads makes the view of a list of workloads, in the given order.
+func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more, wide bool) *Workloads {
+	d := &Workloads{[]Workload{}, []Named{}, more, words.OfWorkloads(studies, named, more, wide)}
+	for _, n := range named {
+		d.Named = append(d.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
+	}
+	for _, s := range studies {
+		d.Workloads = append(d.Workloads, workloadFigures(s))
+	}
+	return d
+}
+
+// Plan is the view of the run that would teach most of a workload.
+type Plan struct {
+	Key    string  `json:"key"`
+	Name   string  `json:"name"`
+	Next   *Next   `json:"next"`   // null: no run would teach more
+	Nodes  *int    `json:"nodes"`  // null: not known
+	Sbatch *string `json:"sbatch"` // the line
+
+	Words words.Plan `json:"-"`
+}
+
+// NewPlan makes it.
+func NewPlan(study *workload.Study, wide bool) *Plan {
+	d := &Plan{Key: study.Workload.Key, Name: study.Workload.Name, Next: curveNext(study.Curve.Next), Words: words.OfPlan(study, wide)}
+	if n := study.Curve.Next; n != nil {
+		d.Sbatch = said(shell.Plan(study))
+		if nodes := study.NodesFor(n.N); nodes > 0 {
+			d.Nodes = &nodes
+		}
+	}
+	return d
+}
+
+// NamedJobs is the view of a workload of jobs that left no record of a program.
+type NamedJobs struct {
+	Key     string    `json:"key"`
+	Name    string    `json:"name"`
+	Cluster string    `json:"cluster"`
+	UID     uint32    `json:"uid"`
+	User    string    `json:"user,omitempty"`
+	Line    *Line     `json:"line"`
+	Jobs    []job.Ran `json:"jobs"`
+
+	Words words.NamedJobs `json:"-"`
+}
+
+// NewNamedJobs makes it.
+func NewNamedJobs(w *job.Workload, wide bool) *NamedJobs {
+	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, lineOf(policy.LineOf(w)), w.Jobs, words.OfNamedJobs(w, wide)}
+}

@@ -1,0 +1,60 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/policy"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+)
+
+// Rule is one of the site's rules in words: its name, its state if it is told to nobody, and what it asks and says.
+type Rule struct {
+	Name, State string
+	Facts       block.Facts
+}
+
+// OfRules are the rules themselves.
+func OfRules(rules []etc.Rule) (all []Rule) {
+	for _, r := range rules {
+		one := Rule{Name: r.Name}
+		switch {
+		case !r.Enabled:
+			one.State = " (switched off)"
+		case r.Shadow:
+			one.State = " (in shadow: told to nobody)"
+		}
+		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
+		for _, only := range []struct {
+			word  string
+			names []string
+		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
+			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
+			if len(only.names) > 0 {
+				least += "; " + only.word + " " + figure.And(only.names)
+			}
+		}
+		for _, item := range []struct{ label, text string }{{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link}} {
+			one.Facts.Add(item.label, strings.Join(strings.Fields(item.text), " "))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Fields are what a rule may read, and what else it may call.
+type Fields struct {
+	All   []policy.Field
+	Notes []string
+}
+
+// OfFields are the words of fields and functions.
+func OfFields(fields []policy.Field, functions []string) Fields {
+	return Fields{fields, []string{"A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, " +
+		"contains, matches, + - * /, and the functions " + strings.Join(functions, ", ") + ".",
+		"A text is a Go text/template with these fields, if, and the functions percent, efficiency, " +
+			"hours, count and counted: {{percent .parallel_efficiency}}, {{counted .ranks \"rank\"}}."}}
+}

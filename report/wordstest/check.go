@@ -1,0 +1,166 @@
+package wordstest
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"jobeff/report/page"
+	"jobeff/report/text"
+)
+
+// Texts of tests tell times in UTC.
+func init() { time.Local = time.UTC }
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// Golden compares got with testdata/name, or writes it there with -update.
+func Golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test with -update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got), go test with -update accepts it:\n%s", path, diff)
+	}
+}
+
+// Views are the kinds of reader that there are.
+var Views = map[string]text.Options{
+	"80":    {Width: 80, Unicode: true},
+	"120":   {Width: 120, Unicode: true},
+	"plain": {Unicode: true, Plain: true},
+	"color": {Width: 80, Unicode: true, Color: true},
+	"c":     {},
+}
+
+// EachView writes a text for every kind of reader. That of a terminal of 80 columns is
+// compared with NAME.txt; TestForms holds what the others get.
+func EachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
+	t.Helper()
+	for view, opts := range Views {
+		t.Run(name+"-"+view, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := write(&out, opts); err != nil {
+				t.Fatal(err)
+			}
+			CheckFits(t, out.String(), opts)
+			if view == "80" {
+				Golden(t, name+".txt", out.Bytes())
+			}
+		})
+	}
+}
+
+// CheckFits fails on what no text may hold, whatever its golden says.
+func CheckFits(t *testing.T, s string, opts text.Options) {
+	t.Helper()
+	if !opts.Color && strings.ContainsRune(s, 0x1b) {
+		t.Error("ESC in a text without colour")
+	}
+	if !utf8.ValidString(s) {
+		t.Error("bad UTF-8")
+	}
+	for _, r := range s {
+		if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode || r == 0x202e || r == 0x9b || r == 0x200b) {
+			t.Errorf("character %U in the text", r)
+		}
+	}
+	for _, l := range strings.Split(s, "\n") {
+		if w := text.Width(l); w > max(opts.Width, 80) {
+			t.Errorf("a line of %d columns: %q", w, l)
+		}
+	}
+}
+
+// CheckASCII fails on a document in which a terminal or a program may find more than text.
+func CheckASCII(t *testing.T, printed []byte) {
+	t.Helper()
+	for _, b := range printed {
+		if b != '\n' && (b < ' ' || b >= 0x7f) {
+			t.Fatalf("byte %#x in the document", b)
+		}
+	}
+}
+
+// CheckPage fails on what no page may hold, whatever its golden says.
+func CheckPage(t *testing.T, body []byte) {
+	t.Helper()
+	for _, r := range string(body) {
+		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
+			t.Errorf("character %U in the page", r)
+		}
+	}
+	if !bytes.Contains(body, []byte("<style>"+page.Style+"</style>")) {
+		t.Error("the style is not what its hash is of")
+	}
+	ids := map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(body))
+	for z.Next() != html.ErrorToken {
+		token := z.Token()
+		switch token.Data {
+		case "script", "link", "iframe", "object", "embed", "base", "img":
+			t.Errorf("an element %s", token.Data)
+		}
+		for _, a := range token.Attr {
+			switch {
+			case token.Data == "form" && (a.Key == "action" || a.Key == "method" && a.Val != "get"):
+				t.Errorf("a form with %s=%q", a.Key, a.Val)
+			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			case a.Key == "href" && !ownLink.MatchString(a.Val):
+				t.Errorf("a link to %q", a.Val)
+			case a.Key == "id" && ids[a.Val]:
+				t.Errorf("two elements have the id %q", a.Val)
+			case a.Key == "id":
+				ids[a.Val] = true
+			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(page.Style, ".tree ."+a.Val+"{"):
+				t.Errorf("the style does not know %s", a.Val)
+			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			}
+		}
+	}
+	if err := z.Err(); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// PageText is what a page says, with one blank between words.
+func PageText(body string) string {
+	var said []string
+	z := html.NewTokenizer(strings.NewReader(body))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind == html.TextToken {
+			said = append(said, strings.Fields(z.Token().Data)...)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// ownLink is what a page may link to: its own content, pages beside it by an id that
+// holds nothing else, and what a shipped rule names.
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
+
+// SiteLinks are those of a server.
+var SiteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
+
+// ListLinks are those of a list.
+var ListLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
