@@ -12,7 +12,6 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/policy/compare"
-	"jobeff/report/document"
 	"jobeff/report/text"
 	"jobeff/report/view"
 )
@@ -177,7 +176,7 @@ func TestComparePages(t *testing.T) {
 func TestCompareJSON(t *testing.T) {
 	for _, name := range []string{"mpi", "hostile"} {
 		var out bytes.Buffer
-		if err := document.Write(&out, view.NewComparison(comparisons(t)[name], true)); err != nil {
+		if err := view.Write(&out, view.NewComparison(comparisons(t)[name], true)); err != nil {
 			t.Fatal(err)
 		}
 		checkASCII(t, out.Bytes())

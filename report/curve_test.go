@@ -10,7 +10,6 @@ import (
 
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
-	"jobeff/report/document"
 	"jobeff/report/text"
 	"jobeff/report/view"
 )
@@ -52,12 +51,12 @@ func TestCurveJSON(t *testing.T) {
 	r, rivals := curveFixture()
 	r.C.High = math.Inf(1)
 	var out bytes.Buffer
-	if err := document.Write(&out, view.NewCurve("", nil, r, rivals, true)); err != nil {
+	if err := view.Write(&out, view.NewCurve("", nil, r, rivals, true)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "curve.json", out.Bytes())
 	out.Reset()
-	if err := document.Write(&out, view.NewCurve("", nil, &curve.Result{Refused: "no runs", Fast: curve.CoreCount{Note: curve.NoteNotDetermined}}, nil, true)); err != nil {
+	if err := view.Write(&out, view.NewCurve("", nil, &curve.Result{Refused: "no runs", Fast: curve.CoreCount{Note: curve.NoteNotDetermined}}, nil, true)); err != nil {
 		t.Fatal(err)
 	}
 	var d map[string]any

@@ -17,7 +17,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
 	"jobeff/policy/rule"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/view"
@@ -119,7 +118,7 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 	}
 	for name, write := range map[string]func(w io.Writer) error{
 		"job":            func(w io.Writer) error { return jsonOf(w, j, nil, verdicts) },
-		"places":         func(w io.Writer) error { return document.Write(w, view.NewPlaces(j, "", true)) },
+		"places":         func(w io.Writer) error { return view.Write(w, view.NewPlaces(j, "", true)) },
 		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, text.Options{}) },
 		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), text.Options{}) },
 		"the line": func(w io.Writer) error {
@@ -143,7 +142,7 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 	if len(j.Executions) == 1 { // what TALP writes is of one program
 		if v, err := view.NewTALP(j); err == nil {
 			var out bytes.Buffer
-			if d := any(nil); document.Write(&out, v) == nil && json.Unmarshal(out.Bytes(), &d) == nil {
+			if d := any(nil); view.Write(&out, v) == nil && json.Unmarshal(out.Bytes(), &d) == nil {
 				checkNumbers(t, "TALP", d)
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/view"
@@ -38,7 +37,7 @@ func pageOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Ve
 }
 
 func jsonOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
-	return document.Write(w, viewOf(j, study, verdicts, true))
+	return view.Write(w, viewOf(j, study, verdicts, true))
 }
 
 func TestJobViews(t *testing.T) {
@@ -63,7 +62,7 @@ func TestJSONViews(t *testing.T) {
 // TestJSONNames holds the names that programs rely on (doc/API.md), for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
-	if err := document.Write(&out, map[string]any{"jobs": []any{view.Listed(fixtures()["bad"], true), view.Listed(fixtures()["off"], true)}}); err != nil {
+	if err := view.Write(&out, map[string]any{"jobs": []any{view.Listed(fixtures()["bad"], true), view.Listed(fixtures()["off"], true)}}); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/view"
@@ -51,7 +50,7 @@ func TestAllPlaces(t *testing.T) {
 			t.Errorf("waits of %q at lines %s, want %s:\n%s", function, got, want, out.String())
 		}
 		out.Reset()
-		if err := document.Write(&out, view.NewPlaces(j, function, true)); err != nil || strings.Contains(out.String(), `"exchange_halo"`) != (want != "") {
+		if err := view.Write(&out, view.NewPlaces(j, function, true)); err != nil || strings.Contains(out.String(), `"exchange_halo"`) != (want != "") {
 			t.Errorf("%v, of %q: %s", err, function, out.String())
 		}
 	}
@@ -68,14 +67,14 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 	p.Looked = false
 	p.List[0].Frames = []job.Frame{{Offset: 0x10}, {Offset: 0x20}}
 	var json, html bytes.Buffer
-	if err := document.Write(&json, view.NewPlaces(j, "", true)); err != nil {
+	if err := view.Write(&json, view.NewPlaces(j, "", true)); err != nil {
 		t.Fatal(err)
 	}
 	if got := json.String(); strings.Contains(got, "callers") || !strings.Contains(got, `"offset": 16`) || !strings.Contains(got, `"places_share": 0.7`) {
 		t.Errorf("%s", got)
 	}
 	var one bytes.Buffer
-	if err := document.Write(&one, view.NewPlaces(j, "mpi_wait", true)); err != nil || strings.Contains(one.String(), "Allreduce") || !strings.Contains(one.String(), "MPI_Wait") {
+	if err := view.Write(&one, view.NewPlaces(j, "mpi_wait", true)); err != nil || strings.Contains(one.String(), "Allreduce") || !strings.Contains(one.String(), "MPI_Wait") {
 		t.Errorf("of one function: %v, %s", err, one.String())
 	}
 	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -23,7 +22,7 @@ func talp(t *testing.T, j *job.Job) []byte {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := document.Write(&b, v); err != nil {
+	if err := view.Write(&b, v); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -12,7 +12,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
@@ -63,7 +62,7 @@ func TestWorkloadJSON(t *testing.T) {
 	for _, name := range []string{"small", "weak", "sections", "hostile", "none"} {
 		var out bytes.Buffer
 		study := workload.NewStudy(workloads()[name], nil, began, curve.Settings{})
-		if err := document.Write(&out, view.NewWorkload(study, true)); err != nil {
+		if err := view.Write(&out, view.NewWorkload(study, true)); err != nil {
 			t.Fatal(err)
 		}
 		checkASCII(t, out.Bytes())
@@ -71,7 +70,7 @@ func TestWorkloadJSON(t *testing.T) {
 			golden(t, "workload-"+name+".json", out.Bytes())
 		}
 		out.Reset()
-		if err := document.Write(&out, view.NewPlan(study, true)); err != nil || !json.Valid(out.Bytes()) {
+		if err := view.Write(&out, view.NewPlan(study, true)); err != nil || !json.Valid(out.Bytes()) {
 			t.Errorf("%v: %s", err, out.String())
 		}
 	}
@@ -119,7 +118,7 @@ func FuzzWorkload(f *testing.F) {
 				}
 			}
 			out.Reset()
-			if err := document.Write(&out, view.NewWorkload(study, true)); err != nil {
+			if err := view.Write(&out, view.NewWorkload(study, true)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -15,7 +15,6 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/listing"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/inert"
 	"jobeff/report/text"
 	"jobeff/report/view"
@@ -73,7 +72,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			v := view.NewJob(&listing.JobAndWorkload{Job: j}, nil, nil, reader.Unicode)
 			switch {
 			case asJSON:
-				return document.Write(c.OutOrStdout(), v)
+				return view.Write(c.OutOrStdout(), v)
 			case full:
 				return report.TextOfJob(c.OutOrStdout(), v, reader)
 			}

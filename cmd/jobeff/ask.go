@@ -19,7 +19,6 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -60,7 +59,7 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 		if err != nil {
 			return err
 		}
-		return document.Write(p.stdout, served)
+		return view.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
@@ -120,6 +119,6 @@ func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error
 		return a, nil
 	}
 	a.study = workload.NewStudy(found.Workload, found.Job, p.now(), curve.Settings{})
-	a.verdicts, err = document.ReadVerdicts(found.Verdicts)
+	a.verdicts, err = view.ReadVerdicts(found.Verdicts)
 	return a, err
 }

@@ -18,7 +18,6 @@ import (
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -47,7 +46,7 @@ func (p *program) backtestCommand() *cobra.Command {
 			}
 			v := view.NewBacktest(b)
 			if asJSON {
-				return document.Write(p.stdout, v)
+				return view.Write(p.stdout, v)
 			}
 			return report.TextOfBacktest(p.stdout, v, p.options())
 		},

@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/view"
 )
@@ -91,7 +90,7 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	v := view.NewComparison(compared, flags.html != "" || p.options().Unicode)
 	switch {
 	case flags.json:
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	case flags.html != "":
 		return p.save(flags.html, func(w io.Writer) error { return report.PageOfComparison(w, v, page.Links{}) })
 	}

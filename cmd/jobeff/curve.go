@@ -10,7 +10,6 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/policy/curve"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -92,7 +91,7 @@ func (p *program) curve(path string, flags curveFlags) error {
 	}
 	v := view.NewCurve(path, points, curve.Fit(points, settings), curve.Rivals(points), p.options().Unicode)
 	if flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	return report.TextOfCurve(p.stdout, v, p.options())
 }

@@ -26,7 +26,6 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/store/storetest"
 	"jobeff/ingest/wire"
-	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/view"
 )
@@ -88,7 +87,7 @@ func TestOneDocument(t *testing.T) {
 				reports = append(reports, text)
 			}
 			var printed bytes.Buffer
-			if err := document.Write(&printed, view.NewJob(&listing.JobAndWorkload{Job: merger.Job()}, nil, nil, true)); err != nil {
+			if err := view.Write(&printed, view.NewJob(&listing.JobAndWorkload{Job: merger.Job()}, nil, nil, true)); err != nil {
 				t.Fatal(err)
 			}
 			answered := d.sameEverywhere(t, fmt.Sprint(merger.Job().JobID), reports, fields(t, printed.Bytes()), ofJobeffd)

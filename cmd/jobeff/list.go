@@ -19,7 +19,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/view"
 	"jobeff/report/words"
@@ -310,7 +309,7 @@ func (p *program) documents(ctx context.Context, q listing.JobQuery, jobs string
 		return noneOf(jobs)
 	}
 	slices.Reverse(documents)
-	return document.Write(p.stdout, view.Jobs{Jobs: documents, More: more, Pending: pending})
+	return view.Write(p.stdout, view.Jobs{Jobs: documents, More: more, Pending: pending})
 }
 
 func noneOf(jobs string) error {

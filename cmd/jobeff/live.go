@@ -23,9 +23,9 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/view"
 )
 
 const liveHelp = `jobeff live shows the figures of a job of yours while it runs, and what it did in
@@ -122,7 +122,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 			return err
 		}
 		fmt.Fprintln(stderr, sentence)
-		return document.Write(p.stdout, served)
+		return view.Write(p.stdout, served)
 	}
 	a, err := p.judged(ctx, id)
 	if errors.Is(why, errEnded) { // its last report comes soon

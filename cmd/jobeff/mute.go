@@ -11,7 +11,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -120,7 +119,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	}
 	v := view.NewMute(w, p.options().Unicode)
 	if flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
@@ -155,7 +154,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	}
 	v := view.NewMutes(list, p.options().Unicode)
 	if flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	return report.TextOfPart(p.stdout, v.Words, p.options())
 }

@@ -13,7 +13,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/rule"
 	"jobeff/report"
-	"jobeff/report/document"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -60,7 +60,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 		if err := json.Unmarshal(of, &judged); err != nil {
 			return err
 		}
-		return document.Write(p.stdout, judged)
+		return view.Write(p.stdout, judged)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {

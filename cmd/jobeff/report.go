@@ -13,7 +13,6 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/view"
 )
@@ -64,7 +63,7 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 			if err != nil {
 				return err
 			}
-			return document.Write(w, v)
+			return view.Write(w, v)
 		})
 	}
 	source.Find(ctx, a.found.Job, false)

@@ -17,7 +17,6 @@ import (
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/figure"
 	"jobeff/report/view"
 	"jobeff/report/words"
@@ -209,7 +208,7 @@ func (s *screen) draw(of words.Watched) error {
 	again := s.shown
 	s.shown = true
 	if s.flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	var page bytes.Buffer
 	if err := report.TextOfLive(&page, v, opts); err != nil {

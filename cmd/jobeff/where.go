@@ -8,7 +8,6 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -42,7 +41,7 @@ func (p *program) whereCommand() *cobra.Command {
 			source.Find(cmd.Context(), a.found.Job, users)
 			v := view.NewPlaces(a.found.Job, function, p.options().Unicode)
 			if asJSON {
-				return document.Write(p.stdout, v)
+				return view.Write(p.stdout, v)
 			}
 			return report.TextOfPlaces(p.stdout, v, p.options())
 		},

@@ -22,7 +22,6 @@ import (
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/shell"
 	"jobeff/report/view"
@@ -149,14 +148,14 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if flags.forPlan {
 		v := view.NewPlan(study, p.options().Unicode)
 		if flags.json {
-			return document.Write(p.stdout, v)
+			return view.Write(p.stdout, v)
 		}
 		return report.TextOfPlan(p.stdout, v, p.options())
 	}
 	v := view.NewWorkload(study, flags.html != "" || p.options().Unicode)
 	switch {
 	case flags.json:
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	case flags.html != "":
 		return p.save(flags.html, func(w io.Writer) error { return report.PageOfWorkload(w, v, page.Links{}) })
 	}
@@ -181,7 +180,7 @@ func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) er
 	}
 	v := view.NewNamedJobs(w, p.options().Unicode)
 	if flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	return report.TextOfNamedJobs(p.stdout, v, p.options())
 }
@@ -276,7 +275,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	flags.list.Options = p.options()
 	v := view.NewWorkloads(studies, named.Workloads, more || named.More, flags.list.Unicode)
 	if flags.json {
-		return document.Write(p.stdout, v)
+		return view.Write(p.stdout, v)
 	}
 	return report.TextOfWorkloads(p.stdout, v, flags.list)
 }

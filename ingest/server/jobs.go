@@ -15,7 +15,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
-	"jobeff/report/document"
 	"jobeff/report/view"
 )
 
@@ -45,7 +44,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	if !found.Step {
 		var err error
 		_, verdicts := s.rules.JudgeFound(found, time.Now())
-		if found.Verdicts, err = document.Verdicts(verdicts); err != nil {
+		if found.Verdicts, err = view.Verdicts(verdicts); err != nil {
 			s.fail(w, r, by, refuse(err))
 			return
 		}

@@ -2,7 +2,7 @@
 // the cluster, and notices to users. It is pure: words go in, text and HTML come out, and it
 // computes nothing. Its templates are a site's to replace; what they are given is
 // view.DigestWords and view.NoticeWords, and nothing else. Before it in the flow
-// stands report/document, after it cmd/jobeffd, which sends.
+// stands report/view, after it cmd/jobeffd, which sends.
 package mail
 
 import (

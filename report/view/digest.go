@@ -1,6 +1,6 @@
 // Package view has one struct for each thing that people look at: its figures, which are its JSON, and the
-// words that go with them. One function makes it of what the domain knows; report/mail and the rest write it and
-// compute nothing. Before it in the flow stand report/words and report/document; after it package report and report/mail.
+// words that go with them. One function makes it of what the domain knows; package report and report/mail write it and
+// compute nothing. Before it in the flow stands report/words; after it package report and report/mail.
 package view
 
 import (
@@ -11,7 +11,6 @@ import (
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
-	"jobeff/report/document"
 )
 
 // Digest is the view of a week's digest: figures, which are its JSON, and words. Hours are core-hours.
@@ -186,7 +185,7 @@ func NewDigest(d *notice.Digest, site Site) *Digest {
 }
 
 // Write writes the figures as JSON.
-func (d *Digest) Write(w io.Writer) error { return document.Write(w, d) }
+func (d *Digest) Write(w io.Writer) error { return Write(w, d) }
 
 func sharesOf(all []notice.Share) []Share {
 	out := []Share{}

@@ -1,6 +1,4 @@
-// Package document writes JSON, with all digits: the figures of views (report/view), and what travels from jobeffd to
-// jobeff. Before it in the flow stands policy; after it report/view, cmd and the tests, which read documents, too.
-package document
+package view
 
 import (
 	"encoding/json"
