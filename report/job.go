@@ -16,7 +16,7 @@ import (
 
 // TextOfJob writes all that is known of a job, the headline first. ScreenOfJob writes the first of it.
 func TextOfJob(w io.Writer, v *view.Job, opts text.Options) error {
-	p, s := text.NewPage(opts), &v.Words
+	p, s := text.NewPage(opts), v.Words()
 	p.Headline(s.Headline)
 	if s.Waits {
 		p.Facts(s.Brief)
@@ -66,7 +66,7 @@ func ScreenOfJob(w io.Writer, v *view.Job, opts text.Options) error {
 }
 
 func firstOf(p *text.Page, v *view.Job, r room) {
-	s := &v.Words
+	s := v.Words()
 	p.HeadlineIn(s.Headline, r.headline)
 	if s.Ask != nil {
 		p.ParagraphIn(s.Ask.Text, r.ask)
@@ -105,7 +105,7 @@ func queuePart(b block.Part, width int) block.Part {
 
 // PageOfJob writes a job as a page of its own: first what a screen has; the rest is folded.
 func PageOfJob(w io.Writer, v *view.Job, links page.Links) error {
-	s := &v.Words
+	s := v.Words()
 	p := &page.Job{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: page.Parts(queuePart(s.Pending.Short, 0)),
 		Tree: treeLines(s.Tree), ToldFirst: slices.Concat(s.Ruled, s.Told),
 		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: page.Parts(s.Options), Curves: pictures(s.Curves), Shares: s.Shares, Warnings: s.Warnings,
@@ -142,11 +142,11 @@ func treeLines(branches []block.Branch) (all []page.TreeLine) {
 
 // timeline shows when the job, its steps and its programs ran; nil: that is not known.
 func timeline(v *view.Job) *page.Table {
-	if len(v.Words.Ran) == 0 {
+	if len(v.Words().Ran) == 0 {
 		return nil
 	}
-	t := &page.Table{Caption: "When it ran", Heads: []page.Head{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}, Note: v.Words.RanNote}
-	for _, r := range v.Words.Ran {
+	t := &page.Table{Caption: "When it ran", Heads: []page.Head{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}, Note: v.Words().RanNote}
+	for _, r := range v.Words().Ran {
 		row := []page.Cell{{Text: r.What, Head: true}, {Text: r.Unknown}, {Text: r.Time, Number: true}}
 		if r.Unknown == "" {
 			row[1].Bar = &page.Bar{From: r.From, To: r.To}
@@ -161,7 +161,7 @@ func beside(v *view.Job, links page.Links) (all []block.Action) {
 	if links.Job(v.ID) == "" {
 		return nil
 	}
-	for _, b := range v.Words.Beside {
+	for _, b := range v.Words().Beside {
 		link := links.Workloads + b.Workload
 		if b.Job != "" {
 			link = links.Job(b.Job) + b.Below
@@ -174,12 +174,12 @@ func beside(v *view.Job, links page.Links) (all []block.Action) {
 // TextOfVerdicts writes how each rule decided on a job.
 func TextOfVerdicts(w io.Writer, v *view.Job, opts text.Options) error {
 	p := text.NewPage(opts)
-	p.Paragraph("", "", v.Words.Outcomes, p.Title)
-	if len(v.Words.Explained) > 0 {
+	p.Paragraph("", "", v.Words().Outcomes, p.Title)
+	if len(v.Words().Explained) > 0 {
 		p.Line("")
-		p.Facts(v.Words.Explained)
+		p.Facts(v.Words().Explained)
 	}
-	for _, t := range v.Words.Rules {
+	for _, t := range v.Words().Rules {
 		p.Line("")
 		c, shadow := p.Title, ""
 		if t.Bad {

@@ -96,7 +96,7 @@ func TestFirstLine(t *testing.T) {
 	} {
 		j := jobOfRun(c.runs[len(c.runs)-1])
 		study := workload.NewStudy(fixtureWorkload("w", c.runs...), j, began, curve.Settings{})
-		if got := viewOf(j, study, nil, true).Words.Headline.Text; !strings.HasPrefix(got, c.want) {
+		if got := viewOf(j, study, nil, true).Words().Headline.Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestGPUs(t *testing.T) {
 	if policy.Recommend(study, j) != nil {
 		t.Errorf("%+v", policy.Recommend(study, j))
 	}
-	if s := viewOf(j, study, nil, true).Words.Headline.Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
+	if s := viewOf(j, study, nil, true).Words().Headline.Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
 		t.Error(s)
 	}
 }

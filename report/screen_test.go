@@ -126,7 +126,7 @@ func TestScreen(t *testing.T) {
 				if n := strings.Count(shown, "\n"); n > 40 {
 					t.Errorf("%d lines", n)
 				}
-				first := viewOf(c.job, c.study, c.verdicts, opts.Unicode).Words.Headline.Text
+				first := viewOf(c.job, c.study, c.verdicts, opts.Unicode).Words().Headline.Text
 				if word := strings.Fields(first)[0]; !opts.Color && !strings.HasPrefix(shown, word) {
 					t.Errorf("it does not begin with %q", word)
 				}
@@ -141,7 +141,7 @@ func TestScreen(t *testing.T) {
 // TestScreenOnPage: the page shows first what the text does, before all that is folded.
 func TestScreenOnPage(t *testing.T) {
 	for name, c := range screenCases(t) {
-		s := viewOf(c.job, c.study, c.verdicts, true).Words
+		s := viewOf(c.job, c.study, c.verdicts, true).Words()
 		var b bytes.Buffer
 		if err := PageOfJob(&b, view.NewJob(&listing.JobAndWorkload{Job: c.job, Step: name == "step"}, c.study, c.verdicts, true), siteLinks); err != nil {
 			t.Fatal(err)
@@ -231,7 +231,7 @@ func TestTreesMultiplyOut(t *testing.T) {
 		if c.job.Metrics == nil {
 			continue
 		}
-		tree := viewOf(c.job, nil, nil, true).Words.Tree
+		tree := viewOf(c.job, nil, nil, true).Words().Tree
 		for i, above := range tree {
 			product, below := 1.0, 0
 			for _, b := range factorsOf(tree[i:]) {
@@ -248,7 +248,7 @@ func TestTreesMultiplyOut(t *testing.T) {
 	}
 	unlike := sampled(serialised())
 	unlike.Executions[0].Windows.Serialisation.Value = 0.9
-	if tree := viewOf(unlike, nil, nil, true).Words.Tree; len(tree) != 5 {
+	if tree := viewOf(unlike, nil, nil, true).Words().Tree; len(tree) != 5 {
 		t.Errorf("windows that are not like the run stand in the tree: %+v", tree)
 	}
 }

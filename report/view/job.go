@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"sync"
 	"time"
 
 	"jobeff/ingest/hang"
@@ -72,7 +73,8 @@ type Job struct {
 	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
 	Flags      []string             `json:"flags"`             // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 
-	Words words.Job `json:"-"`
+	// Words are made when they are first asked for: most of who asks wants the figures.
+	Words func() *words.Job `json:"-"`
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -257,7 +259,11 @@ type OpenMP struct {
 // and verdicts are nil where they were not asked. wide: its reader sees characters outside ASCII.
 func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) *Job {
 	d := whole(found.Job, study, verdicts)
-	d.Array, d.Words = arrayFigures(found), words.OfJob(found, study, verdicts, wide)
+	d.Array = arrayFigures(found)
+	d.Words = sync.OnceValue(func() *words.Job {
+		w := words.OfJob(found, study, verdicts, wide)
+		return &w
+	})
 	return &d
 }
 
