@@ -13,7 +13,6 @@ import (
 	"jobeff/ingest/wire"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
-	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 	"jobeff/report/page"
 	"jobeff/report/view"
@@ -77,7 +76,7 @@ func workloadHTML(t testing.TB, name string) []byte {
 // wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
 func wrongHTML(t testing.TB, said string) []byte {
 	t.Helper()
-	told := facts.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: said}
+	told := listing.Told{UID: 1001, User: "anna", At: began, Rule: "low-efficiency", Job: "4711", Name: nasty, Wrong: said}
 	if said != "" {
 		told.WrongAt = began
 	}
@@ -183,12 +182,12 @@ func TestSitePages(t *testing.T) {
 			return PageOfList(w, words.OfWorkloadsPage(listing.JobQuery{Start: began, Sort: "lost", Limit: 1}, all, true, true), listLinks)
 		},
 		"nodes": func(w io.Writer) error {
-			nodes := []facts.Node{{NodeOutbox: facts.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: facts.NodeOutbox{Node: "n<1>"}, Heard: began},
-				{NodeOutbox: facts.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
+			nodes := []listing.Node{{NodeOutbox: listing.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: listing.NodeOutbox{Node: "n<1>"}, Heard: began},
+				{NodeOutbox: listing.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
 			return PageOfList(w, words.OfNodes(listing.JobQuery{Limit: 2}, nodes, began), listLinks)
 		},
 		"notices": func(w io.Writer) error {
-			told := facts.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
+			told := listing.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
 			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
 			saved := curve.Estimate{Value: 5, Low: 4, High: 6}

@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
-	"jobeff/policy/facts"
 	"jobeff/policy/rule"
 	"jobeff/report/view"
 )
@@ -161,7 +160,7 @@ func TestOneLoss(t *testing.T) {
 		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost}
 	}
 	want("months", sums, s.ended)
-	var weeks facts.TwoWeeks
+	var weeks listing.TwoWeeks
 	s.get("/v1/digest?from="+demoUntil.AddDate(0, 0, -366).Format(time.RFC3339)+"&to="+demoUntil.Format(time.RFC3339), &weeks)
 	total := weeks.This.Total
 	for _, one := range weeks.This.Accounts {

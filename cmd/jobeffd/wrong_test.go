@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"jobeff/ingest/client"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
@@ -74,7 +74,7 @@ func TestWrongInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	told := []facts.Told{{UID: 1, User: "daemon", At: time.Now(), Subject: "w", Rule: "low-efficiency", Job: "7", Name: "<b>melt"}, {UID: 1, At: time.Now(), Subject: "h", Rule: "hung", Job: "7"}}
+	told := []listing.Told{{UID: 1, User: "daemon", At: time.Now(), Subject: "w", Rule: "low-efficiency", Job: "7", Name: "<b>melt"}, {UID: 1, At: time.Now(), Subject: "h", Rule: "hung", Job: "7"}}
 	if _, err := db.DecideMail(ctx, &notice.Mail{Key: "notice:1", Kind: notice.MailNotice, UID: 1, Decided: time.Now(), NotBefore: time.Now(), Told: told}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/wire"
-	"jobeff/policy/facts"
 )
 
 // Limits of one request, held by client and server alike.
@@ -477,7 +476,7 @@ type DigestQuery struct {
 }
 
 // Digest fetches the figures of a digest.
-func (c *Client) Digest(ctx context.Context, q DigestQuery) (*facts.TwoWeeks, error) {
+func (c *Client) Digest(ctx context.Context, q DigestQuery) (*listing.TwoWeeks, error) {
 	v := url.Values{"account": q.Accounts}
 	if q.Week != "" {
 		v.Set("week", q.Week)
@@ -486,7 +485,7 @@ func (c *Client) Digest(ctx context.Context, q DigestQuery) (*facts.TwoWeeks, er
 		v.Set("from", q.From.UTC().Format(time.RFC3339))
 		v.Set("to", q.To.UTC().Format(time.RFC3339))
 	}
-	both := new(facts.TwoWeeks)
+	both := new(listing.TwoWeeks)
 	if err := c.ask(ctx, "GET", "/v1/digest?"+v.Encode(), nil, both, "digest"); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-// Package listing has what people ask of jobs, workloads and months, and the lines that they are answered.
-// Before it stands ingest/job; reports and pages show the lines, the store finds them, server and client
-// carry them.
+// Package listing has what people ask of jobs, workloads, months and of a week for its digest, and what they are
+// answered. Before it stand ingest/job, ingest/wire and policy/harm; reports and pages show it, the store finds it,
+// server and client carry it.
 package listing
 
 import (

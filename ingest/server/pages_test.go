@@ -18,8 +18,8 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -55,7 +55,7 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	}
 	t.Cleanup(func() { db.Close() })
 	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}, Link: "https://portal.example.org/pun/jobeff"}, l, pl)
-	told := []facts.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
+	told := []listing.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
 	for i := range told {
 		told[i].At = time.Now()
 	}

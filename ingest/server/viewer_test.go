@@ -18,7 +18,6 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
@@ -163,7 +162,7 @@ func TestDigestWeek(t *testing.T) {
 	for query, want := range map[string][2]string{"week=2026-W46": {"2026-11-09T00:00:00+13:00", "2026-11-16T00:00:00+13:00"}, "week=": {}, "": {},
 		"from=2026-11-09T00:00:00Z&to=2026-11-10T00:00:00Z": {"2026-11-09T00:00:00Z", "2026-11-10T00:00:00Z"}} {
 		got := request{Addr: s.unix, Method: "GET", Path: "/v1/digest?" + query}.do()
-		var both facts.TwoWeeks
+		var both listing.TwoWeeks
 		if err := json.Unmarshal([]byte(got.Text), &both); err != nil || got.Status != 200 || both.Zone != "Pacific/Auckland" {
 			t.Fatalf("%q: %d %v %.300s", query, got.Status, err, got.Text)
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
-	"jobeff/policy/facts"
 	views "jobeff/report"
 	"jobeff/report/words"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // findNotice reads the notice of the job and rule that a request names, if the viewer got it.
-func (s *Server) findNotice(r *http.Request, by viewer) (*facts.Told, *refusal) {
+func (s *Server) findNotice(r *http.Request, by viewer) (*listing.Told, *refusal) {
 	t, err := s.store.NoticeOf(r.Context(), by.Viewer, r.PathValue("id"), r.URL.Query().Get("rule"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("you got no notice of job %.60q by this rule", r.PathValue("id")),
@@ -59,7 +59,7 @@ func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		by, e = s.admitted(r, by, []string{"rule"})
 	}
-	var told *facts.Told
+	var told *listing.Told
 	if e == nil {
 		told, e = s.findNotice(r, by)
 	}
@@ -75,7 +75,7 @@ func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-func (s *Server) sayWrong(ctx context.Context, by viewer, told *facts.Told, body []byte) *refusal {
+func (s *Server) sayWrong(ctx context.Context, by viewer, told *listing.Told, body []byte) *refusal {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return &refusal{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"jobeff/ingest/admit"
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 	"jobeff/report/page"
 )
 
@@ -87,7 +87,7 @@ func TestSaidToBeWrong(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	digest := fmt.Sprintf("/v1/digest?from=%s&to=%s", now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
-	var both facts.TwoWeeks
+	var both listing.TwoWeeks
 	if got := (request{Addr: socket, Method: "GET", Path: digest}).as(t, games); json.Unmarshal([]byte(got.Text), &both) != nil {
 		t.Fatalf("%+v", got)
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
 // digested is what a coordinator of some accounts gets of the week that begins with the tests' day.
-func digested(t *testing.T, s *Store, asked []string, accounts ...string) *facts.TwoWeeks {
+func digested(t *testing.T, s *Store, asked []string, accounts ...string) *listing.TwoWeeks {
 	t.Helper()
 	both, err := s.TwoWeeks(ctx, Viewer{UID: 1500, Accounts: accounts}, day, day.Add(7*oneDay), asked)
 	if err != nil {
@@ -75,7 +75,7 @@ func TestDigestOfAccounts(t *testing.T) {
 		}
 		if others {
 			if _, err := s.DecideMail(ctx, &notice.Mail{Key: "notice:2", MessageID: "2", Kind: notice.MailNotice, Decided: day, NotBefore: day,
-				Told: []facts.Told{{Cluster: "test", UID: bob.UID, At: day, Subject: "w", Workload: job.WorkloadKey("test", bob.UID, &reports[0].Executions[0]), Rule: "r", Cores: 2, Advised: 1}}}); err != nil {
+				Told: []listing.Told{{Cluster: "test", UID: bob.UID, At: day, Subject: "w", Workload: job.WorkloadKey("test", bob.UID, &reports[0].Executions[0]), Rule: "r", Cores: 2, Advised: 1}}}); err != nil {
 				t.Fatal(err)
 			}
 		} else if err := s.MailSent(ctx, "notice:1", day); err != nil {
@@ -101,7 +101,7 @@ func TestDigestOfAccounts(t *testing.T) {
 }
 
 // seen: a coordinator gets all of their accounts if they name none, and none but these.
-func seen(t *testing.T, s *Store, chem *facts.TwoWeeks) {
+func seen(t *testing.T, s *Store, chem *listing.TwoWeeks) {
 	t.Helper()
 	if all := digested(t, s, nil, "bio", "", "chem"); all.This.Total.Jobs <= chem.This.Total.Jobs || len(all.This.Accounts) != 2 {
 		t.Errorf("of both accounts: %+v", all.This.Total)

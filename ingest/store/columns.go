@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 	"jobeff/policy/notice"
 )
 
@@ -242,7 +242,7 @@ var (
 
 // noticeRow is a row of notices.
 type noticeRow struct {
-	facts.Told
+	listing.Told
 	mailKey string `db:"mail_key"` // "": no mail, since the user had muted the workload
 }
 

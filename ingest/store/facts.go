@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
-	"jobeff/policy/facts"
 )
 
 // Limits of the lists that a digest reads.
@@ -68,9 +67,9 @@ func (p span) ended() (from string, args []any) {
 }
 
 // facts sums up the jobs of some or all accounts that ended in a span of time.
-func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*facts.Facts, error) {
+func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*listing.Facts, error) {
 	p := span{from, to, accounts}
-	f := &facts.Facts{From: from, To: to}
+	f := &listing.Facts{From: from, To: to}
 	for _, part := range []struct {
 		column string
 		into   *[]listing.NamedHours
@@ -97,7 +96,7 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 // TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all accounts, or
 // of those named. A coordinator gets no others than theirs, and all of these if they name none; else it is
 // ErrNotFound.
-func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*facts.TwoWeeks, error) {
+func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*listing.TwoWeeks, error) {
 	if !v.Operates() {
 		theirs := v.Coordinates()
 		if len(accounts) == 0 {
@@ -124,7 +123,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	if err != nil {
 		return nil, err
 	}
-	return &facts.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
+	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
 func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]listing.NamedHours) error {
@@ -150,7 +149,7 @@ const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(su
 		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.parallel_efficiency IS NOT NULL`
 
 // programs adds up the hours by the file name of the executable.
-func (s *Store) programs(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) programs(ctx context.Context, p span, f *listing.Facts) error {
 	where, args := p.among("r.account")
 	var paths []listing.NamedHours
 	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
@@ -177,12 +176,12 @@ func (s *Store) programs(ctx context.Context, p span, f *facts.Facts) error {
 
 // health tells how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
 // leaves them out.
-func (s *Store) health(ctx context.Context, p span, h *facts.Health) error {
+func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 	from, args := p.ended()
 	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+doubt.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
 		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
 		func(rows *sql.Rows) error {
-			var r facts.ReasonHours
+			var r listing.ReasonHours
 			var why string
 			err := rows.Scan(&why, &r.Jobs, &r.Measured, &r.Used, &r.Judged, &r.Lost)
 			if why != "" {
@@ -205,7 +204,7 @@ func (s *Store) health(ctx context.Context, p span, h *facts.Health) error {
 			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
 		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
 			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL` + where,
-			append(append([]any{facts.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
+			append(append([]any{listing.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
 	} {
 		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {
 			return err
@@ -243,9 +242,9 @@ const (
 
 // comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
 // executable changed, and those whose users got advice.
-func (s *Store) comparisons(ctx context.Context, f *facts.Facts, accounts []string) error {
+func (s *Store) comparisons(ctx context.Context, f *listing.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
-	for what, read := range map[string]func(context.Context, span, *facts.Facts) error{
+	for what, read := range map[string]func(context.Context, span, *listing.Facts) error{
 		"workloads": s.heavy, "executables": s.lineages, "series": s.series, "advice": s.advised} {
 		if err := read(ctx, p, f); err != nil {
 			return fmt.Errorf("store: comparing %s: %w", what, unavailable(err))
@@ -274,7 +273,7 @@ const heaviestFirst = ` ORDER BY ` + lostTime + ` DESC NULLS LAST, r.job_id LIMI
 // the index on the start.
 const longestJob = 60 * 24 * time.Hour
 
-func (s *Store) heavy(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) heavy(ctx context.Context, p span, f *listing.Facts) error {
 	type load struct {
 		key   string
 		cores int
@@ -302,7 +301,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *facts.Facts) error {
 				return err
 			}
 		}
-		h := facts.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
+		h := listing.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
 		if h.Job, err = s.heaviestJob(ctx, p, l.key, l.cores); errors.Is(err, sql.ErrNoRows) {
 			continue
 		} else if err != nil {
@@ -345,7 +344,7 @@ var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVE
 		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
 	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
 
-func (s *Store) lineages(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) lineages(ctx context.Context, p span, f *listing.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
 	join, where, args := p.runs()
 	all, err := onlyColumn[string](s.read.QueryContext(ctx, fmt.Sprintf(changedLineages, join, where),
@@ -374,7 +373,7 @@ const busySeries = `SELECT w.workload_key, w.cores FROM workload_runs w%s WHERE 
 var runsOfSeries = selectRun + `(SELECT e.mpi FROM executions e WHERE e.cluster = w.cluster AND e.job_id = w.job_id AND e.attempt = w.attempt AND e.execution = w.execution)
 		FROM workload_runs` + withJob + ` WHERE w.workload_key = ? AND w.cores = ? AND w.start_us < ?`
 
-func (s *Store) series(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) series(ctx context.Context, p span, f *listing.Facts) error {
 	var keys [][]any
 	join, where, args := p.runs()
 	err := s.eachRow(ctx, fmt.Sprintf(busySeries, join, where), append(append(p.times(), args...), mostSeries), func(rows *sql.Rows) error {
@@ -388,7 +387,7 @@ func (s *Store) series(ctx context.Context, p span, f *facts.Facts) error {
 		return err
 	}
 	for _, one := range keys {
-		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), facts.SeriesRuns))
+		runs, err := s.manyRuns(ctx, runsOfSeries+where+" ORDER BY w.start_us DESC LIMIT ?", append(append(one, args...), listing.SeriesRuns))
 		if err != nil {
 			return err
 		}
@@ -420,7 +419,7 @@ func (s *Store) runsBetween(ctx context.Context, key string, p span, most int) (
 }
 
 // advised adds the notices that gave advice and were really sent, and the runs before and since.
-func (s *Store) advised(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) advised(ctx context.Context, p span, f *listing.Facts) error {
 	told, err := s.Told(ctx, p.from.Add(-toldBefore))
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jobeff/ingest/listing"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
@@ -48,7 +47,7 @@ func (w *writer) decideMail(m *notice.Mail, letter []byte) (bool, error) {
 }
 
 // keepTold writes a line of the log. An all-clear closes the lines before it.
-func (w *writer) keepTold(t *facts.Told, key string) error {
+func (w *writer) keepTold(t *listing.Told, key string) error {
 	if !t.Cleared.IsZero() {
 		return w.exec("UPDATE notices SET cleared_us = ? WHERE cluster = ? AND uid = ? AND subject = ? AND cleared_us IS NULL",
 			t.Cleared.UnixMicro(), t.Cluster, t.UID, t.Subject)
@@ -60,7 +59,7 @@ func (w *writer) keepTold(t *facts.Told, key string) error {
 
 // KeepMuted notes what users would have been told without their mute, so that an all-clear
 // can follow.
-func (s *Store) KeepMuted(ctx context.Context, told []facts.Told) error {
+func (s *Store) KeepMuted(ctx context.Context, told []listing.Told) error {
 	err := s.do(ctx, func(w *writer) error {
 		for i := range told {
 			if err := w.keepTold(&told[i], ""); err != nil {
@@ -76,12 +75,12 @@ func (s *Store) KeepMuted(ctx context.Context, told []facts.Told) error {
 }
 
 // Told reads the log of notices since a time, oldest first.
-func (s *Store) Told(ctx context.Context, since time.Time) ([]facts.Told, error) {
+func (s *Store) Told(ctx context.Context, since time.Time) ([]listing.Told, error) {
 	return s.told(ctx, "WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject", []any{since.UnixMicro()})
 }
 
 // told reads lines of the log; the query goes on after its table.
-func (s *Store) told(ctx context.Context, query string, args []any) (all []facts.Told, err error) {
+func (s *Store) told(ctx context.Context, query string, args []any) (all []listing.Told, err error) {
 	notices := newReader(noticeTable.columns)
 	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns)+" FROM notices "+query, args, func(rows *sql.Rows) error {
 		n, err := notices.read(rows)
@@ -97,7 +96,7 @@ func (s *Store) told(ctx context.Context, query string, args []any) (all []facts
 
 // NoticeOf is the newest notice of a job and rule that the viewer got: the job's owner, and operators,
 // who get it in shadow.
-func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*facts.Told, error) {
+func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*listing.Told, error) {
 	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
 	if !v.Operates() {
 		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
@@ -114,7 +113,7 @@ func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*facts
 
 // SayWrong notes that what a notice told was wrong, by whom, when and in which words; said is false if
 // somebody did so before.
-func (s *Store) SayWrong(ctx context.Context, t *facts.Told) (said bool, err error) {
+func (s *Store) SayWrong(ctx context.Context, t *listing.Told) (said bool, err error) {
 	err = s.do(ctx, func(w *writer) error {
 		var id string
 		err := w.one("UPDATE notices SET wrong_us = ?, wrong_by = ?, wrong = ? WHERE cluster = ? AND uid = ? AND subject = ? AND at_us = ? AND wrong_us IS NULL RETURNING job",
@@ -136,7 +135,7 @@ const (
 
 // wrong reads the notices that were said to be wrong in the span, the first that were so first: of all, or those
 // whose job ran under one of the accounts. What was told in shadow is nothing for coordinators.
-func (s *Store) wrong(ctx context.Context, p span, f *facts.Facts) error {
+func (s *Store) wrong(ctx context.Context, p span, f *listing.Facts) error {
 	all, err := s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), wrongLooked))
 	for _, t := range all {
 		if len(f.Wrong) == mostWrong || err != nil {

@@ -18,14 +18,13 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 )
 
 func mailOf(key string) *notice.Mail {
 	return &notice.Mail{Key: key, MessageID: "id@" + key, Kind: notice.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
 		Letter: notice.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
-		Told:   []facts.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
+		Told:   []listing.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 
 // TestMailLife follows a mail from the decision until it is sent.
@@ -317,7 +316,7 @@ func TestLineages(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
+	f := &listing.Facts{From: day, To: day.Add(24 * time.Hour)}
 	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
@@ -346,7 +345,7 @@ func TestSeries(t *testing.T) {
 		j.Attempt, j.CPUs, j.Elapsed, j.Submit, j.Account = 1, 2, 20*time.Second, r.Start, account
 		jobs = append(jobs, j)
 	}
-	for range facts.SeriesRuns {
+	for range listing.SeriesRuns {
 		ran(-50, "aa", "chem")
 	}
 	ran(1, "aa", "chem")
@@ -357,7 +356,7 @@ func TestSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for accounts, want := range map[string]int{"": 1, "chem": 1, "bio": 0} {
-		f := &facts.Facts{From: day, To: day.Add(24 * time.Hour)}
+		f := &listing.Facts{From: day, To: day.Add(24 * time.Hour)}
 		if err := s.comparisons(ctx, f, strings.Fields(accounts)); err != nil || len(f.Series) != want {
 			t.Fatalf("%q: %v, %d series", accounts, err, len(f.Series))
 		}
@@ -365,7 +364,7 @@ func TestSeries(t *testing.T) {
 			continue
 		}
 		runs := f.Series[0]
-		if last := runs[len(runs)-1]; len(runs) != facts.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
+		if last := runs[len(runs)-1]; len(runs) != listing.SeriesRuns || last.MPI != "MPICH 4.0.2" || !last.Start.After(runs[0].Start) || !last.Start.Before(f.To) {
 			t.Errorf("%d runs, the last %+v", len(runs), last)
 		}
 	}

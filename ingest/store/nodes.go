@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/policy/facts"
 )
 
 // heardNodes remembers when each node reported, and what it said of its outbox. It is
@@ -64,11 +64,11 @@ func (h *heardNodes) due(now time.Time) map[string]heardNode {
 
 // troubled selects outboxes in which reports are stuck or got lost: for each kind of
 // trouble, the worst ones.
-func troubled(all []facts.NodeOutbox) []facts.NodeOutbox {
-	all = slices.DeleteFunc(all, func(b facts.NodeOutbox) bool {
-		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < facts.LateAfter
+func troubled(all []listing.NodeOutbox) []listing.NodeOutbox {
+	all = slices.DeleteFunc(all, func(b listing.NodeOutbox) bool {
+		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < listing.LateAfter
 	})
-	slices.SortStableFunc(all, func(a, b facts.NodeOutbox) int {
+	slices.SortStableFunc(all, func(a, b listing.NodeOutbox) int {
 		return cmp.Or(cmp.Compare(b.Refused+b.Cut+b.Lost, a.Refused+a.Cut+a.Lost), cmp.Compare(b.Oldest, a.Oldest))
 	})
 	return all
@@ -116,10 +116,10 @@ func (s *Store) HeardOutbox(node string, state wire.OutboxState, at time.Time) {
 
 // Outboxes reads what nodes said last of their outboxes, by name, if they said it within a
 // span of time.
-func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []facts.NodeOutbox, err error) {
+func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []listing.NodeOutbox, err error) {
 	err = s.eachRow(ctx, `SELECT node, waiting, oldest_us, refused, cut, lost FROM nodes
 		WHERE outbox_us >= ? AND outbox_us < ? ORDER BY node`, []any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
-		var b facts.NodeOutbox
+		var b listing.NodeOutbox
 		var oldest int64
 		err := rows.Scan(&b.Node, &b.Waiting, &oldest, &b.Refused, &b.Cut, &b.Lost)
 		b.Oldest = time.Duration(oldest) * time.Microsecond

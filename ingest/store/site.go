@@ -10,7 +10,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/policy/facts"
 )
 
 // This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
@@ -54,7 +53,7 @@ func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]l
 			return nil, ErrNotFound
 		}
 	}
-	var f facts.Facts
+	var f listing.Facts
 	if err := s.programs(ctx, p, &f); err != nil {
 		return nil, fmt.Errorf("store: hours by program: %w", unavailable(err))
 	}
@@ -62,9 +61,9 @@ func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]l
 }
 
 // Nodes reads when every node reported last, and what it said of its outbox, by name.
-func (s *Store) Nodes(ctx context.Context) (all []facts.Node, err error) {
+func (s *Store) Nodes(ctx context.Context) (all []listing.Node, err error) {
 	err = s.eachRow(ctx, "SELECT node, heard_us, outbox_us, waiting, oldest_us, refused, cut, lost FROM nodes ORDER BY node", nil, func(rows *sql.Rows) error {
-		var n facts.Node
+		var n listing.Node
 		var heard, said, oldest int64
 		err := rows.Scan(&n.Node, &heard, &said, &n.Waiting, &oldest, &n.Refused, &n.Cut, &n.Lost)
 		n.Heard, n.Oldest = time.UnixMicro(heard), time.Duration(oldest)*time.Microsecond
@@ -83,7 +82,7 @@ func (s *Store) Nodes(ctx context.Context) (all []facts.Node, err error) {
 // ToldOf reads the notices since a time of which the viewer may know, newest first: those to themselves, and those
 // of workloads of which they see a run since eight weeks before. Of these a coordinator gets no figures: the
 // notice was of all that the user ran. What is told in shadow, operators alone are told.
-func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]facts.Told, error) {
+func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]listing.Told, error) {
 	all, err := s.Told(ctx, since)
 	if err != nil {
 		return nil, err
@@ -94,7 +93,7 @@ func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]facts.
 	}
 	known := map[string]bool{"": false}
 	others := v.All || len(v.Accounts) > 0
-	var theirs []facts.Told
+	var theirs []listing.Told
 	for _, t := range all {
 		seen, asked := known[t.Workload]
 		if t.Shadow || t.UID != v.UID && !others {
@@ -119,7 +118,7 @@ func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]facts.
 
 // AddRunsOf adds to a notice the runs of its workload that the viewer may see: some before it, and those since, up
 // to a time.
-func (s *Store) AddRunsOf(ctx context.Context, v Viewer, t *facts.Told, to time.Time) error {
+func (s *Store) AddRunsOf(ctx context.Context, v Viewer, t *listing.Told, to time.Time) error {
 	const between = " WHERE w.workload_key = ? AND w.start_us >= ? AND w.start_us < ?"
 	before, err := s.newestRuns(ctx, v, workloadRunRows+between, []any{t.Workload, t.At.Add(-lineageBefore).UnixMicro(), t.At.UnixMicro()}, lineageRuns)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/policy/facts"
 )
 
 // siteStore holds jobs of two users under two accounts: 1, 2 and 3 are alice's under chem, chem and bio, 4 is
@@ -239,7 +238,7 @@ func TestToldOf(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	told := []facts.Told{{Cluster: "test", UID: alice.UID, At: day.Add(90 * time.Minute), Subject: "a", Workload: keys["lmp"], Rule: "r", Job: "1", Cores: 2, Advised: 1, Jobs: 2, Lost: 3},
+	told := []listing.Told{{Cluster: "test", UID: alice.UID, At: day.Add(90 * time.Minute), Subject: "a", Workload: keys["lmp"], Rule: "r", Job: "1", Cores: 2, Advised: 1, Jobs: 2, Lost: 3},
 		{Cluster: "test", UID: bob.UID, At: day.Add(2 * time.Hour), Subject: "b", Workload: keys["theirs"], Rule: "r", Job: "4", Jobs: 1, Lost: 4},
 		{Cluster: "test", UID: bob.UID, At: day.Add(3 * time.Hour), Subject: "c", Rule: "r", Job: "9", Jobs: 1, Lost: 5},
 		{Cluster: "test", UID: alice.UID, At: day.Add(4 * time.Hour), Subject: "s", Workload: keys["lmp"], Rule: "r", Job: "2", Shadow: true, Jobs: 1, Lost: 6}}

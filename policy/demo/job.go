@@ -9,8 +9,8 @@ import (
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/doubt"
-	"jobeff/policy/facts"
 )
 
 // fates are how many of a thousand jobs end so; the others are COMPLETED.
@@ -211,7 +211,7 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 }
 
 // Told are the notices after which users took fewer cores, as the log has them.
-func (y *Year) Told() (all []facts.Told) {
+func (y *Year) Told() (all []listing.Told) {
 	for _, l := range y.loads {
 		at := l.learned
 		if l.advised == 0 || at.Before(l.from) || !at.Before(l.to) || l.threads > 1 {
@@ -226,7 +226,7 @@ func (y *Year) Told() (all []facts.Told) {
 		}
 		key := job.WorkloadKey(cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
-		all = append(all, facts.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+		all = append(all, listing.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
 			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost})
 	}
 	return all

@@ -9,7 +9,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 	"jobeff/policy/harm"
 	"jobeff/policy/workload"
 )
@@ -42,10 +41,10 @@ type Digest struct {
 	Followed                     []workload.Followed // what advice saved; most in the week first
 	MoreFollowed                 int
 	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
-	Health                       facts.Health
+	Health                       listing.Health
 	Alarms                       []harm.Alarm     // that were up
 	Comparison                   *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
-	Wrong                        []facts.Told     // notices of which somebody said so
+	Wrong                        []listing.Told   // notices of which somebody said so
 }
 
 // Share is the part of one account, user or program.
@@ -68,7 +67,7 @@ type Saving struct {
 }
 
 // NewDigest makes a digest of the facts of a week and of the one before.
-func NewDigest(both *facts.TwoWeeks) *Digest {
+func NewDigest(both *listing.TwoWeeks) *Digest {
 	this, before := both.This, both.Before
 	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
@@ -127,7 +126,7 @@ func shares(this, before []listing.NamedHours) (all []Share, more int) {
 
 // savingOf says what the week's jobs of a workload on a core count would have saved; nil
 // where nothing better is known.
-func savingOf(h *facts.HeavyWorkload, now time.Time) *Saving {
+func savingOf(h *listing.HeavyWorkload, now time.Time) *Saving {
 	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
 	best := policy.Recommend(study, h.Job)
 	if best == nil || best.Share == nil || best.Share.Value <= 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -244,7 +244,7 @@ func (d *draft) notice(jobs []Judged) *Notice {
 	asked := false
 	for i := range d.items {
 		item := &d.items[i]
-		if passedSince(jobs, &facts.Told{Subject: item.Subject, Rule: item.Verdicts[0].Rule, At: item.last}) {
+		if passedSince(jobs, &listing.Told{Subject: item.Subject, Rule: item.Verdicts[0].Rule, At: item.last}) {
 			d.holdItem(item, "its newest jobs pass the rule")
 			continue
 		}

@@ -3,7 +3,7 @@ package notice
 import (
 	"time"
 
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 )
 
 // Letter is the content of a mail. To holds bare addresses; a subject holds no line breaks.
@@ -33,5 +33,5 @@ type Mail struct {
 	NotBefore time.Time `db:"next_us"`  // it is not sent earlier
 	Attempts  int       `db:"attempts"` // tries that failed
 	Letter    Letter
-	Told      []facts.Told // what the user was told, or would have been told without shadow
+	Told      []listing.Told // what the user was told, or would have been told without shadow
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 	"jobeff/report/figure"
 )
 
@@ -27,7 +27,7 @@ const (
 )
 
 // lossesOf are the largest losses of a week of which no saving speaks.
-func lossesOf(heavy []facts.HeavyWorkload, savings []Saving) (all []Loss) {
+func lossesOf(heavy []listing.HeavyWorkload, savings []Saving) (all []Loss) {
 	for i := range heavy {
 		h := &heavy[i]
 		advised := slices.ContainsFunc(savings, func(s Saving) bool { return s.Key == h.Workload.Key && s.Job == h.Job.DisplayID })

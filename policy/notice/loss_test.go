@@ -7,17 +7,16 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 )
 
 // TestLosses: what lost more than a fifth and has no saving is told, the largest first.
 func TestLosses(t *testing.T) {
-	heavy := func(key, id string, used, lost float64) facts.HeavyWorkload {
+	heavy := func(key, id string, used, lost float64) listing.HeavyWorkload {
 		j := aJob(world(1, 2, 0, alike(4, work(1800, 1800))...))
 		j.DisplayID = id
-		return facts.HeavyWorkload{Hours: listing.Hours{Jobs: 3, Used: used, Lost: lost}, Workload: &job.Workload{Key: key}, Job: j}
+		return listing.HeavyWorkload{Hours: listing.Hours{Jobs: 3, Used: used, Lost: lost}, Workload: &job.Workload{Key: key}, Job: j}
 	}
-	all := []facts.HeavyWorkload{heavy("a", "1", 100, 20), heavy("b", "2", 100, 21), heavy("c", "3", 100, 60), heavy("c", "4", 100, 50), heavy("d", "5", 9, 8), heavy("e", "6", 9, 7), heavy("f", "7", 9, 6), heavy("g", "8", 9, 5)}
+	all := []listing.HeavyWorkload{heavy("a", "1", 100, 20), heavy("b", "2", 100, 21), heavy("c", "3", 100, 60), heavy("c", "4", 100, 50), heavy("d", "5", 9, 8), heavy("e", "6", 9, 7), heavy("f", "7", 9, 6), heavy("g", "8", 9, 5)}
 	got := ""
 	for _, l := range lossesOf(all, []Saving{{Key: "c", Job: "3"}}) {
 		got += fmt.Sprintf("%s %g of %g, ", l.Job, l.Lost, l.Used)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 	"jobeff/policy/workload"
 )
 
@@ -181,7 +181,7 @@ func TestAdvisedCount(t *testing.T) {
 		j := flaggedJob(1, 7, "k1", 5)
 		j.Job.End, j.cores, j.began, j.beganApart = now.Add(-time.Hour), c.cores, c.began, c.apart
 		j.try[1] = &Try{Advice: &workload.Recommendation{Saved: &curve.Estimate{Value: 2, Low: 1}, Share: &curve.Estimate{Value: .5, Low: .4}, Time: &curve.Estimate{}, Typical: &curve.Estimate{}}, Saved: curve.Estimate{Value: 2, Low: 1}}
-		log := []facts.Told{{Cluster: "test", UID: 1, At: now.AddDate(0, 0, -c.days), Subject: "k1", Cores: 128, Advised: 64}}
+		log := []listing.Told{{Cluster: "test", UID: 1, At: now.AddDate(0, 0, -c.days), Subject: "k1", Cores: 128, Advised: 64}}
 		due, held := Notices([]Judged{j}, SentOf(log, false), NoticeSettings{}, now)
 		if (len(due) == 0) != c.held || c.held && !strings.Contains(held[0].Reason, "a notice advised 64 cores on 20") {
 			t.Errorf("%s: %+v, %+v", name, due, held)

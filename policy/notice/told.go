@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 )
 
 // SentOf turns the log into the notices that cool-downs count from: those that users got, or in
 // shadow would have got. Muted lines are left out: nobody was told. So are those of jobs that ran: they are told at once.
-func SentOf(log []facts.Told, shadow bool) (all []Sent) {
+func SentOf(log []listing.Told, shadow bool) (all []Sent) {
 	for i := range log {
 		t := &log[i]
 		if t.Muted || t.Running || t.Shadow != shadow {
@@ -26,8 +26,8 @@ func SentOf(log []facts.Told, shadow bool) (all []Sent) {
 }
 
 // Told is the item as the log keeps it.
-func (i *NoticeItem) Told(at time.Time) facts.Told {
-	return facts.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
+func (i *NoticeItem) Told(at time.Time) listing.Told {
+	return listing.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores(), Advised: i.advised()}
 }
 
@@ -44,7 +44,7 @@ func (i *NoticeItem) advised() int {
 
 // Muted lists what users would have been told without their mutes: one line for each workload
 // that has no open line in the log.
-func Muted(jobs []Judged, log []facts.Told, at time.Time) (all []facts.Told) {
+func Muted(jobs []Judged, log []listing.Told, at time.Time) (all []listing.Told) {
 	open := map[string]bool{}
 	for i := range log {
 		open[log[i].Subject] = open[log[i].Subject] || log[i].Cleared.IsZero()
@@ -69,7 +69,7 @@ const clearedBy = 3
 
 // AllClear lists the lines of the log whose workload got better: its newest jobs that the rule
 // can judge all pass. Each workload comes once.
-func AllClear(jobs []Judged, log []facts.Told, shadow bool, now time.Time) (all []facts.Told) {
+func AllClear(jobs []Judged, log []listing.Told, shadow bool, now time.Time) (all []listing.Told) {
 	done := map[string]bool{}
 	for i := len(log) - 1; i >= 0; i-- { // the newest line of a workload decides
 		t := log[i]
@@ -87,7 +87,7 @@ func AllClear(jobs []Judged, log []facts.Told, shadow bool, now time.Time) (all 
 
 // passedSince says whether the workload's newest clearedBy jobs passed the rule. It looks only at
 // jobs that ended after the notice.
-func passedSince(jobs []Judged, t *facts.Told) bool {
+func passedSince(jobs []Judged, t *listing.Told) bool {
 	var of []*Judged
 	for i := range jobs {
 		if j := &jobs[i]; j.subject() == t.Subject && j.Job.End.After(t.At) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 )
 
 func TestAllClear(t *testing.T) {
@@ -15,7 +15,7 @@ func TestAllClear(t *testing.T) {
 	aJob := func(hour int, o policy.Outcome) Judged {
 		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []policy.Verdict{{Rule: "r", Outcome: o}}}
 	}
-	told := []facts.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
+	told := []listing.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
 	for _, c := range []struct {
 		name string
 		jobs []Judged
@@ -44,7 +44,7 @@ func TestAllClear(t *testing.T) {
 
 func TestSentOf(t *testing.T) {
 	t.Parallel()
-	log := []facts.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true},
+	log := []listing.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true},
 		{UID: 3, At: monday, Subject: "running:1:1:hung", Running: true}}
 	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
 		t.Error(got)

@@ -6,13 +6,13 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 )
 
 // Followed is what the runs since a notice saved.
 type Followed struct {
-	facts.Told
+	listing.Told
 	Count int     // runs since
 	Cores int     // that they took most often
 	On    int     // … in so many runs
@@ -39,7 +39,7 @@ func (s Saved) Least() curve.Estimate {
 // FollowAdvice says what the runs of t since a notice saved by their cost per second of total useful
 // time, whatever cores they had, and those of them that started in the span. Nil: there were none, or
 // none before to compare with.
-func FollowAdvice(t *facts.Told, from, to time.Time) *Followed {
+func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 	if until := t.At.Add(AdviceFor); until.Before(to) {
 		to = until
 	}

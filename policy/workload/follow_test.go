@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 )
 
 // TestFollowAdvice: a notice advised 64 cores instead of 128. What the runs since saved is what they
@@ -43,14 +43,14 @@ func TestFollowAdvice(t *testing.T) {
 		"a worse library":          {slices.Concat(runs(8, 2, 128, 8, 1), runs(9, 4, 64, 4, 1)), -8, 16, -8, 4, 64},
 		"after half a year":        {slices.Concat(runs(1, 1, 64, 2, 1), runs(183, 3, 64, 2, 1)), 2, -1, 0, 1, 64},
 	} {
-		told := facts.Told{At: monday, Cores: 128, Advised: 64, Runs: slices.Concat(before, c.runs)}
+		told := listing.Told{At: monday, Cores: 128, Advised: 64, Runs: slices.Concat(before, c.runs)}
 		f := FollowAdvice(&told, monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 200))
 		if f == nil || f.On != c.on || f.Cores != c.cores || math.Abs(f.Ever.Mix.Value-hours(c.mix)) > 1e-6 || (f.Ever.Old != nil) != (c.old >= 0) ||
 			f.Ever.Old != nil && math.Abs(f.Ever.Old.Value-hours(c.old)) > 1e-6 || math.Abs(f.Week.Least().Value-hours(c.week)) > 1e-6 || f.Runs != nil {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	for name, told := range map[string]facts.Told{"none since": {At: monday, Cores: 128, Runs: before}, "none before": {At: monday, Cores: 128, Runs: runs(1, 3, 64, 2, 1)}} {
+	for name, told := range map[string]listing.Told{"none since": {At: monday, Cores: 128, Runs: before}, "none before": {At: monday, Cores: 128, Runs: runs(1, 3, 64, 2, 1)}} {
 		if f := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); f != nil {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -84,7 +84,7 @@ func TestAllocationOfAdvice(t *testing.T) {
 	whole := func(id uint32, day, cores int) job.Run {
 		return changed(run(id, cores, 3600, 1800), func(r *job.Run) { r.AllocCPUs, r.Start = 64, monday.AddDate(0, 0, day) })
 	}
-	told := facts.Told{At: monday, Cores: 64, Runs: []job.Run{whole(1, -1, 64), whole(2, 1, 32)}}
+	told := listing.Told{At: monday, Cores: 64, Runs: []job.Run{whole(1, -1, 64), whole(2, 1, 32)}}
 	if f := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); f == nil || math.Abs(f.Ever.Mix.Value - -32) > 1e-9 {
 		t.Errorf("%+v", f)
 	}

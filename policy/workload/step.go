@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 )
 
 // Step says that the runs of a workload on one core count became slower from some run on, and stayed
@@ -171,7 +171,7 @@ func (s *Study) Slower() *Step {
 	return &last
 }
 
-// StepsBetween are the steps of a facts.Facts' series that were sure from one of its runs in a span on.
+// StepsBetween are the steps of a listing.Facts' series that were sure from one of its runs in a span on.
 func StepsBetween(runs []job.Run, from, to time.Time) []Step {
-	return slices.DeleteFunc(Steps(runs, len(runs) >= facts.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
+	return slices.DeleteFunc(Steps(runs, len(runs) >= listing.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
 }

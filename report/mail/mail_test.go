@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 	"jobeff/policy/notice"
 	"jobeff/report/view"
 )
@@ -157,8 +157,8 @@ func TestEmptyWeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := time.Date(2026, 12, 28, 0, 0, 0, 0, time.UTC)
-	week := &facts.Facts{From: from, To: from.AddDate(0, 0, 7)}
-	l, err := ts.Digest(view.NewDigest(notice.NewDigest(&facts.TwoWeeks{This: week, Before: &facts.Facts{}}), view.Site{Zone: time.UTC, Help: "us"}))
+	week := &listing.Facts{From: from, To: from.AddDate(0, 0, 7)}
+	l, err := ts.Digest(view.NewDigest(notice.NewDigest(&listing.TwoWeeks{This: week, Before: &listing.Facts{}}), view.Site{Zone: time.UTC, Help: "us"}))
 	if err != nil || !strings.Contains(l.Text, "No job ended in this week.") || !strings.Contains(l.Subject, "28 December 2026 to 3 January 2027") {
 		t.Errorf("%v, %q\n%s", err, l.Subject, l.Text)
 	}

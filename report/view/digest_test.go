@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
-	"jobeff/policy/facts"
 	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 )
@@ -16,10 +16,10 @@ import (
 // TestTroubledOutboxes: what nodes could not deliver is said with where it lies.
 func TestTroubledOutboxes(t *testing.T) {
 	t.Parallel()
-	box := func(node string, s wire.OutboxState) facts.NodeOutbox {
-		return facts.NodeOutbox{Node: node, OutboxState: s}
+	box := func(node string, s wire.OutboxState) listing.NodeOutbox {
+		return listing.NodeOutbox{Node: node, OutboxState: s}
 	}
-	boxes := []facts.NodeOutbox{box("n1", wire.OutboxState{Refused: 1200, Lost: 1}), box("n2", wire.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
+	boxes := []listing.NodeOutbox{box("n1", wire.OutboxState{Refused: 1200, Lost: 1}), box("n2", wire.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
 		box("n3", wire.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
 	got := fmt.Sprint(outboxes(boxes))
 	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports dropped, and their owners told", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -67,7 +67,7 @@ func digestSubject(d *notice.Digest, data *DigestWords) string {
 }
 
 // wrongText says which notice was said to be wrong, by whom and in which words.
-func wrongText(t *facts.Told, zone *time.Location) string {
+func wrongText(t *listing.Told, zone *time.Location) string {
 	by, said := "", ""
 	if t.WrongBy != t.UID {
 		by = fmt.Sprintf(" (said by uid %d)", t.WrongBy)
@@ -296,7 +296,7 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(facts.LateAfter))
+		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(listing.LateAfter))
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
@@ -325,14 +325,14 @@ func adminText(why doubt.Warning) string {
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []facts.NodeOutbox) (all []Remark) {
+func outboxes(boxes []listing.NodeOutbox) (all []Remark) {
 	for _, trouble := range []struct {
 		format string
-		of     func(*facts.NodeOutbox) int
+		of     func(*listing.NodeOutbox) int
 	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *facts.NodeOutbox) int { return b.Refused }},
-		{"%s dropped, and their owners told, since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *facts.NodeOutbox) int { return b.Lost }},
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *listing.NodeOutbox) int { return b.Refused }},
+		{"%s dropped, and their owners told, since a node's spool was full", func(b *listing.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *listing.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}
 		for i := range boxes {
@@ -348,7 +348,7 @@ func outboxes(boxes []facts.NodeOutbox) (all []Remark) {
 	var oldest time.Duration
 	var nodes []string
 	for _, b := range boxes {
-		if b.Oldest >= facts.LateAfter {
+		if b.Oldest >= listing.LateAfter {
 			oldest = max(oldest, b.Oldest)
 			nodes = append(nodes, b.Node)
 		}

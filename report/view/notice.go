@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -23,7 +23,7 @@ type NoticeFor struct {
 	Cluster string
 	Notice  *notice.Notice             // nil: only what got better
 	Studies map[string]*workload.Study // by workload key
-	Better  []facts.Told
+	Better  []listing.Told
 	Shadow  bool
 }
 

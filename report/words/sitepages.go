@@ -11,7 +11,6 @@ import (
 
 	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -128,11 +127,11 @@ func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, ot
 
 // OfNodes has when nodes reported last, and what they said of their outboxes: those in
 // trouble first, then those that were silent longest.
-func OfNodes(q listing.JobQuery, nodes []facts.Node, now time.Time) *ListPage {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n facts.Node) bool { return !strings.Contains(n.Node, q.Name) })
-	lost := func(n *facts.Node) int { return n.Refused + n.Cut + n.Lost }
-	slices.SortStableFunc(nodes, func(a, b facts.Node) int {
-		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(facts.LateAfter), a.Oldest.Truncate(facts.LateAfter)), a.Heard.Compare(b.Heard))
+func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n listing.Node) bool { return !strings.Contains(n.Node, q.Name) })
+	lost := func(n *listing.Node) int { return n.Refused + n.Cut + n.Lost }
+	slices.SortStableFunc(nodes, func(a, b listing.Node) int {
+		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(listing.LateAfter), a.Oldest.Truncate(listing.LateAfter)), a.Heard.Compare(b.Heard))
 	})
 	from := min(q.Offset, len(nodes))
 	to := min(from+q.Limit, len(nodes))
@@ -157,7 +156,7 @@ func OfNodes(q listing.JobQuery, nodes []facts.Node, now time.Time) *ListPage {
 
 // NoticeRow is a line of OfNotices.
 type NoticeRow struct {
-	facts.Told
+	listing.Told
 	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
 }
 

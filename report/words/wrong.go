@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/policy/facts"
+	"jobeff/ingest/listing"
 	"jobeff/report/inert"
 )
 
@@ -17,7 +17,7 @@ type Wrong struct {
 }
 
 // OfWrong are the words of a notice, and of what was said of it.
-func OfWrong(told *facts.Told) Wrong {
+func OfWrong(told *listing.Told) Wrong {
 	t := inert.Copy(told, true)
 	w := Wrong{Job: t.Job, Told: fmt.Sprintf("On %s jobeff told %s of job %s (%s), by the rule %s. Who coordinates the job's account reads what you say of it, too.", t.At.Local().Format(time.DateOnly), cmp.Or(t.User, fmt.Sprintf("user %d", t.UID)),
 		t.Job, cmp.Or(t.Name, "no name"), t.Rule)}

@@ -13,9 +13,9 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/report/figure"
 )
@@ -112,10 +112,10 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar)
 }
 
 // tellDemo records notices as if they had been sent.
-func tellDemo(ctx context.Context, db *store.Store, told []facts.Told) error {
+func tellDemo(ctx context.Context, db *store.Store, told []listing.Told) error {
 	for _, t := range told {
 		m := &notice.Mail{Key: fmt.Sprintf("notice:%s:%s:%d:%s", t.At.Format(time.DateOnly), t.Cluster, t.UID, t.Workload), Kind: notice.MailNotice,
-			MessageID: t.Workload + "@demo", Cluster: t.Cluster, UID: t.UID, Decided: t.At, NotBefore: t.At, Told: []facts.Told{t}}
+			MessageID: t.Workload + "@demo", Cluster: t.Cluster, UID: t.UID, Decided: t.At, NotBefore: t.At, Told: []listing.Told{t}}
 		if _, err := db.DecideMail(ctx, m); err != nil {
 			return err
 		}

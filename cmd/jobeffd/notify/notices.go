@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
@@ -87,9 +86,9 @@ type week struct {
 	key     string
 	studies *workload.Studies
 	jobs    []notice.Judged
-	log     []facts.Told
+	log     []listing.Told
 	mails   map[user]*view.NoticeFor
-	told    map[user][]facts.Told
+	told    map[user][]listing.Told
 	asked   time.Duration // spent on addresses so far
 }
 
@@ -138,7 +137,7 @@ func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.told = map[user][]facts.Told{}
+	w.told = map[user][]listing.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return nil, err

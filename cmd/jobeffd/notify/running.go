@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/policy"
-	"jobeff/policy/facts"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -79,6 +79,6 @@ func (n *Notifier) tellRunning(ctx context.Context, now time.Time, j *job.Job, v
 	letter := mail.Running(j, v, shadow, n.site(0))
 	letter.To = to
 	return n.decide(ctx, &notice.Mail{Key: fmt.Sprintf("running:%s:%d:%d:%s", j.Cluster, j.JobID, j.Attempt, v.Rule), Kind: notice.MailNotice, Cluster: j.Cluster, UID: j.UID,
-		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter, Told: []facts.Told{{Cluster: j.Cluster, UID: j.UID, User: j.User, At: now,
+		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter, Told: []listing.Told{{Cluster: j.Cluster, UID: j.UID, User: j.User, At: now,
 			Subject: fmt.Sprintf("running:%d:%d:%s", j.JobID, j.Attempt, v.Rule), Name: j.Name, Rule: v.Rule, Job: j.DisplayID, Jobs: 1, Shadow: shadow, Running: true}}})
 }

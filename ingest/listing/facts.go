@@ -1,13 +1,9 @@
-// Package facts has what a digest of a site is made of: sums over the jobs of a span of time, how well jobeff
-// itself works, and what users were told. Before it stand ingest/job and policy/harm; the store sums up, and
-// policy/workload, policy/notice and report/mail read it.
-package facts
+package listing
 
 import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
 	"jobeff/policy/harm"
@@ -44,14 +40,14 @@ const SeriesRuns = 100
 
 // Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
 type Facts struct {
-	From  time.Time     `json:"from"`
-	To    time.Time     `json:"to"`
-	Total listing.Hours `json:"total"`
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+	Total Hours     `json:"total"`
 	// Lists hold the accounts, users and programs that lost the most hours.
-	Accounts []listing.NamedHours `json:"accounts"`
-	Users    []listing.NamedHours `json:"users"`
-	Programs []listing.NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
-	Health   Health               `json:"health"`
+	Accounts []NamedHours `json:"accounts"`
+	Users    []NamedHours `json:"users"`
+	Programs []NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
+	Health   Health       `json:"health"`
 
 	// The rest is of the later of TwoWeeks only.
 	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
@@ -66,12 +62,12 @@ type Facts struct {
 // ReasonHours are the hours of jobs that have no data for one reason.
 type ReasonHours struct {
 	NoData doubt.Warning `json:"no_data"`
-	listing.Hours
+	Hours
 }
 
 // HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
 type HeavyWorkload struct {
-	listing.Hours
+	Hours
 	Workload *job.Workload `json:"workload"` // its newest runs, of every core count
 	Job      *job.Job      `json:"job"`      // the one that lost most
 }
