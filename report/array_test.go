@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
@@ -13,6 +14,39 @@ import (
 	"jobeff/report/text"
 	"jobeff/report/view"
 )
+
+// arrayTasks are tasks of an array: of two programs, of which one task failed, two ran out of what they were given, and one
+// runs.
+func arrayTasks() (all []job.Job) {
+	for n := range uint32(12) {
+		j := *fixtures()["good"]
+		j.JobID, j.ArrayJobID, j.ArrayTaskID, j.DisplayID, j.Name, j.Program = 900+n, 900, &n, fmt.Sprint("900_", n), "sweep", "/opt/solve"
+		m := *j.Metrics
+		m.Parallel -= 0.02 * float64(n)
+		j.Metrics = &m
+		j.Elapsed += time.Duration(n*n) * time.Second
+		j.Usage = &job.Usage{TotalCPU: 3 * j.Elapsed, Memory: int64(n+1) << 28, Allocated: 8 << 30}
+		switch n {
+		case 3, 6, 9:
+			j.Program, j.Elapsed = "/opt/prepare", j.Elapsed/10
+		case 4:
+			j.State = "FAILED"
+		case 7:
+			j.State = "OUT_OF_MEMORY"
+		case 8:
+			j.State = "TIMEOUT"
+		case 11:
+			j.State, j.End, j.AsOf, j.Program = "RUNNING", time.Time{}, began.Add(time.Minute), ""
+		}
+		keep(&j)
+		j.Executions, j.Steps = nil, nil
+		all = append(all, j)
+	}
+	return all
+}
+
+// arrayLine is the line of arrayTasks.
+func arrayLine() listing.Line { return listing.Line{Jobs: arrayTasks(), Sum: listing.Hours{Jobs: 12}} }
 
 func viewOfArray(tasks []job.Job, more, wide bool) *view.Array {
 	return view.NewArray(&listing.JobAndWorkload{Job: &tasks[0], Tasks: tasks, MoreTasks: more}, wide)

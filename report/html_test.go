@@ -19,6 +19,14 @@ import (
 	"jobeff/report/words"
 )
 
+// hostileHours are sums of names that mean harm.
+func hostileHours() (rows []listing.NamedHours) {
+	for i, name := range []string{"chem", "", "<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a&account=b", "\x1b[31mred", "\u202egnp.exe", "bio"} {
+		rows = append(rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: 10 - i, Measured: 5, Used: 100, Judged: float64(50 * (i % 3)), Lost: float64(7 * (i % 3))}})
+	}
+	return rows
+}
+
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -13,6 +13,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
+	"jobeff/report/inert"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/view"
@@ -137,4 +138,12 @@ func FuzzJob(f *testing.F) {
 		_ = textOfList(&out, listing.LinesOf([]job.Job{j}), words.ListOptions{}, text.Options{})
 		_ = jsonOf(&out, &j, nil, nil)
 	})
+}
+
+func TestInertLeavesTheOriginal(t *testing.T) {
+	j := fixtures()["hostile"]
+	inert.Copy(j, true)
+	if j.Name != nasty || j.Executions[0].Nodes[0].Node != nasty || j.Executions[0].Endings[nasty] != 4 {
+		t.Error("Inert changed what it was given")
+	}
 }

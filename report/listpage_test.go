@@ -36,3 +36,11 @@ func TestPendingPage(t *testing.T) {
 		t.Error("nobody says that none waits")
 	}
 }
+
+// TestSelectedSums: a total is of what was selected.
+func TestSelectedSums(t *testing.T) {
+	all := words.OfSums(&words.SumsPage{Of: "user", Counted: "job", Heading: "Users", Query: listing.JobQuery{Name: "CH", Sort: "lost", Limit: 9}, Rows: hostileHours()})
+	if !strings.HasPrefix(all.Notes[0], "1 user. Total of 10 jobs: 100 core-hours used") || len(all.Table.Rows) != 1 {
+		t.Errorf("%+v", all)
+	}
+}

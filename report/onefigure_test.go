@@ -2,13 +2,17 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 	"jobeff/report/text"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -37,5 +41,20 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	}
 	if s := explained.String(); !strings.Contains(s, "79 % of the time of its ranks was computing") {
 		t.Errorf("the rule's text:\n%s", s)
+	}
+}
+
+// TestOneUnit: the times of a column, and of a picture, are all in seconds or all in hours.
+func TestOneUnit(t *testing.T) {
+	nodes := viewOf(aJob(execution(1, work{14_400, 600}, work{4_010, 10_990}, work{4_000, 11_000})), nil, nil, true).Words().Nodes.Short
+	all := map[string]string{"nodes": fmt.Sprint(nodes.Tables[0].Rows, nodes.Notes)}
+	study := workload.NewStudy(fixtureWorkload("w", fixtureRun(1, 1, 1, 14_131, 14_000), fixtureRun(2, 4, 1, 4_010, 3_500)), nil, began, curve.Settings{})
+	for _, r := range view.NewWorkload(study, true).Words.Curves[0].Runs {
+		all["picture"] += r.Name + "\n"
+	}
+	for what, said := range all {
+		if regexp.MustCompile(`\d s\b`).MatchString(said) || !regexp.MustCompile(`\d\d:\d\d:\d\d`).MatchString(said) {
+			t.Errorf("%s: %s", what, said)
+		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"jobeff/preload/record"
 	"jobeff/report/page"
 	"jobeff/report/text"
-	"jobeff/report/wordstest"
 )
 
 // overlapping is a job of 98 s x 4 ranks that sent 30 million messages of 32 to 64 KiB.
@@ -27,8 +26,8 @@ func overlapping(curves ...overhead.Curve) *job.Job {
 
 // TestOverlap: what a job's views say of hiding its messages. Without a curve they are silent.
 func TestOverlap(t *testing.T) {
-	send, receive := wordstest.Curve("Open MPI v4.1.4", overhead.Send, 3, 92), wordstest.Curve("Open MPI v4.1.4", overhead.Receive, 3, 40)
-	for name, j := range map[string]*job.Job{"both": overlapping(send, receive), "send": overlapping(send), "none": overlapping(wordstest.Curve("MPICH 4.0.2", overhead.Send, 3, 92))} {
+	send, receive := overheadCurve("Open MPI v4.1.4", overhead.Send, 3, 92), overheadCurve("Open MPI v4.1.4", overhead.Receive, 3, 40)
+	for name, j := range map[string]*job.Job{"both": overlapping(send, receive), "send": overlapping(send), "none": overlapping(overheadCurve("MPICH 4.0.2", overhead.Send, 3, 92))} {
 		eachView(t, "overlap-"+name, func(w io.Writer, opts text.Options) error {
 			if err := textOf(w, j, nil, nil, opts); err != nil {
 				return err

@@ -10,10 +10,26 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
 	"jobeff/report/text"
-	"jobeff/report/wordstest"
 )
 
-var queue, waits = wordstest.Queue, wordstest.Waits
+// queue is what waits of two users: a plain job, an array, held and hostile ones.
+func queue() *slurmid.PendingList {
+	plain := slurmid.Pending{Cluster: "c", ID: "4800", JobID: 4800, UID: 1000, User: "alice", Account: "chem", Partition: "main,big", QOS: "normal", Name: "md", Nodes: 2, CPUs: 128, GPUs: 4, Memory: 256 << 30,
+		TimeLimit: 12 * 3600, Submit: began, Eligible: began, Expected: began.Add(5 * time.Hour), Reason: "Resources"}
+	array, held, dark := plain, plain, plain
+	array.ID, array.JobID, array.ArrayJobID, array.Name, array.Reason, array.Expected, array.GPUs = "48013_[1001-9999%100]", 48013, 48013, "sweep", "JobArrayTaskLimit", time.Time{}, 0
+	array.Start(nil)
+	held.ID, held.JobID, held.Reason, held.Expected, held.TimeLimit = "4802+1", 4803, "JobHeldUser", time.Time{}, 0
+	dark.ID, dark.JobID, dark.ArrayJobID, dark.UID, dark.Name, dark.User, dark.Account, dark.Partition, dark.QOS, dark.Reason = "4900_[1,3,5,7,9,11,13,...]", 4900, 4900, 1001, nasty, nasty, nasty, nasty, nasty, nasty
+	return &slurmid.PendingList{AsOf: began.Add(90 * time.Second), Jobs: []slurmid.Pending{plain, array, held, dark}, LeftOut: 1234}
+}
+
+// waits is a job of which nothing has begun, with further lines of it.
+func waits(p slurmid.Pending, more ...slurmid.Pending) *job.Job {
+	j := job.OfPending(&p)
+	j.Pending = &slurmid.PendingList{AsOf: queue().AsOf, Jobs: append([]slurmid.Pending{p}, more...)}
+	return j
+}
 
 // TestPendingViews: a job that waits, for every kind of reader; names are text, whatever they are.
 func TestPendingViews(t *testing.T) {

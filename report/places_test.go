@@ -5,15 +5,35 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/page"
 	"jobeff/report/text"
 	"jobeff/report/view"
-	"jobeff/report/wordstest"
 )
 
-var placedJob = wordstest.Placed
+// placedJob has places of a program whose lines were found, and of a library whose lines were not.
+func placedJob() *job.Job {
+	return &job.Job{DisplayID: "123", Executions: []job.Execution{{
+		Executable: "/home/a/solver", Nodes: []job.NodeShare{{Ranks: 4}},
+		Classes: []job.Call{{Name: "collective", Time: 100 * time.Second}, {Name: "file", Time: time.Hour}},
+		Places: &job.Places{
+			Looked:  true,
+			Modules: []job.Module{{Path: "/home/a/solver", BuildID: "ab"}, {Path: "/lib/\x1b[2Jx.so", BuildID: "cd"}},
+			List: []job.Place{
+				{Function: "MPI_Allreduce", Calls: 4, Time: 31 * time.Second, Ranks: 4, Most: 20 * time.Second, Least: time.Second,
+					Frames: []job.Frame{{Symbol: "exchange_halo", File: "/src/solver.f90", Line: 212}, {Symbol: "step", File: "/src/solver.f90", Line: 20}}},
+				{Function: "MPI_Wait", Calls: 900, Time: 30 * time.Second, Samples: 100, Sampled: 30 * time.Second, Ranks: 3, Most: 20 * time.Second, Least: time.Second,
+					Frames: []job.Frame{{Module: 1, Offset: 0x1234, Why: "rebuilt since: its file has another build-id"}}},
+				{Function: "MPI_Allreduce", Calls: 4, Time: 9 * time.Second, Ranks: 4, Most: 5 * time.Second, Least: time.Second,
+					Frames: []job.Frame{{Symbol: "exchange_halo", File: "/src/solver.f90", Line: 212}}},
+				{Function: "MPI_Send", Calls: 1, Time: time.Second, Ranks: 1, Most: time.Second, Least: time.Second},
+			},
+		},
+	}}}
+}
 
 func TestAllPlaces(t *testing.T) {
 	var all, one bytes.Buffer
@@ -83,5 +103,46 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 	}
 	if got := html.String(); !strings.Contains(got, "solver&#43;0x10") || strings.Contains(got, "0x20") || strings.Contains(got, "\x1b") {
 		t.Errorf("the page has %v", got[max(strings.Index(got, "Where in"), 0):])
+	}
+}
+
+// placesPart is what a job's page says of its places.
+func placesPart(j *job.Job) block.Part {
+	j.Metrics = new(job.Metrics)
+	return viewOf(j, nil, nil, true).Words().Places
+}
+
+func TestPlacesPart(t *testing.T) {
+	part := placesPart(placedJob())
+	want := []string{
+		"MPI_Allreduce 40 % at solver.f90:212 in exchange_halo",
+		`MPI_Wait 30 % (24 % to 36 %) at \x1b[2Jx.so+0x1234`,
+		"MPI_Send 1 % at a place that is not known",
+	}
+	if strings.Join(part.Items, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q, want %q", part.Items, want)
+	}
+	notes := strings.Join(part.Notes, "\n")
+	if !strings.Contains(notes, "70 % of the time in MPI") || !strings.Contains(notes, "x.so: rebuilt since") {
+		t.Errorf("notes %q", notes)
+	}
+	j := placedJob()
+	j.Executions[0].Places.Looked = false
+	if notes := strings.Join(placesPart(j).Notes, "\n"); !strings.Contains(notes, "`jobeff where 123` names") {
+		t.Errorf("where nobody looked: %q", notes)
+	}
+}
+
+// TestPlacesAgree: places and all of them together do not contradict each other where samples tell of more time than
+// there was.
+func TestPlacesAgree(t *testing.T) {
+	j := placedJob()
+	j.Executions[0].Places.List[1].Time, j.Executions[0].Places.List[1].Sampled = 90*time.Second, 90*time.Second
+	part := placesPart(j)
+	if said := strings.Join(part.Items, "\n"); !strings.Contains(said, "MPI_Wait 59 % (41 % to 77 %) at") || !strings.Contains(said, "MPI_Allreduce 40 % at") {
+		t.Errorf("%s", said)
+	}
+	if said := strings.Join(part.Notes, "\n"); !strings.Contains(said, "all places together: 99 % of the time in MPI") {
+		t.Errorf("%s", said)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
@@ -16,6 +18,45 @@ import (
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
+
+// fixtureRun is a run on n cores that took t seconds, each of its ranks useful for u.
+func fixtureRun(id uint32, n, nodes int, t, u float64) job.Run {
+	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
+		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
+		Elapsed: t, Useful: u * float64(n), Conditions: &job.Conditions{UsefulMax: u}, MPITime: (t - u) * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
+}
+
+// fixtureWorkload is one of such runs.
+func fixtureWorkload(name string, runs ...job.Run) *job.Workload {
+	return &job.Workload{Key: "3fa2c1aabbccddeeff00", Name: name, Cluster: "test", UID: 1000, User: "anna", Executable: "/usr/bin/lmp", Runs: runs}
+}
+
+// workloads are those that every view is looked at with.
+func workloads() map[string]*job.Workload {
+	run := fixtureRun
+	scales := fixtureWorkload("lmp-3fa2c1", run(1, 16, 1, 1000, 960), run(2, 32, 1, 515, 483), run(3, 64, 2, 275, 245), run(4, 64, 2, 281, 246),
+		run(5, 128, 4, 162, 126), run(6, 256, 8, 115, 67), run(7, 256, 8, 118, 66), run(8, 512, 16, 184, 36), run(9, 512, 16, 186, 37))
+	scales.Mute = &job.Mute{Since: began, Until: began.Add(240 * time.Hour), Reason: "a benchmark"}
+	small := fixtureWorkload("lmp-small", run(0, 2, 1, 71, 55), run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 130, 28), run(4, 4, 2, 133, 28))
+	weak := fixtureWorkload("hpcg", run(1, 1, 1, 100, 99), run(2, 2, 1, 103, 99), run(3, 4, 1, 108, 98), run(4, 4, 1, 107, 99))
+	one := fixtureWorkload("lmp-aa0011", run(1, 8, 1, 100, 80), run(2, 8, 1, 109, 81), run(3, 16, 1, 60, 30))
+	one.Runs[2].Ended = false
+	sections := fixtureWorkload("convolution", run(1, 4, 1, 100, 95), run(2, 8, 1, 60, 47), run(3, 16, 1, 45, 24), run(4, 32, 1, 43, 12), run(5, 8, 1, 180, 140))
+	for i, halo := range []float64{5, 12, 20, 30, 10} {
+		r := &sections.Runs[i]
+		r.Sections = []job.RunSection{{Label: "HALO", Own: halo}, {Label: "CONVOLVE", Own: r.Elapsed - halo - 1}}
+		r.Counters = &job.Counters{Ranks: r.Ranks, Instructions: uint64(1e12 + 1e10*float64(r.Ranks)), Cycles: uint64(2e9 * r.Useful), Useful: sec(r.Useful)}
+	}
+	sections.Runs[4].Start, sections.InputNote = began, "no argument names a file" // another one, long ago
+	hostile := fixtureWorkload(nasty, run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 10, 1))
+	hostile.User, hostile.Executable, hostile.InputNote, hostile.Mute = nasty, nasty, nasty, &job.Mute{Until: began.Add(time.Hour), Reason: nasty}
+	for i := range hostile.Runs {
+		r := &hostile.Runs[i]
+		r.Useful = 100 * (1 + float64(i)/10)
+		r.DisplayID, r.Executable, r.Sections = nasty, nasty, []job.RunSection{{Label: nasty, Own: 10}}
+	}
+	return map[string]*job.Workload{"scales": scales, "small": small, "weak": weak, "one": one, "sections": sections, "hostile": hostile, "none": fixtureWorkload("empty")}
+}
 
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {

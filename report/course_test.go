@@ -1,4 +1,4 @@
-package words
+package report
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ func TestCourseMap(t *testing.T) {
 	page := func(change func(e *job.Execution)) string {
 		j := ranked(fixtures()["bad"])
 		change(&j.Executions[0])
-		m := courseMap(j)
+		m := viewOf(j, nil, nil, true).Words().CourseMap
 		if m.Alt == "" {
 			return ""
 		}
@@ -45,10 +45,10 @@ func TestCourseMap(t *testing.T) {
 			}
 		}, []string{"of nodes, over time", ">n1<", ">n2<"}, nil},
 		{"nodes that share a row", func(e *job.Execution) {
-			row := e.Nodes[0].Course.Rows[:1]
+			n, row := e.Nodes[0], e.Nodes[0].Course.Rows[:1]
 			e.Nodes = nil
 			for i := range 4 {
-				n := job.NodeShare{Node: fmt.Sprint("n", i), Ranks: 64}
+				n.Node, n.Ranks, n.Course = fmt.Sprint("n", i), 64, nil
 				if i%2 == 0 {
 					n.Course = &job.Course{Rows: row, Nodes: 2}
 				}

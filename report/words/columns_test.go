@@ -3,17 +3,7 @@ package words
 import (
 	"strings"
 	"testing"
-
-	"jobeff/report/inert"
 )
-
-func TestInertLeavesTheOriginal(t *testing.T) {
-	j := fixtures()["hostile"]
-	inert.Copy(j, true)
-	if j.Name != nasty || j.Executions[0].Nodes[0].Node != nasty || j.Executions[0].Endings[nasty] != 4 {
-		t.Error("Inert changed what it was given")
-	}
-}
 
 func TestColumns(t *testing.T) {
 	names := map[string]bool{}

@@ -1,4 +1,4 @@
-package wordstest
+package report
 
 import (
 	"bytes"
@@ -19,13 +19,15 @@ import (
 	"jobeff/report/text"
 )
 
-// Texts of tests tell times in UTC.
-func init() { time.Local = time.UTC }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Golden compares got with testdata/name, or writes it there with -update.
-func Golden(t *testing.T, name string, got []byte) {
+// golden compares got with testdata/name, or writes it there with -update.
+func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -35,15 +37,15 @@ func Golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v: go test with -update writes it", err)
+		t.Fatalf("%v: go test ./report -update writes it", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), go test with -update accepts it:\n%s", path, diff)
+		t.Errorf("%s differs (-want +got), go test ./report -update accepts it:\n%s", path, diff)
 	}
 }
 
-// Views are the kinds of reader that there are.
-var Views = map[string]text.Options{
+// views are the kinds of reader that there are.
+var views = map[string]text.Options{
 	"80":    {Width: 80, Unicode: true},
 	"120":   {Width: 120, Unicode: true},
 	"plain": {Unicode: true, Plain: true},
@@ -51,26 +53,26 @@ var Views = map[string]text.Options{
 	"c":     {},
 }
 
-// EachView writes a text for every kind of reader. That of a terminal of 80 columns is
+// eachView writes a text for every kind of reader. That of a terminal of 80 columns is
 // compared with NAME.txt; TestForms holds what the others get.
-func EachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
+func eachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
 	t.Helper()
-	for view, opts := range Views {
+	for view, opts := range views {
 		t.Run(name+"-"+view, func(t *testing.T) {
 			var out bytes.Buffer
 			if err := write(&out, opts); err != nil {
 				t.Fatal(err)
 			}
-			CheckFits(t, out.String(), opts)
+			checkFits(t, out.String(), opts)
 			if view == "80" {
-				Golden(t, name+".txt", out.Bytes())
+				golden(t, name+".txt", out.Bytes())
 			}
 		})
 	}
 }
 
-// CheckFits fails on what no text may hold, whatever its golden says.
-func CheckFits(t *testing.T, s string, opts text.Options) {
+// checkFits fails on what no text may hold, whatever its golden says.
+func checkFits(t *testing.T, s string, opts text.Options) {
 	t.Helper()
 	if !opts.Color && strings.ContainsRune(s, 0x1b) {
 		t.Error("ESC in a text without colour")
@@ -90,8 +92,8 @@ func CheckFits(t *testing.T, s string, opts text.Options) {
 	}
 }
 
-// CheckASCII fails on a document in which a terminal or a program may find more than text.
-func CheckASCII(t *testing.T, printed []byte) {
+// checkASCII fails on a document in which a terminal or a program may find more than text.
+func checkASCII(t *testing.T, printed []byte) {
 	t.Helper()
 	for _, b := range printed {
 		if b != '\n' && (b < ' ' || b >= 0x7f) {
@@ -100,8 +102,8 @@ func CheckASCII(t *testing.T, printed []byte) {
 	}
 }
 
-// CheckPage fails on what no page may hold, whatever its golden says.
-func CheckPage(t *testing.T, body []byte) {
+// checkPage fails on what no page may hold, whatever its golden says.
+func checkPage(t *testing.T, body []byte) {
 	t.Helper()
 	for _, r := range string(body) {
 		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
@@ -143,8 +145,8 @@ func CheckPage(t *testing.T, body []byte) {
 	}
 }
 
-// PageText is what a page says, with one blank between words.
-func PageText(body string) string {
+// pageText is what a page says, with one blank between words.
+func pageText(body string) string {
 	var said []string
 	z := html.NewTokenizer(strings.NewReader(body))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -159,8 +161,8 @@ func PageText(body string) string {
 // holds nothing else, and what a shipped rule names.
 var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
 
-// SiteLinks are those of a server.
-var SiteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
+// siteLinks are those of a server.
+var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
 
-// ListLinks are those of a list.
-var ListLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
+// listLinks are those of a list.
+var listLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
