@@ -37,8 +37,8 @@ sed -n '1,/<main/p; /<h1>/p; /aria-labelledby="course"/,/<\/section>/p; /<\/main
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
 for _ in $(seq 300); do # until its jobs are judged
 	curl -sS --fail --unix-socket "$dir/s" http://jobeffd/jobs >"$dir/jobs.html"
-	if [ "$(grep -o 'low-efficiency' "$dir/jobs.html" | wc -l)" -gt 20 ]; then break; fi
-	sleep 0.2
+	if ! grep -q 'have not judged' "$dir/jobs.html"; then break; fi
+	sleep 1
 done
 picture job 1500
 picture jobs 760 1280
