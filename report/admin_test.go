@@ -10,13 +10,12 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/rule"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
 func TestChecks(t *testing.T) {
-	eachView(t, "checks", func(w io.Writer, opts text.Options) error {
+	eachView(t, "checks", func(w io.Writer, opts Options) error {
 		return TextOfChecks(w, words.OfChecks([]words.Check{
 			{Status: words.OK, What: "config", Found: "/etc/jobeff/jobeff.toml"},
 			{Status: words.Warn, What: "switch", Found: "/etc/jobeff/off is there", Mend: "rm /etc/jobeff/off"},
@@ -31,7 +30,7 @@ func TestMutesViews(t *testing.T) {
 	for _, name := range []string{"lmp-3fa2c1", nasty} {
 		list.Workloads = append(list.Workloads, listing.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
-	eachView(t, "mutes", func(w io.Writer, opts text.Options) error {
+	eachView(t, "mutes", func(w io.Writer, opts Options) error {
 		return TextOfPart(w, view.NewMutes(list, opts.Unicode).Words, opts)
 	})
 }
@@ -58,10 +57,10 @@ singletons = 0
 	if len(tried[0].Wrong) != 1 {
 		t.Fatalf("%+v", tried[0].Wrong)
 	}
-	eachView(t, "examples", func(w io.Writer, opts text.Options) error {
+	eachView(t, "examples", func(w io.Writer, opts Options) error {
 		return TextOfExamples(w, words.OfExamples(tried, opts.Unicode), opts)
 	})
-	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
+	eachView(t, "fields", func(w io.Writer, opts Options) error {
 		return TextOfFields(w, words.OfFields(policy.AllFields(), rule.Functions()), opts)
 	})
 }

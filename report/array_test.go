@@ -10,8 +10,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/report/page"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -62,7 +60,7 @@ func arrayHTML(t testing.TB) []byte {
 }
 
 func TestArrayViews(t *testing.T) {
-	eachView(t, "array", func(w io.Writer, opts text.Options) error {
+	eachView(t, "array", func(w io.Writer, opts Options) error {
 		return TextOfArray(w, viewOfArray(arrayTasks(), false, opts.Unicode), opts)
 	})
 	shown := arrayHTML(t)
@@ -72,11 +70,11 @@ func TestArrayViews(t *testing.T) {
 	for i := range hostile {
 		hostile[i].Name, hostile[i].Program, hostile[i].State, hostile[i].User = fixtures()["hostile"].Name, fixtures()["hostile"].Name, fixtures()["hostile"].State, fixtures()["hostile"].User
 	}
-	eachView(t, "array-hostile", func(w io.Writer, opts text.Options) error {
+	eachView(t, "array-hostile", func(w io.Writer, opts Options) error {
 		return TextOfArray(w, viewOfArray(hostile, false, opts.Unicode), opts)
 	})
 	var out bytes.Buffer
-	if err := PageOfArray(&out, viewOfArray(hostile, false, true), page.Links{}); err != nil || strings.Contains(out.String(), "<script") {
+	if err := PageOfArray(&out, viewOfArray(hostile, false, true), Links{}); err != nil || strings.Contains(out.String(), "<script") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

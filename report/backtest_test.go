@@ -6,7 +6,6 @@ import (
 
 	"jobeff/policy"
 	"jobeff/policy/notice"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -17,5 +16,5 @@ func TestBacktestViews(t *testing.T) {
 		c := policy.Describe(fixtures()[name], nil)
 		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
 	}
-	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return TextOfBacktest(w, view.NewBacktest(backtest), opts) })
+	eachView(t, "backtest", func(w io.Writer, opts Options) error { return TextOfBacktest(w, view.NewBacktest(backtest), opts) })
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"jobeff/report/page"
 	"jobeff/test/browser"
 )
 
@@ -30,7 +29,7 @@ func served(t *testing.T, pages map[string][]byte) *httptest.Server {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Security-Policy", page.ContentSecurityPolicy+"; frame-ancestors 'none'")
+		w.Header().Set("Content-Security-Policy", ContentSecurityPolicy+"; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Write(body)
 	}))

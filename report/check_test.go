@@ -14,9 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
-
-	"jobeff/report/page"
-	"jobeff/report/text"
 )
 
 func TestMain(m *testing.M) {
@@ -45,7 +42,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // views are the kinds of reader that there are.
-var views = map[string]text.Options{
+var views = map[string]Options{
 	"80":    {Width: 80, Unicode: true},
 	"120":   {Width: 120, Unicode: true},
 	"plain": {Unicode: true, Plain: true},
@@ -55,7 +52,7 @@ var views = map[string]text.Options{
 
 // eachView writes a text for every kind of reader. That of a terminal of 80 columns is
 // compared with NAME.txt; TestForms holds what the others get.
-func eachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
+func eachView(t *testing.T, name string, write func(io.Writer, Options) error) {
 	t.Helper()
 	for view, opts := range views {
 		t.Run(name+"-"+view, func(t *testing.T) {
@@ -72,7 +69,7 @@ func eachView(t *testing.T, name string, write func(io.Writer, text.Options) err
 }
 
 // checkFits fails on what no text may hold, whatever its golden says.
-func checkFits(t *testing.T, s string, opts text.Options) {
+func checkFits(t *testing.T, s string, opts Options) {
 	t.Helper()
 	if !opts.Color && strings.ContainsRune(s, 0x1b) {
 		t.Error("ESC in a text without colour")
@@ -86,7 +83,7 @@ func checkFits(t *testing.T, s string, opts text.Options) {
 		}
 	}
 	for _, l := range strings.Split(s, "\n") {
-		if w := text.Width(l); w > max(opts.Width, 80) {
+		if w := displayWidth(l); w > max(opts.Width, 80) {
 			t.Errorf("a line of %d columns: %q", w, l)
 		}
 	}
@@ -110,7 +107,7 @@ func checkPage(t *testing.T, body []byte) {
 			t.Errorf("character %U in the page", r)
 		}
 	}
-	if !bytes.Contains(body, []byte("<style>"+page.Style+"</style>")) {
+	if !bytes.Contains(body, []byte("<style>"+Style+"</style>")) {
 		t.Error("the style is not what its hash is of")
 	}
 	ids := map[string]bool{}
@@ -133,7 +130,7 @@ func checkPage(t *testing.T, body []byte) {
 				t.Errorf("two elements have the id %q", a.Val)
 			case a.Key == "id":
 				ids[a.Val] = true
-			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(page.Style, ".tree ."+a.Val+"{"):
+			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(Style, ".tree ."+a.Val+"{"):
 				t.Errorf("the style does not know %s", a.Val)
 			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
 				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
@@ -162,7 +159,7 @@ func pageText(body string) string {
 var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+=-]*(/compare(/[0-9_+]+)?)?|\.\.?/|(jobs|digest|)\?[0-9A-Za-z%._+=&-]*|(\.\./)?jobs|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
-var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
+var siteLinks = Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/", Nav: []Link{{Text: "Your jobs", Address: "../"}, {Text: "All jobs", Address: "../jobs"}}}
 
 // listLinks are those of a list.
-var listLinks = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []page.Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}
+var listLinks = Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/", Nav: []Link{{Text: "Your jobs", Address: "./", Here: true}, {Text: "All jobs", Address: "jobs"}}}

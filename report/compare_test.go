@@ -12,7 +12,6 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/listing"
 	"jobeff/policy/compare"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -106,7 +105,7 @@ func comparisons(t *testing.T) map[string]*compare.Comparison {
 
 func TestCompareViews(t *testing.T) {
 	for name, c := range comparisons(t) {
-		eachView(t, "compare-"+name, func(w io.Writer, opts text.Options) error {
+		eachView(t, "compare-"+name, func(w io.Writer, opts Options) error {
 			return TextOfComparison(w, view.NewComparison(c, opts.Unicode), opts)
 		})
 	}
@@ -136,7 +135,7 @@ func TestPlacesThatChanged(t *testing.T) {
 		c := comparisons(t)["mpi"]
 		c.Named, c.Places = named, []compare.Grown{{Name: "MPI_Barrier at solver+0x12", Before: 1, After: 9}}
 		var out bytes.Buffer
-		if err := TextOfComparison(&out, view.NewComparison(c, false), text.Options{}); err != nil {
+		if err := TextOfComparison(&out, view.NewComparison(c, false), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		said := strings.Join(strings.Fields(out.String()), " ")

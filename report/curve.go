@@ -3,20 +3,19 @@ package report
 import (
 	"io"
 
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
 // TextOfCurve writes what a workload's curve says.
-func TextOfCurve(w io.Writer, v *view.Curve, opts text.Options) error {
-	p := text.NewPage(opts)
-	p.Paragraph("", "", v.Words.Title, p.Title)
-	p.Facts(v.Words.Facts)
+func TextOfCurve(w io.Writer, v *view.Curve, opts Options) error {
+	p := newTerminal(opts)
+	p.paragraph("", "", v.Words.Title, p.Title)
+	p.facts(v.Words.Facts)
 	if v.Refused == nil {
-		p.Line("")
-		p.Part(v.Words.Expected)
-		p.Line("")
+		p.line("")
+		p.part(v.Words.Expected)
+		p.line("")
 	}
-	p.Facts(v.Words.Further)
-	return p.To(w)
+	p.facts(v.Words.Further)
+	return p.writeTo(w)
 }

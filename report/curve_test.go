@@ -10,7 +10,6 @@ import (
 
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -35,13 +34,13 @@ func curveFixture() (*curve.Result, []curve.Rival) {
 
 func TestCurveViews(t *testing.T) {
 	points := make([]curve.Point, 10)
-	eachView(t, "curve", func(w io.Writer, opts text.Options) error {
+	eachView(t, "curve", func(w io.Writer, opts Options) error {
 		r, rivals := curveFixture()
 		return TextOfCurve(w, view.NewCurve("a/\x1b[2Jlong/"+strings.Repeat("name", 20), points, r, rivals, opts.Unicode), opts)
 	})
 	var out bytes.Buffer
 	refused := &curve.Result{Smallest: 1, Largest: 4, Counts: 3, Refused: "3 core counts: a curve needs 4", Next: &curve.NextRun{N: 8, About: "a curve needs more core counts"}}
-	if err := TextOfCurve(&out, view.NewCurve("runs.csv", points[:3], refused, nil, false), text.Options{}); err != nil {
+	if err := TextOfCurve(&out, view.NewCurve("runs.csv", points[:3], refused, nil, false), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "curve-refused.txt", out.Bytes())

@@ -10,7 +10,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/rule"
-	"jobeff/report/text"
 )
 
 // judged asks the shipped rules.
@@ -54,7 +53,7 @@ func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 func TestExplainViews(t *testing.T) {
 	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads", "hybrid"} {
 		j := fixtures()[name]
-		eachView(t, "explain-"+name, func(w io.Writer, opts text.Options) error { return explain(w, j, judged(t, j), opts) })
+		eachView(t, "explain-"+name, func(w io.Writer, opts Options) error { return explain(w, j, judged(t, j), opts) })
 	}
 }
 
@@ -63,10 +62,10 @@ func TestVerdictsInTheJob(t *testing.T) {
 	j := fixtures()["hostile"]
 	j.Nodes, j.Metrics.Nodes, j.Complete = 4, 2, true
 	var out bytes.Buffer
-	if err := textOf(&out, j, nil, judged(t, j), text.Options{}); err != nil {
+	if err := textOf(&out, j, nil, judged(t, j), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	checkFits(t, out.String(), text.Options{})
+	checkFits(t, out.String(), Options{})
 	golden(t, "job-flagged.txt", out.Bytes())
 	out.Reset()
 	if err := jsonOf(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {

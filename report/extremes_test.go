@@ -17,8 +17,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
 	"jobeff/policy/rule"
-	"jobeff/report/page"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -119,10 +117,10 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 	for name, write := range map[string]func(w io.Writer) error{
 		"job":            func(w io.Writer) error { return jsonOf(w, j, nil, verdicts) },
 		"places":         func(w io.Writer) error { return view.Write(w, view.NewPlaces(j, "", true)) },
-		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, text.Options{}) },
-		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), text.Options{}) },
+		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, Options{}) },
+		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), Options{}) },
 		"the line": func(w io.Writer) error {
-			return textOfList(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true}, text.Options{})
+			return textOfList(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true}, Options{})
 		},
 	} {
 		var out bytes.Buffer
@@ -147,7 +145,7 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 			}
 		}
 	}
-	if err := pageOf(new(bytes.Buffer), j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+	if err := pageOf(new(bytes.Buffer), j, nil, shippedVerdicts(t, j), Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return len(j.Executions)

@@ -9,8 +9,6 @@ import (
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/report/page"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -33,7 +31,7 @@ func TestFoldedExecutions(t *testing.T) {
 	m.Add(r)
 	j := m.Job()
 	var b bytes.Buffer
-	if err := textOf(&b, j, nil, nil, text.Options{Width: 120, Unicode: true}); err != nil {
+	if err := textOf(&b, j, nil, nil, Options{Width: 120, Unicode: true}); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
@@ -58,7 +56,7 @@ func TestFoldedExecutions(t *testing.T) {
 	if n != 5000 || b.Len() > 2<<20 {
 		t.Errorf("%d executions in %d bytes of JSON", n, b.Len())
 	}
-	if err := pageOf(new(bytes.Buffer), j, nil, nil, page.Links{}); err != nil {
+	if err := pageOf(new(bytes.Buffer), j, nil, nil, Links{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report/page"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -30,7 +29,7 @@ func hostileHours() (rows []listing.NamedHours) {
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := pageOf(&b, j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
+	if err := pageOf(&b, j, nil, shippedVerdicts(t, j), Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -205,7 +204,7 @@ func TestSitePages(t *testing.T) {
 			return PageOfList(w, words.OfDigests("of all accounts", []words.Week{{Name: "2026-W46", Link: "digest?week=2026-W46", From: began, To: began.AddDate(0, 0, 7)}}), listLinks)
 		},
 		"refusal": func(w io.Writer) error {
-			return PageOfRefusal(w, words.OfRefusal("Not Found", "<script> was not found", "\x1b"), page.Links{Home: "../"})
+			return PageOfRefusal(w, words.OfRefusal("Not Found", "<script> was not found", "\x1b"), Links{Home: "../"})
 		},
 	} {
 		var b bytes.Buffer
@@ -271,7 +270,7 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	if err := pageOf(&b, j, nil, verdicts, page.Links{}); err != nil {
+	if err := pageOf(&b, j, nil, verdicts, Links{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, b.Bytes())

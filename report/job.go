@@ -8,40 +8,38 @@ import (
 
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/page"
 	"jobeff/report/plot"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
 // TextOfJob writes all that is known of a job, the headline first. ScreenOfJob writes the first of it.
-func TextOfJob(w io.Writer, v *view.Job, opts text.Options) error {
-	p, s := text.NewPage(opts), v.Words()
-	p.Headline(s.Headline)
+func TextOfJob(w io.Writer, v *view.Job, opts Options) error {
+	p, s := newTerminal(opts), v.Words()
+	p.headline(s.Headline)
 	if s.Waits {
-		p.Facts(s.Brief)
-		p.Parts(queuePart(s.Pending.Long, p.Width))
-		return p.To(w)
+		p.facts(s.Brief)
+		p.parts(queuePart(s.Pending.Long, p.Width))
+		return p.writeTo(w)
 	}
-	p.Block(s.Flagged)
+	p.block(s.Flagged)
 	if len(s.Advice) > 0 {
-		p.Facts(s.Advice)
-		p.Parts(s.Options)
-		p.Line("")
+		p.facts(s.Advice)
+		p.parts(s.Options)
+		p.line("")
 	}
-	p.Facts(s.Facts)
+	p.facts(s.Facts)
 	if len(s.Tree) > 0 {
-		p.Tree(s.Tree, s.Shares)
+		p.tree(s.Tree, s.Shares)
 	}
-	p.Course(s.Course)
-	p.Parts(s.Executions, s.Sections)
-	p.Heat(s.HeatOf, s.Heats)
-	p.Parts(s.Waiting.Short, s.Nodes.Short, s.Ranks, s.Calls.Short, s.Places, s.Sizes, s.Overlap, s.Steps)
-	p.Line("")
-	p.Facts(s.Data)
-	p.Warnings(s.Warnings)
+	p.course(s.Course)
+	p.parts(s.Executions, s.Sections)
+	p.heat(s.HeatOf, s.Heats)
+	p.parts(s.Waiting.Short, s.Nodes.Short, s.Ranks, s.Calls.Short, s.Places, s.Sizes, s.Overlap, s.Steps)
+	p.line("")
+	p.facts(s.Data)
+	p.warnings(s.Warnings)
 	lineTo(p, s.Line)
-	return p.To(w)
+	return p.writeTo(w)
 }
 
 // mostLines is how many lines a screen has.
@@ -54,38 +52,38 @@ type room struct{ headline, ask, fact, verdict, rest int }
 var rooms = []room{{9, 4, 2, 5, 3}, {7, 3, 1, 3, 2}, {5, 2, 1, 1, 1}}
 
 // ScreenOfJob writes what is first to be known of a job, in one screen of 80 columns and 40 lines.
-func ScreenOfJob(w io.Writer, v *view.Job, opts text.Options) error {
-	var p *text.Page
+func ScreenOfJob(w io.Writer, v *view.Job, opts Options) error {
+	var p *terminal
 	for _, r := range rooms {
-		p = text.NewPage(opts)
-		if firstOf(p, v, r); p.Height() <= mostLines {
+		p = newTerminal(opts)
+		if firstOf(p, v, r); p.height() <= mostLines {
 			break
 		}
 	}
-	return p.To(w)
+	return p.writeTo(w)
 }
 
-func firstOf(p *text.Page, v *view.Job, r room) {
+func firstOf(p *terminal, v *view.Job, r room) {
 	s := v.Words()
-	p.HeadlineIn(s.Headline, r.headline)
+	p.headlineIn(s.Headline, r.headline)
 	if s.Ask != nil {
-		p.ParagraphIn(s.Ask.Text, r.ask)
-		p.Command(s.Ask.Line)
-		p.Line("")
+		p.paragraphIn(s.Ask.Text, r.ask)
+		p.command(s.Ask.Line)
+		p.line("")
 	}
-	p.FactsIn(s.Brief, r.fact)
-	p.Parts(queuePart(s.Pending.Short, p.Width))
+	p.factsIn(s.Brief, r.fact)
+	p.parts(queuePart(s.Pending.Short, p.Width))
 	if len(s.Tree) > 0 {
-		p.Tree(s.Tree, nil)
+		p.tree(s.Tree, nil)
 	}
 	if len(s.Ruled)+len(s.Told) > 0 {
-		p.Line("")
+		p.line("")
 	}
-	p.FactsIn(s.Ruled, r.verdict)
-	p.FactsIn(s.Told, r.fact)
+	p.factsIn(s.Ruled, r.verdict)
+	p.factsIn(s.Told, r.fact)
 	if s.Beyond != "" {
-		p.Line("")
-		p.ParagraphIn(s.Beyond, r.rest)
+		p.line("")
+		p.paragraphIn(s.Beyond, r.rest)
 	}
 }
 
@@ -104,14 +102,14 @@ func queuePart(b block.Part, width int) block.Part {
 }
 
 // PageOfJob writes a job as a page of its own: first what a screen has; the rest is folded.
-func PageOfJob(w io.Writer, v *view.Job, links page.Links) error {
+func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 	s := v.Words()
-	p := &page.Job{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: page.Parts(queuePart(s.Pending.Short, 0)),
+	p := &jobPage{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: partsOf(queuePart(s.Pending.Short, 0)),
 		Tree: treeLines(s.Tree), ToldFirst: slices.Concat(s.Ruled, s.Told),
-		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: page.Parts(s.Options), Curves: pictures(s.Curves), Shares: s.Shares, Warnings: s.Warnings,
-		Timeline: timeline(v), Steps: slices.Concat(s.Steps.Items, s.Steps.Notes), Programs: page.Parts(s.Executions, s.Sections), Balance: page.Parts(s.Nodes.Long, s.Ranks),
-		MPI: page.Parts(s.Waiting.Long, s.Calls.Long, s.Places, s.Sizes, s.Overlap)}
-	p.Frame = page.NewFrame(block.Joined(" ", "Job", s.ID, p.Name)+" – jobeff", links)
+		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: partsOf(s.Options), Curves: pictures(s.Curves), Shares: s.Shares, Warnings: s.Warnings,
+		Timeline: timeline(v), Steps: slices.Concat(s.Steps.Items, s.Steps.Notes), Programs: partsOf(s.Executions, s.Sections), Balance: partsOf(s.Nodes.Long, s.Ranks),
+		MPI: partsOf(s.Waiting.Long, s.Calls.Long, s.Places, s.Sizes, s.Overlap)}
+	p.frame = newFrame(block.Joined(" ", "Job", s.ID, p.Name)+" – jobeff", links)
 	if !s.Waits {
 		p.Facts, p.Rules = slices.Concat(s.Facts[1:], s.Confidence, s.Data), s.Rules // the first one is the heading
 	}
@@ -121,7 +119,7 @@ func PageOfJob(w io.Writer, v *view.Job, links page.Links) error {
 		p.CourseMap, p.CourseMapNote = drawn(&s.CourseMap, s.CourseMap.Alt)
 	}
 	p.Heat, p.HeatNote = drawn(&s.HeatMap, s.HeatMap.Alt)
-	return page.Write(w, "job", p)
+	return writePage(w, "job", p)
 }
 
 // drawn is a picture and what it says; nothing where it says nothing.
@@ -132,24 +130,24 @@ func drawn(picture interface{ Picture() *plot.Picture }, alt string) (template.H
 	return picture.Picture().HTML(), alt
 }
 
-func treeLines(branches []block.Branch) (all []page.TreeLine) {
+func treeLines(branches []block.Branch) (all []treeLine) {
 	for _, b := range branches {
-		all = append(all, page.TreeLine{Name: b.Name, Depth: b.Depth, Value: figure.Efficiency(b.Value), Below: b.Low(),
-			Bar: page.Bar{To: b.Value, Bad: b.Low(), Line: true}, Meaning: b.Meaning})
+		all = append(all, treeLine{Name: b.Name, Depth: b.Depth, Value: figure.Efficiency(b.Value), Below: b.Low(),
+			Bar: bar{To: b.Value, Bad: b.Low(), Line: true}, Meaning: b.Meaning})
 	}
 	return all
 }
 
 // timeline shows when the job, its steps and its programs ran; nil: that is not known.
-func timeline(v *view.Job) *page.Table {
+func timeline(v *view.Job) *table {
 	if len(v.Words().Ran) == 0 {
 		return nil
 	}
-	t := &page.Table{Caption: "When it ran", Heads: []page.Head{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}, Note: v.Words().RanNote}
+	t := &table{Caption: "When it ran", Heads: []head{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}, Note: v.Words().RanNote}
 	for _, r := range v.Words().Ran {
-		row := []page.Cell{{Text: r.What, Head: true}, {Text: r.Unknown}, {Text: r.Time, Number: true}}
+		row := []cell{{Text: r.What, Head: true}, {Text: r.Unknown}, {Text: r.Time, Number: true}}
 		if r.Unknown == "" {
-			row[1].Bar = &page.Bar{From: r.From, To: r.To}
+			row[1].Bar = &bar{From: r.From, To: r.To}
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -157,7 +155,7 @@ func timeline(v *view.Job) *page.Table {
 }
 
 // beside are links to what a job leads to; none where its page has no address.
-func beside(v *view.Job, links page.Links) (all []block.Action) {
+func beside(v *view.Job, links Links) (all []block.Action) {
 	if links.Job(v.ID) == "" {
 		return nil
 	}
@@ -172,15 +170,15 @@ func beside(v *view.Job, links page.Links) (all []block.Action) {
 }
 
 // TextOfVerdicts writes how each rule decided on a job.
-func TextOfVerdicts(w io.Writer, v *view.Job, opts text.Options) error {
-	p := text.NewPage(opts)
-	p.Paragraph("", "", v.Words().Outcomes, p.Title)
+func TextOfVerdicts(w io.Writer, v *view.Job, opts Options) error {
+	p := newTerminal(opts)
+	p.paragraph("", "", v.Words().Outcomes, p.Title)
 	if len(v.Words().Explained) > 0 {
-		p.Line("")
-		p.Facts(v.Words().Explained)
+		p.line("")
+		p.facts(v.Words().Explained)
 	}
 	for _, t := range v.Words().Rules {
-		p.Line("")
+		p.line("")
 		c, shadow := p.Title, ""
 		if t.Bad {
 			c = p.Bad
@@ -188,11 +186,11 @@ func TextOfVerdicts(w io.Writer, v *view.Job, opts text.Options) error {
 		if t.Shadow {
 			shadow = " (in shadow: told to nobody)"
 		}
-		p.Line(c.Sprint(t.Rule+": "+t.Outcome) + shadow)
+		p.line(c.Sprint(t.Rule+": "+t.Outcome) + shadow)
 		for _, item := range []block.Fact{{Label: "asks", Text: t.Condition}, {Label: "because", Text: t.Reason}, {Label: "says", Text: t.Text}, {Label: "see", Text: t.Link},
 			{Label: "advice", Text: t.Advice}, {Label: "but", Text: t.But}, {Label: "muted", Text: t.Muted}} {
-			p.Field("  "+item.Label, item.Text)
+			p.field("  "+item.Label, item.Text)
 		}
 	}
-	return p.To(w)
+	return p.writeTo(w)
 }

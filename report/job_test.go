@@ -14,8 +14,6 @@ import (
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/inert"
-	"jobeff/report/page"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -25,15 +23,15 @@ func viewOf(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide b
 	return view.NewJob(&listing.JobAndWorkload{Job: j}, study, verdicts, wide)
 }
 
-func textOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
+func textOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict, opts Options) error {
 	return TextOfJob(w, viewOf(j, study, verdicts, opts.Unicode), opts)
 }
 
-func explain(w io.Writer, j *job.Job, verdicts []policy.Verdict, opts text.Options) error {
+func explain(w io.Writer, j *job.Job, verdicts []policy.Verdict, opts Options) error {
 	return TextOfVerdicts(w, viewOf(j, nil, verdicts, opts.Unicode), opts)
 }
 
-func pageOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
+func pageOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict, links Links) error {
 	return PageOfJob(w, viewOf(j, study, verdicts, true), links)
 }
 
@@ -43,7 +41,7 @@ func jsonOf(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Ve
 
 func TestJobViews(t *testing.T) {
 	for name, j := range fixtures() {
-		eachView(t, "job-"+name, func(w io.Writer, opts text.Options) error { return textOf(w, ranked(j), nil, nil, opts) })
+		eachView(t, "job-"+name, func(w io.Writer, opts Options) error { return textOf(w, ranked(j), nil, nil, opts) })
 	}
 }
 
@@ -103,7 +101,7 @@ func TestEveryWarningIsShown(t *testing.T) {
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer
-	if err := textOf(&out, j, nil, nil, text.Options{}); err != nil {
+	if err := textOf(&out, j, nil, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"one [one]", "x0 [x0]", "x4 [x4]"} {
@@ -135,7 +133,7 @@ func FuzzJob(f *testing.F) {
 			}
 			checkFits(t, out.String(), opts)
 		}
-		_ = textOfList(&out, listing.LinesOf([]job.Job{j}), words.ListOptions{}, text.Options{})
+		_ = textOfList(&out, listing.LinesOf([]job.Job{j}), words.ListOptions{}, Options{})
 		_ = jsonOf(&out, &j, nil, nil)
 	})
 }

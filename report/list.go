@@ -8,7 +8,6 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/report/block"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -20,8 +19,8 @@ const (
 )
 
 // TextOfJobs writes a list of jobs: for people, in columns of a width that was asked for, or for programs.
-func TextOfJobs(w io.Writer, v *view.Jobs, opts text.Options) error {
-	p, l := text.NewPage(opts), &v.Words
+func TextOfJobs(w io.Writer, v *view.Jobs, opts Options) error {
+	p, l := newTerminal(opts), &v.Words
 	t := l.Table
 	if p.Width < wideList && l.Columns == nil && !l.Parsable2 {
 		t = t.Without("LB", "CommE", "Cover")
@@ -31,33 +30,33 @@ func TextOfJobs(w io.Writer, v *view.Jobs, opts text.Options) error {
 	}
 	switch {
 	case l.Parsable2:
-		p.Parsable(t, l.NoHeader)
+		p.parsable(t, l.NoHeader)
 	case len(t.Rows) > 0:
 		listed(p, l, t)
 	case !l.NoHeader && l.Empty != "":
-		p.Paragraph("", "", l.Empty, nil)
+		p.paragraph("", "", l.Empty, nil)
 	}
 	if l.Waiting.Heading != "" {
 		waiting(p, l)
 	}
-	return p.To(w)
+	return p.writeTo(w)
 }
 
 // listed writes the lines of a list, and what stands under them.
-func listed(p *text.Page, l *words.List, t block.Table) {
+func listed(p *terminal, l *words.List, t block.Table) {
 	if l.Title != "" && !l.NoHeader {
-		p.Paragraph("", "", l.Title, p.Title)
+		p.paragraph("", "", l.Title, p.Title)
 	}
 	switch {
 	case l.Columns != nil:
 		asked(p, l.Columns, t, l.NoHeader)
 	case l.NoHeader:
-		p.Rows(t)
+		p.rows(t, "", nil)
 	default:
-		p.Table(t, "")
+		p.table(t, "")
 	}
 	for _, left := range l.Left {
-		p.Line(left)
+		p.line(left)
 	}
 	if l.NoHeader {
 		return
@@ -69,14 +68,14 @@ func listed(p *text.Page, l *words.List, t block.Table) {
 		}
 	}
 	if said := block.Notes(append(slices.Clone(l.Notes), strings.Join(legend, " "))...); len(said) > 0 {
-		p.Line("")
-		p.Part(block.Part{Notes: said})
+		p.line("")
+		p.part(block.Part{Notes: said})
 	}
 }
 
 // asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
 // their values, even beyond the page.
-func asked(p *text.Page, columns []words.Column, t block.Table, noHeader bool) {
+func asked(p *terminal, columns []words.Column, t block.Table, noHeader bool) {
 	rows := t.Rows
 	if !noHeader {
 		rows = append([][]string{t.Names()}, rows...)
@@ -90,29 +89,29 @@ func asked(p *text.Page, columns []words.Column, t block.Table, noHeader bool) {
 			}
 			if n == 0 || c.Name == "JobID" {
 				for _, r := range rows {
-					n = max(n, text.Width(r[i]))
+					n = max(n, displayWidth(r[i]))
 				}
 			}
-			cells[i] = align.Apply(pretty.Snip(row[i], n, p.Ellipsis()), n)
+			cells[i] = align.Apply(pretty.Snip(row[i], n, p.ellipsis()), n)
 			if t.IsRed(k-(len(rows)-len(t.Rows)), i) {
 				cells[i] = p.Bad.Sprint(cells[i])
 			}
 		}
-		p.Line(strings.Join(cells, "  "))
+		p.line(strings.Join(cells, "  "))
 	}
 }
 
 // waiting writes what waits, under a list for people.
-func waiting(p *text.Page, l *words.List) {
+func waiting(p *terminal, l *words.List) {
 	if !l.OnlyPending {
-		p.Line("")
+		p.line("")
 	}
 	b := queuePart(l.Waiting, p.Width)
-	p.Paragraph("", "", b.Heading, p.Title)
+	p.paragraph("", "", b.Heading, p.Title)
 	if b.Heading = ""; p.Width < roomyList {
 		for i := range b.Tables {
 			b.Tables[i].Gap = " "
 		}
 	}
-	p.Part(b)
+	p.part(b)
 }

@@ -10,13 +10,12 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
 // textOfList writes a list of lines.
-func textOfList(w io.Writer, lines []listing.Line, opts words.ListOptions, reader text.Options) error {
+func textOfList(w io.Writer, lines []listing.Line, opts words.ListOptions, reader Options) error {
 	return TextOfJobs(w, view.NewJobs(lines, opts, reader.Unicode), reader)
 }
 
@@ -31,15 +30,15 @@ func chosen(t *testing.T, list string) []words.Column {
 
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
-	eachView(t, "list", func(w io.Writer, opts text.Options) error {
+	eachView(t, "list", func(w io.Writer, opts Options) error {
 		return textOfList(w, listing.LinesOf(jobs), words.ListOptions{More: true}, opts)
 	})
 	var bare bytes.Buffer
-	if err := textOfList(&bare, listing.LinesOf(jobs), words.ListOptions{NoHeader: true}, text.Options{}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
+	if err := textOfList(&bare, listing.LinesOf(jobs), words.ListOptions{NoHeader: true}, Options{}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
 		t.Errorf("without a header: %v\n%s", err, bare.String())
 	}
 	var parsable bytes.Buffer
-	if err := textOfList(&parsable, listing.LinesOf(jobs), words.ListOptions{Parsable2: true}, text.Options{Unicode: true}); err != nil {
+	if err := textOfList(&parsable, listing.LinesOf(jobs), words.ListOptions{Parsable2: true}, Options{Unicode: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "list-parsable.txt", parsable.Bytes())
@@ -47,7 +46,7 @@ func TestListViews(t *testing.T) {
 
 func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 	var out bytes.Buffer
-	if err := textOfList(&out, listing.LinesOf(fixtureList()), words.ListOptions{Parsable2: true}, text.Options{}); err != nil {
+	if err := textOfList(&out, listing.LinesOf(fixtureList()), words.ListOptions{Parsable2: true}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
@@ -59,7 +58,7 @@ func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 
 func TestEmptyListSaysWhatToDo(t *testing.T) {
 	var out bytes.Buffer
-	if err := textOfList(&out, nil, words.ListOptions{}, text.Options{}); err != nil || !strings.Contains(out.String(), "-S") {
+	if err := textOfList(&out, nil, words.ListOptions{}, Options{}); err != nil || !strings.Contains(out.String(), "-S") {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 }
@@ -78,7 +77,7 @@ func TestEveryColumn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := textOfList(&out, listing.LinesOf(jobs), opts, text.Options{Unicode: name == "columns-wide"}); err != nil {
+			if err := textOfList(&out, listing.LinesOf(jobs), opts, Options{Unicode: name == "columns-wide"}); err != nil {
 				t.Fatal(err)
 			}
 			if !utf8.Valid(out.Bytes()) || strings.ContainsAny(out.String(), "\x1b\r\u202e\u200b\u009b") {
@@ -92,13 +91,13 @@ func TestEveryColumn(t *testing.T) {
 // TestFoldedList: an array is a line, with what all its tasks have; of a very large one as far as it is known.
 func TestFoldedList(t *testing.T) {
 	lines := append(listing.LinesOf(fixtureList()), arrayLine())
-	eachView(t, "list-array", func(w io.Writer, opts text.Options) error {
+	eachView(t, "list-array", func(w io.Writer, opts Options) error {
 		return textOfList(w, lines, words.ListOptions{Title: "Your jobs, the last 7 days; most core-hours lost first", Sort: "lost", Most: 8, Rest: "jobeff -S -7days"}, opts)
 	})
 	for options, want := range map[*words.ListOptions]int{{}: 11, {Parsable2: true}: 11, {Most: 3}: 3, {Most: 3, Skip: 9}: 2, {Skip: 50, Most: 2}: 0, {Sort: "-pe"}: 11} {
 		options.NoHeader = true
 		var out bytes.Buffer
-		if err := textOfList(&out, lines, *options, text.Options{}); err != nil {
+		if err := textOfList(&out, lines, *options, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Count(out.String(), "\n")
@@ -116,7 +115,7 @@ func TestFoldedList(t *testing.T) {
 	large.Sum = listing.Hours{Jobs: 5012, Used: 1234, Judged: 1000, Lost: 321}
 	var out bytes.Buffer
 	all := listing.Selected{Lines: 7, Sum: listing.Hours{Jobs: 6000, Used: 2000, Judged: 1500, Lost: 500}, Unjudged: 1200}
-	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,state,corehours,lost,mpitime,cores,flags"), All: &all}, text.Options{}); err != nil {
+	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,state,corehours,lost,mpitime,cores,flags"), All: &all}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"900    8 CD, 1 F, 5,003 more   1,234   321        -     49  6 low, 3 idle", "and 6 more: raise --limit", "Total of 6,000 jobs: 2,000 core-hours used; 500 lost of 1,500",
@@ -126,7 +125,7 @@ func TestFoldedList(t *testing.T) {
 		}
 	}
 	out.Reset() // without flags nobody asks who judged
-	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,lost"), All: &all}, text.Options{}); err != nil || strings.Contains(out.String(), "judged 1,200") {
+	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,lost"), All: &all}, Options{}); err != nil || strings.Contains(out.String(), "judged 1,200") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
@@ -137,7 +136,7 @@ func TestNeverCut(t *testing.T) {
 	j.DisplayID, j.Name, j.User = "1234567890_1234567", strings.Repeat("n", 200), strings.Repeat("u", 200)
 	for _, opts := range []words.ListOptions{{}, {Columns: chosen(t, "jobid%3,jobname%5")}, {Columns: chosen(t, "jobid%-3")}} {
 		var out bytes.Buffer
-		if err := textOfList(&out, listing.LinesOf([]job.Job{j}), opts, text.Options{}); err != nil || !strings.Contains(out.String(), j.DisplayID) {
+		if err := textOfList(&out, listing.LinesOf([]job.Job{j}), opts, Options{}); err != nil || !strings.Contains(out.String(), j.DisplayID) {
 			t.Errorf("%v\n%s", err, out.String())
 		}
 	}
@@ -146,7 +145,7 @@ func TestNeverCut(t *testing.T) {
 // TestListColours: what is bad is red, the heads are not, and without colours there are none.
 func TestListColours(t *testing.T) {
 	var out bytes.Buffer
-	if err := textOfList(&out, listing.LinesOf(fixtureList()), words.ListOptions{}, text.Options{Color: true}); err != nil {
+	if err := textOfList(&out, listing.LinesOf(fixtureList()), words.ListOptions{}, Options{Color: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\x1b[31mTIMEOUT", "\x1b[31m 0.62"} {
@@ -163,7 +162,7 @@ func TestListColours(t *testing.T) {
 
 // TestPendingListViews: a list of what waits, for every kind of reader.
 func TestPendingListViews(t *testing.T) {
-	eachView(t, "pending-list", func(w io.Writer, opts text.Options) error {
+	eachView(t, "pending-list", func(w io.Writer, opts Options) error {
 		return textOfList(w, listing.LinesOf(fixtureList()[:2]), words.ListOptions{Pending: queue(), Rest: "jobeff -S -7days"}, opts)
 	})
 }
@@ -173,7 +172,7 @@ func TestPendingListViews(t *testing.T) {
 func TestPendingLists(t *testing.T) {
 	list := func(jobs []job.Job, opts words.ListOptions) string {
 		var out bytes.Buffer
-		if err := textOfList(&out, listing.LinesOf(jobs), opts, text.Options{Width: 120}); err != nil {
+		if err := textOfList(&out, listing.LinesOf(jobs), opts, Options{Width: 120}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/report/page"
 	"jobeff/report/words"
 )
 
@@ -21,22 +20,22 @@ const (
 )
 
 // PageOfList writes the page of a list.
-func PageOfList(w io.Writer, of *words.ListPage, links page.Links) error {
-	l := page.List{Frame: page.NewFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Span: of.Span, Fields: of.Fields, Fold: of.Fold,
+func PageOfList(w io.Writer, of *words.ListPage, links Links) error {
+	l := listPage{frame: newFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Span: of.Span, Fields: of.Fields, Fold: of.Fold,
 		Table: listTable(&of.Table, of.Query, links), Empty: of.Empty, Beside: of.Beside, Second: listTable(&of.Second, of.Query, links), Lacks: of.Lacks}
-	l.Wide, l.Policy = true, page.FormPolicy
+	l.Wide, l.Policy = true, FormPolicy
 	if l.Table != nil {
 		l.Notes = of.Notes
 	}
 	for _, turn := range of.Turns {
-		l.Pages = append(l.Pages, page.Link{Text: turn.Text, Address: listAddress(of.Query, "offset", strings.TrimPrefix(fmt.Sprint(turn.Offset), "0"))})
+		l.Pages = append(l.Pages, Link{Text: turn.Text, Address: listAddress(of.Query, "offset", strings.TrimPrefix(fmt.Sprint(turn.Offset), "0"))})
 	}
-	return page.Write(w, "list", l)
+	return writePage(w, "list", l)
 }
 
 // PageOfRefusal writes why there is no page.
-func PageOfRefusal(w io.Writer, of words.Refusal, links page.Links) error {
-	return page.Write(w, "refusal", &page.Refusal{Frame: page.NewFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Message: of.Message, Hint: of.Hint})
+func PageOfRefusal(w io.Writer, of words.Refusal, links Links) error {
+	return writePage(w, "refusal", &refusalPage{frame: newFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Message: of.Message, Hint: of.Hint})
 }
 
 // listAddress is that of a list of another query: each name is followed by its value, "" for none.
@@ -51,8 +50,8 @@ func listAddress(of url.Values, changes ...string) string {
 }
 
 // listTable is a table with its links and bars, nil for none.
-func listTable(of *words.ListTable, q url.Values, links page.Links) *page.Table {
-	t := page.NewTable(of.Caption, of.Table, of.Note)
+func listTable(of *words.ListTable, q url.Values, links Links) *table {
+	t := newTable(of.Caption, of.Table, of.Note)
 	if t == nil {
 		return nil
 	}
@@ -72,14 +71,14 @@ func listTable(of *words.ListTable, q url.Values, links page.Links) *page.Table 
 		t.Heads[of.Share].Number = false
 		cell, ofPOP := &t.Rows[i][of.Share], of.Names[of.Share] == "pe"
 		if cell.Number = ofPOP && share == nil; share != nil {
-			cell.Bar = &page.Bar{To: *share, Bad: of.IsRed(i, of.Share), Line: ofPOP}
+			cell.Bar = &bar{To: *share, Bad: of.IsRed(i, of.Share), Line: ofPOP}
 		}
 	}
 	for c := len(of.Names) - 1; c >= 0; c-- {
 		switch name := of.Names[c]; {
 		case hasWord(folded, name) && !hasWord(folded, of.Names[c-1]):
 			first := t.Heads[0].Text // names the rows, and nothing else
-			t.Fold(c)
+			t.fold(c)
 			t.Heads[0].Text = first
 		case hasWord(sortable, name):
 			sortedBy(&t.Heads[c], name, q)
@@ -91,7 +90,7 @@ func listTable(of *words.ListTable, q url.Values, links page.Links) *page.Table 
 func hasWord(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
 // sortedBy makes a column's head a link that sorts by it, or, where the list is sorted by it, the other way round.
-func sortedBy(h *page.Head, name string, q url.Values) {
+func sortedBy(h *head, name string, q url.Values) {
 	by := name
 	if hasWord(leastSorted, name) {
 		by = "-" + name

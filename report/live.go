@@ -3,35 +3,34 @@ package report
 import (
 	"io"
 
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
 // TextOfLive writes a job that runs: what it did in the last moment beside all of it so far.
-func TextOfLive(w io.Writer, v *view.Live, opts text.Options) error {
-	p, s := text.NewPage(opts), &v.Words
-	p.Headline(s.Headline)
-	p.Facts(s.Facts)
+func TextOfLive(w io.Writer, v *view.Live, opts Options) error {
+	p, s := newTerminal(opts), &v.Words
+	p.headline(s.Headline)
+	p.facts(s.Facts)
 	for _, quiet := range s.Quiet {
-		p.Paragraph("! ", "  ", quiet, nil)
+		p.paragraph("! ", "  ", quiet, nil)
 	}
 	if s.Heads != "" {
-		p.Line("")
-		p.Line(s.Heads)
+		p.line("")
+		p.line(s.Heads)
 	}
 	if len(s.Tree) > 0 {
-		p.Tree(s.Tree, s.Shares)
+		p.tree(s.Tree, s.Shares)
 	}
-	p.Parts(s.Parts...)
-	return p.To(w)
+	p.parts(s.Parts...)
+	return p.writeTo(w)
 }
 
 // TextOfPlaces writes where a job called MPI.
-func TextOfPlaces(w io.Writer, v *view.Places, opts text.Options) error {
-	p := text.NewPage(opts)
+func TextOfPlaces(w io.Writer, v *view.Places, opts Options) error {
+	p := newTerminal(opts)
 	if v.Words.None != "" {
-		p.Line(v.Words.None)
+		p.line(v.Words.None)
 	}
-	p.Parts(v.Words.Parts...)
-	return p.To(w)
+	p.parts(v.Words.Parts...)
+	return p.writeTo(w)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -21,7 +20,7 @@ func TestLiveViews(t *testing.T) {
 	last := fixtures()["bad"]
 	of := words.Watched{SoFar: runs(fixtures()["good"]), Last: last, Span: 10 * time.Second, CPU: 3 * time.Millisecond,
 		Quiet: []string{"n2 has not answered since 12:00:10.", "n3: there is no record of this job" + nasty}}
-	eachView(t, "live", func(w io.Writer, opts text.Options) error { return TextOfLive(w, view.NewLive(of, opts.Unicode), opts) })
+	eachView(t, "live", func(w io.Writer, opts Options) error { return TextOfLive(w, view.NewLive(of, opts.Unicode), opts) })
 	for name, j := range fixtures() {
 		for look, opts := range views {
 			for _, of := range []words.Watched{{SoFar: runs(j), Last: j, Quiet: []string{nasty}}, {SoFar: runs(j), Last: fixtures()["off"], Span: time.Second}} {

@@ -11,7 +11,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -23,13 +22,13 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	j := aJob(execution(2, work{79.96, 20.04}, work{79.96, 20.04}))
 	j.CPUs = 2
 	var shown, list, explained bytes.Buffer
-	if err := textOf(&shown, j, nil, nil, text.Options{}); err != nil {
+	if err := textOf(&shown, j, nil, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := textOfList(&list, listing.LinesOf([]job.Job{*j}), words.ListOptions{}, text.Options{}); err != nil {
+	if err := textOfList(&list, listing.LinesOf([]job.Job{*j}), words.ListOptions{}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := explain(&explained, j, judged(t, j), text.Options{}); err != nil {
+	if err := explain(&explained, j, judged(t, j), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	_, page, _ := strings.Cut(string(jobHTML(t, j)), "<tbody>") // after the caption, which names the line

@@ -4,31 +4,30 @@ import (
 	"io"
 
 	"jobeff/report/block"
-	"jobeff/report/text"
 	"jobeff/report/words"
 )
 
 // TextOfOverheads lists curves of jobeff-overhead.
-func TextOfOverheads(w io.Writer, o words.Overheads, opts text.Options) error {
-	p := text.NewPage(opts)
-	p.Part(o.List)
+func TextOfOverheads(w io.Writer, o words.Overheads, opts Options) error {
+	p := newTerminal(opts)
+	p.part(o.List)
 	for _, fell := range o.Fell {
-		p.Line("")
-		p.Paragraph("", "", fell, p.Bad)
+		p.line("")
+		p.paragraph("", "", fell, p.Bad)
 	}
-	return p.To(w)
+	return p.writeTo(w)
 }
 
 // TextOfOverheadCurves draws curves for a terminal: a bar for each size.
-func TextOfOverheadCurves(w io.Writer, curves []words.OverheadCurve, opts text.Options) error {
-	p := text.NewPage(opts)
+func TextOfOverheadCurves(w io.Writer, curves []words.OverheadCurve, opts Options) error {
+	p := newTerminal(opts)
 	for i, c := range curves {
 		if i > 0 {
-			p.Line("")
+			p.line("")
 		}
-		p.Paragraph("", "", c.Title, p.Title)
-		p.Table(p.WithBars(c.Sizes, len(c.Sizes.Heads)-1), "")
-		p.Part(block.Part{Notes: c.Refused})
+		p.paragraph("", "", c.Title, p.Title)
+		p.table(p.withBars(c.Sizes, len(c.Sizes.Heads)-1), "")
+		p.part(block.Part{Notes: c.Refused})
 	}
-	return p.To(w)
+	return p.writeTo(w)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"jobeff/policy/overhead"
-	"jobeff/report/text"
 	"jobeff/report/words"
 )
 
@@ -32,16 +31,16 @@ func TestOverheadViews(t *testing.T) {
 		overheadCurve("Open MPI v4.1.4", overhead.Receive, 1, 90), overheadCurve("Open MPI v4.1.4", overhead.Receive, 2, 88),
 		overheadCurve("Open MPI v4.1.4", overhead.Send, 1, 92), overheadCurve("Open MPI v5.0.3", overhead.Send, 9, 41),
 	}
-	eachView(t, "overheads", func(w io.Writer, opts text.Options) error {
+	eachView(t, "overheads", func(w io.Writer, opts Options) error {
 		return TextOfOverheads(w, words.OfOverheads(curves, opts.Unicode), opts)
 	})
-	eachView(t, "overheads-none", func(w io.Writer, opts text.Options) error {
+	eachView(t, "overheads-none", func(w io.Writer, opts Options) error {
 		return TextOfOverheads(w, words.OfOverheads(nil, opts.Unicode), opts)
 	})
-	eachView(t, "overheads-hostile", func(w io.Writer, opts text.Options) error {
+	eachView(t, "overheads-hostile", func(w io.Writer, opts Options) error {
 		return TextOfOverheads(w, words.OfOverheads(append(curves[:1:1], hostile), opts.Unicode), opts)
 	})
-	eachView(t, "overhead-plot", func(w io.Writer, opts text.Options) error {
+	eachView(t, "overhead-plot", func(w io.Writer, opts Options) error {
 		return TextOfOverheadCurves(w, words.OfOverheadCurves([]overhead.Curve{curves[2], hostile}, opts.Unicode), opts)
 	})
 	var out bytes.Buffer

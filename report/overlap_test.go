@@ -9,8 +9,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy/overhead"
 	"jobeff/preload/record"
-	"jobeff/report/page"
-	"jobeff/report/text"
 )
 
 // overlapping is a job of 98 s x 4 ranks that sent 30 million messages of 32 to 64 KiB.
@@ -28,7 +26,7 @@ func overlapping(curves ...overhead.Curve) *job.Job {
 func TestOverlap(t *testing.T) {
 	send, receive := overheadCurve("Open MPI v4.1.4", overhead.Send, 3, 92), overheadCurve("Open MPI v4.1.4", overhead.Receive, 3, 40)
 	for name, j := range map[string]*job.Job{"both": overlapping(send, receive), "send": overlapping(send), "none": overlapping(overheadCurve("MPICH 4.0.2", overhead.Send, 3, 92))} {
-		eachView(t, "overlap-"+name, func(w io.Writer, opts text.Options) error {
+		eachView(t, "overlap-"+name, func(w io.Writer, opts Options) error {
 			if err := textOf(w, j, nil, nil, opts); err != nil {
 				return err
 			}
@@ -41,7 +39,7 @@ func TestOverlap(t *testing.T) {
 	}
 	golden(t, "overlap.json", out.Bytes())
 	out.Reset()
-	if err := pageOf(&out, overlapping(send, receive), nil, nil, page.Links{}); err != nil {
+	if err := pageOf(&out, overlapping(send, receive), nil, nil, Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("what computing could hide")) {
@@ -61,9 +59,9 @@ func TestSizesNote(t *testing.T) {
 		e.HistP2P, e.HistCol = []uint64{0, 0, c.messages}, nil
 		e.Calls = []job.Call{{Name: "MPI_Startall", Count: c.starts}, {Name: "MPI_Send_init", Count: 50}}
 		for name, write := range map[string]func(io.Writer, *job.Job) error{
-			"text": func(w io.Writer, j *job.Job) error { return textOf(w, j, nil, nil, text.Options{Width: 120}) },
+			"text": func(w io.Writer, j *job.Job) error { return textOf(w, j, nil, nil, Options{Width: 120}) },
 			"page": func(w io.Writer, j *job.Job) error {
-				return pageOf(w, j, nil, nil, page.Links{})
+				return pageOf(w, j, nil, nil, Links{})
 			},
 			"JSON": func(w io.Writer, j *job.Job) error { return jsonOf(w, j, nil, nil) },
 		} {

@@ -9,7 +9,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
-	"jobeff/report/text"
 )
 
 // queue is what waits of two users: a plain job, an array, held and hostile ones.
@@ -34,7 +33,7 @@ func waits(p slurmid.Pending, more ...slurmid.Pending) *job.Job {
 // TestPendingViews: a job that waits, for every kind of reader; names are text, whatever they are.
 func TestPendingViews(t *testing.T) {
 	q := queue()
-	eachView(t, "pending", func(w io.Writer, opts text.Options) error { return textOf(w, waits(q.Jobs[0]), nil, nil, opts) })
+	eachView(t, "pending", func(w io.Writer, opts Options) error { return textOf(w, waits(q.Jobs[0]), nil, nil, opts) })
 	for i := range q.Jobs {
 		for look, opts := range views {
 			var out bytes.Buffer
@@ -56,7 +55,7 @@ func TestPendingText(t *testing.T) {
 	q := queue()
 	said := func(j *job.Job) string {
 		var out bytes.Buffer
-		if err := textOf(&out, j, nil, nil, text.Options{Width: 120}); err != nil {
+		if err := textOf(&out, j, nil, nil, Options{Width: 120}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(out.String()), " ")

@@ -14,7 +14,6 @@ import (
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report/shell"
-	"jobeff/report/text"
 )
 
 // jobOfRun is a job whose only program was the run.
@@ -58,7 +57,7 @@ func TestJobAmongItsWorkload(t *testing.T) {
 		j := jobOfRun(last)
 		study := workload.NewStudy(w, j, began, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
-		eachView(t, "place-"+name, func(w io.Writer, opts text.Options) error {
+		eachView(t, "place-"+name, func(w io.Writer, opts Options) error {
 			var out bytes.Buffer
 			if err := textOf(&out, j, study, verdicts, opts); err != nil {
 				return err
@@ -135,7 +134,7 @@ func TestMuted(t *testing.T) {
 		study := workload.NewStudy(w, j, c.now, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var out bytes.Buffer
-		if err := explain(&out, j, verdicts, text.Options{}); err != nil {
+		if err := explain(&out, j, verdicts, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "until 2026-11-21 12:00") != c.muted || verdicts[5].Outcome != policy.Flagged || (verdicts[5].Muted != nil) != c.muted {
@@ -152,7 +151,7 @@ func TestCommandIsQuoted(t *testing.T) {
 		w := fixtureWorkload(name, workloads()["scales"].Runs...)
 		j := jobOfRun(w.Runs[len(w.Runs)-1])
 		var out bytes.Buffer
-		if err := textOf(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, text.Options{}); err != nil {
+		if err := textOf(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "; jobeff workload "+j.DisplayID+" shows it") || shell.Workload(name, w.Key) != want {

@@ -9,8 +9,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/report/block"
-	"jobeff/report/page"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -38,7 +36,7 @@ func placedJob() *job.Job {
 func TestAllPlaces(t *testing.T) {
 	var all, one bytes.Buffer
 	for b, function := range map[*bytes.Buffer]string{&all: "", &one: "mpi_wait"} {
-		if err := TextOfPlaces(b, view.NewPlaces(placedJob(), function, false), text.Options{}); err != nil {
+		if err := TextOfPlaces(b, view.NewPlaces(placedJob(), function, false), Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +53,7 @@ func TestAllPlaces(t *testing.T) {
 		var out bytes.Buffer
 		j := placedJob()
 		j.Executions[0].Windows = &w
-		if err := TextOfPlaces(&out, view.NewPlaces(j, function, false), text.Options{Width: 200}); err != nil {
+		if err := TextOfPlaces(&out, view.NewPlaces(j, function, false), Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		_, waits, _ := strings.Cut(out.String(), "make other ranks late")
@@ -75,7 +73,7 @@ func TestAllPlaces(t *testing.T) {
 		}
 	}
 	var none bytes.Buffer
-	if err := TextOfPlaces(&none, view.NewPlaces(&job.Job{DisplayID: "5"}, "", false), text.Options{}); err != nil || !strings.Contains(none.String(), "no places are known of job 5") {
+	if err := TextOfPlaces(&none, view.NewPlaces(&job.Job{DisplayID: "5"}, "", false), Options{}); err != nil || !strings.Contains(none.String(), "no places are known of job 5") {
 		t.Errorf("%v, %q", err, none.String())
 	}
 }
@@ -98,7 +96,7 @@ func TestPlacesThatNobodyLookedAt(t *testing.T) {
 		t.Errorf("of one function: %v, %s", err, one.String())
 	}
 	j.Metrics = &job.Metrics{Elapsed: 100, Ranks: 4}
-	if err := pageOf(&html, j, nil, nil, page.Links{}); err != nil {
+	if err := pageOf(&html, j, nil, nil, Links{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := html.String(); !strings.Contains(got, "solver&#43;0x10") || strings.Contains(got, "0x20") || strings.Contains(got, "\x1b") {

@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/report/text"
 )
 
 // said is the text of a job.
 func said(t *testing.T, j *job.Job) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := textOf(&out, j, nil, nil, text.Options{}); err != nil {
+	if err := textOf(&out, j, nil, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

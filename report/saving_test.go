@@ -11,7 +11,6 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -40,8 +39,8 @@ func TestSavingHasItsOwnInterval(t *testing.T) {
 			figure.Estimate(r.Share.Value, r.Share.Low, r.Share.High, figure.Percent) + " of the core-hours"
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var told, explained, page, load, loadPage bytes.Buffer
-		for what, err := range map[string]error{"job": textOf(&told, j, study, verdicts, text.Options{}), "explain": explain(&explained, j, verdicts, text.Options{}),
-			"page": pageOf(&page, j, study, verdicts, siteLinks), "workload": TextOfWorkload(&load, view.NewWorkload(study, false), text.Options{}), "its page": PageOfWorkload(&loadPage, view.NewWorkload(study, true), siteLinks)} {
+		for what, err := range map[string]error{"job": textOf(&told, j, study, verdicts, Options{}), "explain": explain(&explained, j, verdicts, Options{}),
+			"page": pageOf(&page, j, study, verdicts, siteLinks), "workload": TextOfWorkload(&load, view.NewWorkload(study, false), Options{}), "its page": PageOfWorkload(&loadPage, view.NewWorkload(study, true), siteLinks)} {
 			if err != nil {
 				t.Errorf("%s: %v", what, err)
 			}

@@ -20,7 +20,6 @@ import (
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -106,7 +105,7 @@ func screenCases(t *testing.T) map[string]screenCase {
 }
 
 // firstScreen is what is seen first.
-func firstScreen(t *testing.T, c screenCase, opts text.Options) string {
+func firstScreen(t *testing.T, c screenCase, opts Options) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := ScreenOfJob(&out, viewOf(c.job, c.study, c.verdicts, opts.Unicode), opts); err != nil {
@@ -181,7 +180,7 @@ func TestScreenHidesNoDoubt(t *testing.T) {
 		"het":          {"a part of a het job"},
 		"pending-many": {"and 27 more", "jobeff --full 4900: further lines"},
 	} {
-		said := strings.Join(strings.Fields(firstScreen(t, all[name], text.Options{})), " ")
+		said := strings.Join(strings.Fields(firstScreen(t, all[name], Options{})), " ")
 		for _, want := range wants {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, said)
@@ -194,7 +193,7 @@ func TestScreenHidesNoDoubt(t *testing.T) {
 func TestScreenSaysRatiosOnce(t *testing.T) {
 	ratio := regexp.MustCompile(`[0-9.,]+ % (longer|less)`)
 	for name, c := range screenCases(t) {
-		said := strings.Join(strings.Fields(firstScreen(t, c, text.Options{})), " ")
+		said := strings.Join(strings.Fields(firstScreen(t, c, Options{})), " ")
 		if found := ratio.FindAllString(said, -1); len(found) > 1 {
 			t.Errorf("%s: %v in\n%s", name, found, said)
 		}
@@ -202,7 +201,7 @@ func TestScreenSaysRatiosOnce(t *testing.T) {
 			t.Errorf("%s: the efficiency twice:\n%s", name, said)
 		}
 		var full bytes.Buffer
-		if err := textOf(&full, c.job, c.study, c.verdicts, text.Options{}); err != nil {
+		if err := textOf(&full, c.job, c.study, c.verdicts, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		found := ratio.FindAllString(strings.Join(strings.Fields(full.String()), " "), -1)
@@ -216,7 +215,7 @@ func TestScreenSaysRatiosOnce(t *testing.T) {
 // TestScreenNamesTheRest: the last line names what --full has more, and nothing that it has not.
 func TestScreenNamesTheRest(t *testing.T) {
 	for name, wants := range map[string]string{"good": "ranks by node, nodes, busiest ranks, calls, sizes", "no-mpi": "", "off": "steps", "sections": "sections"} {
-		shown := firstScreen(t, screenCases(t)[name], text.Options{})
+		shown := firstScreen(t, screenCases(t)[name], Options{})
 		_, rest, there := strings.Cut(shown, "\njobeff --full 4711: ")
 		if rest = strings.Join(strings.Fields(rest), " "); there != (wants != "") || !strings.Contains(rest, wants) {
 			t.Errorf("%s: %q, want %q", name, rest, wants)
@@ -269,16 +268,16 @@ func factorsOf(tree []block.Branch) (all []block.Branch) {
 // TestCommandsGoOn: a command that is wider than the page goes on as a shell takes it.
 func TestCommandsGoOn(t *testing.T) {
 	const command = "sbatch --nodes=4 --ntasks=256 --ntasks-per-node=64 --cpus-per-task=1 --mem=250000M --time=12:34:00 --job-name='it is -- so' YOUR-SCRIPT"
-	p := text.NewPage(text.Options{})
-	p.Command(command)
+	p := newTerminal(Options{})
+	p.command(command)
 	var out bytes.Buffer
-	if err := p.To(&out); err != nil {
+	if err := p.writeTo(&out); err != nil {
 		t.Fatal(err)
 	}
 	if one := strings.ReplaceAll(out.String(), " \\\n    ", " "); one != command+"\n" {
 		t.Errorf("got %q", out.String())
 	}
-	checkFits(t, out.String(), text.Options{})
+	checkFits(t, out.String(), Options{})
 }
 
 // TestScreensAreLookedAt: no golden is left of a kind of job that is no more.

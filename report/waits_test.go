@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/report/page"
-	"jobeff/report/text"
 )
 
 // sampled is a job whose windows say w.
@@ -53,7 +51,7 @@ func TestUnsureLinks(t *testing.T) {
 	w.Path.Looked = false
 	said := func() string {
 		var out bytes.Buffer
-		if err := pageOf(&out, sampled(w), nil, nil, page.Links{}); err != nil {
+		if err := pageOf(&out, sampled(w), nil, nil, Links{}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -98,7 +96,7 @@ func TestWaits(t *testing.T) {
 	undetermined := job.Windows{Why: "the windows that could be replayed hold too little of the time", Logged: 9, Matched: 2, Dropped: 7, Share: 0.31, LoadBalance: 0.71, Communication: 0.412,
 		Drops: []job.WindowDrop{{Reason: nasty, Count: 7, Time: sec(3)}}}
 	for name, w := range map[string]job.Windows{"serialised": serialised(), "transferred": transferred(), "varying": varying(), "turns": byTurns(), "undetermined": undetermined} {
-		eachView(t, "waits-"+name, func(w2 io.Writer, opts text.Options) error {
+		eachView(t, "waits-"+name, func(w2 io.Writer, opts Options) error {
 			j := sampled(w)
 			if err := textOf(w2, j, nil, nil, opts); err != nil {
 				return err
@@ -112,7 +110,7 @@ func TestWaits(t *testing.T) {
 	}
 	golden(t, "waits.json", out.Bytes())
 	out.Reset()
-	if err := pageOf(&out, sampled(serialised()), nil, nil, page.Links{}); err != nil {
+	if err := pageOf(&out, sampled(serialised()), nil, nil, Links{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Serialisation efficiency", "Why ranks wait in MPI", "ranks 1 -&gt; 2 -&gt; 3", "a network that takes no time would save at most 4 %"} {
@@ -128,9 +126,9 @@ func TestWaitsOfContendedRanks(t *testing.T) {
 	j := sampled(transferred())
 	j.Executions[0].Nodes[0].Load = &job.Load{Ranks: 2, Whole: 2, Span: sec(196), ThreadSpan: sec(196), Queue: sec(60)}
 	for name, write := range map[string]func(w io.Writer) error{
-		"job":     func(w io.Writer) error { return textOf(w, j, nil, nil, text.Options{}) },
-		"explain": func(w io.Writer) error { return explain(w, j, nil, text.Options{}) },
-		"page":    func(w io.Writer) error { return pageOf(w, j, nil, nil, page.Links{}) },
+		"job":     func(w io.Writer) error { return textOf(w, j, nil, nil, Options{}) },
+		"explain": func(w io.Writer) error { return explain(w, j, nil, Options{}) },
+		"page":    func(w io.Writer) error { return pageOf(w, j, nil, nil, Links{}) },
 	} {
 		var out bytes.Buffer
 		if err := write(&out); err != nil {

@@ -14,7 +14,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
-	"jobeff/report/text"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -61,7 +60,7 @@ func workloads() map[string]*job.Workload {
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
 		study := workload.NewStudy(w, nil, began, curve.Settings{})
-		eachView(t, "workload-"+name, func(w io.Writer, opts text.Options) error {
+		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
 			err := TextOfWorkload(w, view.NewWorkload(study, opts.Unicode), opts)
 			io.WriteString(w, "----\n")
 			return errors.Join(err, TextOfPlan(w, view.NewPlan(study, opts.Unicode), opts))
@@ -86,7 +85,7 @@ func TestWorkloadsList(t *testing.T) {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
 	named := []listing.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
-	eachView(t, "workloads", func(w io.Writer, opts text.Options) error {
+	eachView(t, "workloads", func(w io.Writer, opts Options) error {
 		return TextOfWorkloads(w, view.NewWorkloads(studies, named, true, opts.Unicode), ListForm{Options: opts})
 	})
 	var parsable, out bytes.Buffer

@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/report"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -68,7 +67,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if full && !asJSON {
 				source.Find(c.Context(), j, false)
 			}
-			reader := text.Reader(getenv, columns(c.OutOrStdout()), plain)
+			reader := report.Reader(getenv, columns(c.OutOrStdout()), plain)
 			v := view.NewJob(&listing.JobAndWorkload{Job: j}, nil, nil, reader.Unicode)
 			switch {
 			case asJSON:

@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/compare"
 	"jobeff/report"
-	"jobeff/report/page"
 	"jobeff/report/view"
 )
 
@@ -92,7 +91,7 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	case flags.json:
 		return view.Write(p.stdout, v)
 	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return report.PageOfComparison(w, v, page.Links{}) })
+		return p.save(flags.html, func(w io.Writer) error { return report.PageOfComparison(w, v, report.Links{}) })
 	}
 	return report.TextOfComparison(p.stdout, v, p.options())
 }

@@ -16,7 +16,7 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/report/text"
+	"jobeff/report"
 )
 
 // A list of a month's jobs is some MiB, read once. Collecting garbage at each doubling of the
@@ -76,7 +76,7 @@ type program struct {
 }
 
 // options says what standard output can show.
-func (p *program) options() text.Options {
+func (p *program) options() report.Options {
 	columns := 0
 	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		columns = 80
@@ -84,7 +84,7 @@ func (p *program) options() text.Options {
 			columns = w
 		}
 	}
-	return text.Reader(p.getenv, columns, p.plain)
+	return report.Reader(p.getenv, columns, p.plain)
 }
 
 // errUnhealthy sets the exit code after doctor or policy test has printed what failed.

@@ -13,7 +13,6 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/report"
-	"jobeff/report/page"
 	"jobeff/report/view"
 )
 
@@ -56,7 +55,7 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	case a.found.Tasks != nil && talp != "":
 		return fmt.Errorf("%s is an array: name one of its tasks, as %s_1, for TALP's JSON", id, id)
 	case a.found.Tasks != nil:
-		return p.save(file, func(w io.Writer) error { return report.PageOfArray(w, view.NewArray(a.found, true), page.Links{}) })
+		return p.save(file, func(w io.Writer) error { return report.PageOfArray(w, view.NewArray(a.found, true), report.Links{}) })
 	case talp != "":
 		return p.save(talp, func(w io.Writer) error {
 			v, err := view.NewTALP(a.found.Job)
@@ -67,7 +66,7 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 		})
 	}
 	source.Find(ctx, a.found.Job, false)
-	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), page.Links{}) })
+	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), report.Links{}) })
 }
 
 // save writes a new file, whole or not at all.

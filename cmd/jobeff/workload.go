@@ -22,7 +22,6 @@ import (
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/page"
 	"jobeff/report/shell"
 	"jobeff/report/view"
 )
@@ -157,7 +156,7 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	case flags.json:
 		return view.Write(p.stdout, v)
 	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return report.PageOfWorkload(w, v, page.Links{}) })
+		return p.save(flags.html, func(w io.Writer) error { return report.PageOfWorkload(w, v, report.Links{}) })
 	}
 	return report.TextOfWorkload(p.stdout, v, p.options())
 }

@@ -12,7 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
-	"jobeff/report/page"
+	views "jobeff/report"
 )
 
 // oddNames are of accounts, partitions, users and jobs. Slurm takes nearly all of them.
@@ -76,7 +76,7 @@ func (c *crawler) visit() {
 	status, text, header := pageOf(c.T, c.at, here, c.user)
 	policy := strings.TrimSuffix(header.Get("Content-Security-Policy"), "; frame-ancestors 'none'")
 	mails := strings.HasPrefix(here, "/digest?")
-	if status != 200 || !mails && policy != page.FormPolicy && policy != page.ContentSecurityPolicy || !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(text, "<script") {
+	if status != 200 || !mails && policy != views.FormPolicy && policy != views.ContentSecurityPolicy || !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(text, "<script") {
 		c.Errorf("%s at %s: %d, %q: %.500s", c.user, here, status, policy, text[max(strings.Index(text, "<main"), 0):])
 	}
 	from, err := url.Parse(here)

@@ -29,7 +29,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
-	"jobeff/report/page"
+	views "jobeff/report"
 	"jobeff/test/browser"
 )
 
@@ -238,7 +238,7 @@ func TestListsOfViewers(t *testing.T) {
 				t.Errorf("%s %s: there is %q", c.user, c.path, other)
 			}
 		}
-		if policy := header.Get("Content-Security-Policy"); !slices.Contains([]string{page.FormPolicy + "; frame-ancestors 'none'", page.ContentSecurityPolicy + "; frame-ancestors 'none'"}, policy) {
+		if policy := header.Get("Content-Security-Policy"); !slices.Contains([]string{views.FormPolicy + "; frame-ancestors 'none'", views.ContentSecurityPolicy + "; frame-ancestors 'none'"}, policy) {
 			t.Errorf("%s: the policy is %q", c.path, policy)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
-	"jobeff/report/page"
+	views "jobeff/report"
 	"jobeff/test/trial"
 )
 
@@ -111,9 +111,9 @@ func TestPagesBehindNginx(t *testing.T) {
 		if status != q.status || !strings.Contains(text, q.text) {
 			t.Errorf("%s: %d %.300s, want %d %s", name, status, text, q.status, q.text)
 		}
-		policy := page.ContentSecurityPolicy
+		policy := views.ContentSecurityPolicy
 		if !strings.Contains(q.path, "/") { // a list has a form
-			policy = page.FormPolicy
+			policy = views.FormPolicy
 		}
 		if status == 200 && header.Get("Content-Security-Policy") != policy+"; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", name, header.Get("Content-Security-Policy"))

@@ -16,7 +16,6 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	views "jobeff/report"
-	"jobeff/report/page"
 	"jobeff/report/words"
 )
 
@@ -74,7 +73,7 @@ func (s *Server) listPage(l list) pageMaker {
 }
 
 // listed is the page of a list.
-func listed(l *words.ListPage, links page.Links) ([]byte, error) {
+func listed(l *words.ListPage, links views.Links) ([]byte, error) {
 	return written(func(w io.Writer) error { return views.PageOfList(w, l, links) })
 }
 
@@ -83,9 +82,9 @@ func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
 
 // menu are the links of a page, whose list is at the address here; "": it is of none. They are relative, so that a
 // proxy may serve them below a path of its own.
-func menu(r *http.Request, v store.Viewer, here string) page.Links {
+func menu(r *http.Request, v store.Viewer, here string) views.Links {
 	up := upFrom(r)
-	all := page.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
+	all := views.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
 	for _, one := range []struct {
 		text, at string
 		shown    bool
@@ -94,7 +93,7 @@ func menu(r *http.Request, v store.Viewer, here string) page.Links {
 		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()},
 	} {
 		if one.shown {
-			all.Nav = append(all.Nav, page.Link{Text: one.text, Address: up + strings.TrimPrefix(one.at, map[bool]string{true: "./"}[up != ""]), Here: one.at == here})
+			all.Nav = append(all.Nav, views.Link{Text: one.text, Address: up + strings.TrimPrefix(one.at, map[bool]string{true: "./"}[up != ""]), Here: one.at == here})
 		}
 	}
 	return all

@@ -19,7 +19,6 @@ import (
 	"jobeff/policy/workload"
 	views "jobeff/report"
 	"jobeff/report/mail"
-	"jobeff/report/page"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -37,17 +36,17 @@ func (s *Server) servePages() {
 		known  []string // its parameters; + at the end: may be repeated
 		make   pageMaker
 	}{
-		"/jobs/{id}":                  {page.ContentSecurityPolicy, []string{"attempt"}, s.jobPage},
-		"/jobs/{id}/compare":          {page.ContentSecurityPolicy, nil, s.comparePage},
-		"/jobs/{before}/compare/{id}": {page.ContentSecurityPolicy, nil, s.comparePage},
-		"/workloads/{name}":           {page.ContentSecurityPolicy, []string{"user"}, s.workloadPage},
+		"/jobs/{id}":                  {views.ContentSecurityPolicy, []string{"attempt"}, s.jobPage},
+		"/jobs/{id}/compare":          {views.ContentSecurityPolicy, nil, s.comparePage},
+		"/jobs/{before}/compare/{id}": {views.ContentSecurityPolicy, nil, s.comparePage},
+		"/workloads/{name}":           {views.ContentSecurityPolicy, []string{"user"}, s.workloadPage},
 		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "account" + repeated}, s.digestPage},
-		wrong:                         {page.FormPolicy, []string{"rule"}, s.wrongPage},
+		wrong:                         {views.FormPolicy, []string{"rule"}, s.wrongPage},
 	} {
 		s.pageMux.HandleFunc("GET "+path, s.page(p.policy, p.known, p.make))
 	}
 	for path, l := range s.lists() {
-		s.pageMux.HandleFunc("GET "+path, s.page(page.FormPolicy, l.known, s.listPage(l)))
+		s.pageMux.HandleFunc("GET "+path, s.page(views.FormPolicy, l.known, s.listPage(l)))
 	}
 	s.pageMux.HandleFunc("POST "+wrong, s.postWrong)
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -107,12 +106,12 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	html, err := written(func(w io.Writer) error {
-		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), page.Links{Home: "./" + upFrom(r)})
+		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), views.Links{Home: "./" + upFrom(r)})
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("the page of a refusal")
 	}
-	pageHeader(w, page.ContentSecurityPolicy, "text/html; charset=utf-8")
+	pageHeader(w, views.ContentSecurityPolicy, "text/html; charset=utf-8")
 	w.WriteHeader(e.Status)
 	w.Write(html)
 }

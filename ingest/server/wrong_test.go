@@ -11,7 +11,7 @@ import (
 
 	"jobeff/ingest/admit"
 	"jobeff/ingest/listing"
-	"jobeff/report/page"
+	views "jobeff/report"
 )
 
 // TestSaidToBeWrong: who got a notice says once that it was wrong, by a button on a page of ours. No link, no other
@@ -81,7 +81,7 @@ func TestSaidToBeWrong(t *testing.T) {
 		if path := got.Header.Get("Location"); c.status == 303 && path != strings.TrimPrefix(c.path, "/jobs/7/") {
 			t.Errorf("%s: it leads to %q", c.name, path)
 		}
-		if policy := got.Header.Get("Content-Security-Policy"); c.method == "GET" && c.status == 200 && policy != page.FormPolicy+"; frame-ancestors 'none'" {
+		if policy := got.Header.Get("Content-Security-Policy"); c.method == "GET" && c.status == 200 && policy != views.FormPolicy+"; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", c.name, policy)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package block holds what a text and a page show alike: headlines, labelled facts, tables,
-// notes, the tree of efficiencies. Package report makes blocks of a job or a workload once;
-// after it report/text writes them for a terminal and report/page for a browser.
+// notes, the tree of efficiencies. Package report/words makes blocks of a job or a workload once;
+// package report writes them for a terminal and for a browser.
 package block
 
 import (

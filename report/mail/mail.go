@@ -20,9 +20,9 @@ import (
 	texttemplate "text/template"
 
 	"jobeff/policy/notice"
+	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/text"
 	"jobeff/report/view"
 )
 
@@ -225,7 +225,7 @@ func quote(mark, s string) (string, error) {
 	if room < 0 {
 		return "", fmt.Errorf("a line of %d characters has no room for a mark of %d", textWidth, textWidth-room)
 	}
-	return mark + strings.Join(text.Wrap(s, room, false), "\n"+mark), nil
+	return mark + strings.Join(report.Wrap(s, room, false), "\n"+mark), nil
 }
 
 // left and right put a text into a column. On the left one that is too long is cut: so

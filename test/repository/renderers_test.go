@@ -17,7 +17,7 @@ import (
 )
 
 // renderers write what a view says for a terminal, a browser and a mail.
-var renderers = []string{"./report", "./report/text", "./report/page", "./report/mail"}
+var renderers = []string{"./report", "./report/mail"}
 
 // TestRenderersComputeNothing: a figure is made where the view is made. Whoever writes it neither adds, divides
 // nor compares one: no operator has an operand that is a float, a duration or a moment. Whole numbers are lengths

@@ -14,7 +14,6 @@ import (
 	"jobeff/policy/overhead"
 	"jobeff/report"
 	"jobeff/report/figure"
-	"jobeff/report/text"
 	"jobeff/report/words"
 )
 
@@ -134,12 +133,12 @@ func readFile(cmd *cobra.Command, path string) ([]byte, error) {
 }
 
 // reader says what standard output can show.
-func reader(cmd *cobra.Command) text.Options {
+func reader(cmd *cobra.Command) report.Options {
 	columns := 0
 	if f, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			columns = w
 		}
 	}
-	return text.Reader(os.Getenv, columns, false)
+	return report.Reader(os.Getenv, columns, false)
 }

@@ -1,4 +1,4 @@
-package text
+package report
 
 import (
 	"strings"
@@ -11,18 +11,18 @@ import (
 func Wrap(s string, n int, cut bool) []string {
 	var lines []string
 	line := ""
-	for _, word := range words(s) {
-		if line != "" && Width(line)+1+Width(word) <= n {
+	for _, word := range wordsOf(s) {
+		if line != "" && displayWidth(line)+1+displayWidth(word) <= n {
 			line += " " + word
 			continue
 		}
 		if line != "" {
 			lines = append(lines, line)
 		}
-		if cut && Width(word) > n {
+		if cut && displayWidth(word) > n {
 			word = text.StripEscape(word) // Trim would end each piece with an escape of its own
 		}
-		for cut && Width(word) > n {
+		for cut && displayWidth(word) > n {
 			head := text.Trim(word, n)
 			lines, word = append(lines, head), strings.TrimPrefix(word, head)
 		}
@@ -36,7 +36,7 @@ var commands = map[string]int{"compare": 2, "digest": 2, "explain": 1, "live": 1
 
 // words splits a text where a line may break. "5 %" is one word: a terminal and a plain mail
 // have no blank that prevents a break. So is a command, which is there to be copied.
-func words(s string) (all []string) {
+func wordsOf(s string) (all []string) {
 	fields := strings.Fields(s)
 	for i := 0; i < len(fields); i++ {
 		word := fields[i]
@@ -74,4 +74,4 @@ func command(words []string) (n int) {
 }
 
 // Width is how many columns s takes on a terminal.
-func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
+func displayWidth(s string) int { return text.StringWidthWithoutEscSequences(s) }

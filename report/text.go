@@ -1,7 +1,4 @@
-// Package text writes blocks for a terminal: wrapped to its width, with bars, a plot of
-// characters and colours as far as its reader can see them. Before it in the flow stands
-// report/block; after it package report, which says what is written.
-package text
+package report
 
 import (
 	"bytes"
@@ -21,8 +18,8 @@ import (
 	"jobeff/report/plot"
 )
 
-// Page is a text that is being written: what the reader can see, and the lines so far.
-type Page struct {
+// terminal is a text that is being written: what the reader can see, and the lines so far.
+type terminal struct {
 	out     bytes.Buffer
 	Width   int
 	Unicode bool // texts may hold characters outside ASCII
@@ -32,12 +29,12 @@ type Page struct {
 	Bad     *color.Color
 }
 
-// LabelWidth is the width of the left column that says what a line is about.
-const LabelWidth = 11
+// labelWidth is the width of the left column that says what a line is about.
+const labelWidth = 11
 
-// NewPage is an empty page for a reader.
-func NewPage(opts Options) *Page {
-	p := &Page{
+// newTerminal is an empty page for a reader.
+func newTerminal(opts Options) *terminal {
+	p := &terminal{
 		Width: min(max(opts.Width, minWidth), MaxWidth), Unicode: opts.Unicode, ornate: opts.Unicode && !opts.Plain,
 		Title: color.New(color.Bold), Good: color.New(color.FgGreen), Bad: color.New(color.FgRed),
 	}
@@ -51,96 +48,96 @@ func NewPage(opts Options) *Page {
 	return p
 }
 
-// Line writes one line as it is.
-func (p *Page) Line(s string) {
+// line writes one line as it is.
+func (p *terminal) line(s string) {
 	p.out.WriteString(strings.TrimRight(s, " "))
 	p.out.WriteByte('\n')
 }
 
 // heading starts a new block.
-func (p *Page) heading(s string) {
-	p.Line("")
-	p.Line(p.Title.Sprint(s))
+func (p *terminal) heading(s string) {
+	p.line("")
+	p.line(p.Title.Sprint(s))
 }
 
-// Paragraph writes a text wrapped to the page, its first line after first, the
+// paragraph writes a text wrapped to the page, its first line after first, the
 // others after rest.
-func (p *Page) Paragraph(first, rest, s string, c *color.Color) { p.cut(first, rest, s, 0, c) }
+func (p *terminal) paragraph(first, rest, s string, c *color.Color) { p.cut(first, rest, s, 0, c) }
 
 // cut is Paragraph of the first so many lines, of all for 0.
-func (p *Page) cut(first, rest, s string, most int, c *color.Color) {
-	prefix, room := first, p.Width-max(Width(first), Width(rest))
+func (p *terminal) cut(first, rest, s string, most int, c *color.Color) {
+	prefix, room := first, p.Width-max(displayWidth(first), displayWidth(rest))
 	lines := Wrap(s, room, true)
 	if most > 0 && len(lines) > most {
 		lines = lines[:most]
-		lines[most-1] = text.Trim(lines[most-1], room-1) + p.Ellipsis()
+		lines[most-1] = text.Trim(lines[most-1], room-1) + p.ellipsis()
 	}
 	for _, l := range lines {
 		if c != nil {
 			l = c.Sprint(l)
 		}
-		p.Line(prefix + l)
+		p.line(prefix + l)
 		prefix = rest
 	}
 }
 
-// Field writes a text after its label; nothing for an empty text.
-func (p *Page) Field(label, s string) {
+// field writes a text after its label; nothing for an empty text.
+func (p *terminal) field(label, s string) {
 	if s != "" {
-		p.Paragraph(text.AlignLeft.Apply(label, LabelWidth), strings.Repeat(" ", LabelWidth), s, nil)
+		p.paragraph(text.AlignLeft.Apply(label, labelWidth), strings.Repeat(" ", labelWidth), s, nil)
 	}
 }
 
-// Headline writes what is the first to be read.
-func (p *Page) Headline(h block.Headline) { p.HeadlineIn(h, 0) }
+// headline writes what is the first to be read.
+func (p *terminal) headline(h block.Headline) { p.headlineIn(h, 0) }
 
-// HeadlineIn is Headline in at most so many lines; 0: as many as it takes.
-func (p *Page) HeadlineIn(h block.Headline, most int) {
+// headlineIn is Headline in at most so many lines; 0: as many as it takes.
+func (p *terminal) headlineIn(h block.Headline, most int) {
 	c := p.Title
 	if h.Bad {
 		c = p.Bad
 	}
 	p.cut("", "", h.Text, most, c)
-	p.Line("")
+	p.line("")
 }
 
-// Facts writes labelled texts.
-func (p *Page) Facts(all []block.Fact) { p.FactsIn(all, 0) }
+// facts writes labelled texts.
+func (p *terminal) facts(all []block.Fact) { p.factsIn(all, 0) }
 
-// FactsIn is Facts with at most so many lines of each text; 0: as many as it takes.
-func (p *Page) FactsIn(all []block.Fact, most int) {
+// factsIn is Facts with at most so many lines of each text; 0: as many as it takes.
+func (p *terminal) factsIn(all []block.Fact, most int) {
 	for _, f := range all {
 		if f.Strong != "" {
 			f.Text = block.Joined("  ", p.Title.Sprint(f.Strong), f.Text)
 		}
-		label := text.AlignLeft.Apply(f.Label, LabelWidth)
+		label := text.AlignLeft.Apply(f.Label, labelWidth)
 		for _, s := range append([]string{f.Text}, f.More...) {
 			if s != "" {
-				p.cut(label, strings.Repeat(" ", LabelWidth), s, most, nil)
+				p.cut(label, strings.Repeat(" ", labelWidth), s, most, nil)
 			}
-			label = strings.Repeat(" ", LabelWidth)
+			label = strings.Repeat(" ", labelWidth)
 		}
 	}
 }
 
-// ParagraphIn writes a text in at most so many lines; 0: as many as it takes.
-func (p *Page) ParagraphIn(s string, most int) { p.cut("", "", s, most, nil) }
+// paragraphIn writes a text in at most so many lines; 0: as many as it takes.
+func (p *terminal) paragraphIn(s string, most int) { p.cut("", "", s, most, nil) }
 
-// Command writes a command to copy. One that is wider than the page goes on after a backslash, as a shell takes it.
-func (p *Page) Command(s string) {
+// command writes a command to copy. One that is wider than the page goes on after a backslash, as a shell takes it.
+func (p *terminal) command(s string) {
 	line := ""
 	for _, option := range options(s) {
 		switch {
 		case line == "":
 			line = option
-		case Width(line)+1+Width(option)+len(` \`) <= p.Width:
+		case displayWidth(line)+1+displayWidth(option)+len(` \`) <= p.Width:
 			line += " " + option
 		default:
-			p.Line(line + ` \`)
+			p.line(line + ` \`)
 			line = "    " + option
 		}
 	}
-	p.Line(line)
+	p.line(line)
 }
 
 // options splits a command before its options and before the script, outside of quotes.
@@ -156,46 +153,46 @@ func options(s string) (all []string) {
 	return all
 }
 
-// Height is how many lines the page has so far.
-func (p *Page) Height() int { return bytes.Count(p.out.Bytes(), []byte{'\n'}) }
+// height is how many lines the page has so far.
+func (p *terminal) height() int { return bytes.Count(p.out.Bytes(), []byte{'\n'}) }
 
-// Block writes labelled texts with a line under them, nothing for none.
-func (p *Page) Block(all []block.Fact) {
+// block writes labelled texts with a line under them, nothing for none.
+func (p *terminal) block(all []block.Fact) {
 	if len(all) > 0 {
-		p.Facts(all)
-		p.Line("")
+		p.facts(all)
+		p.line("")
 	}
 }
 
-// Parts writes parts one after the other.
-func (p *Page) Parts(all ...block.Part) {
+// parts writes parts one after the other.
+func (p *terminal) parts(all ...block.Part) {
 	for _, b := range all {
-		p.Part(b)
+		p.part(b)
 	}
 }
 
-// Part writes a part, indented if it has a heading.
-func (p *Page) Part(b block.Part) {
+// part writes a part, indented if it has a heading.
+func (p *terminal) part(b block.Part) {
 	indent := ""
 	if b.Heading != "" {
 		p.heading(b.Heading)
 		indent = "  "
 	}
-	p.Facts(b.Facts)
+	p.facts(b.Facts)
 	for _, t := range b.Tables {
-		p.Table(t, indent)
+		p.table(t, indent)
 	}
 	for _, s := range b.Items {
-		p.Paragraph(indent, indent+"  ", s, nil)
+		p.paragraph(indent, indent+"  ", s, nil)
 	}
 	for _, s := range b.Notes {
-		p.Paragraph(indent, indent, s, nil)
+		p.paragraph(indent, indent, s, nil)
 	}
 }
 
-// Tree writes POP's tree of efficiencies, with a bar for each, and shares under it.
-func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
-	p.Line("")
+// tree writes POP's tree of efficiencies, with a bar for each, and shares under it.
+func (p *terminal) tree(branches []block.Branch, shares []block.Fact) {
+	p.line("")
 	for _, b := range branches {
 		c, note := p.Good, ""
 		if b.Low() {
@@ -205,7 +202,7 @@ func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
 		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, b.Beside+figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
 	}
 	if len(shares) > 0 {
-		p.Line("")
+		p.line("")
 	}
 	for _, f := range shares {
 		p.leaf(f.Label, fmt.Sprintf("%4s", f.Text))
@@ -215,30 +212,30 @@ func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
 // treeLabel is the width of the words before a figure of the tree.
 const treeLabel = 32
 
-func (p *Page) leaf(label, s string) { p.Line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
+func (p *terminal) leaf(label, s string) { p.line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
 
-// Warnings writes every warning about the figures.
-func (p *Page) Warnings(all []doubt.Doubt) {
+// warnings writes every warning about the figures.
+func (p *terminal) warnings(all []doubt.Doubt) {
 	if len(all) == 0 {
 		return
 	}
 	p.heading("Warnings")
 	for _, w := range all {
-		p.Paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
+		p.paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
 	}
 }
 
-// To writes the page.
-func (p *Page) To(w io.Writer) error {
+// writeTo writes the page.
+func (p *terminal) writeTo(w io.Writer) error {
 	_, err := p.out.WriteTo(w)
 	return err
 }
 
-// Inert makes a text harmless for this reader.
-func (p *Page) Inert(s string) string { return inert.Text(s, p.Unicode) }
+// inert makes a text harmless for this reader.
+func (p *terminal) inert(s string) string { return inert.Text(s, p.Unicode) }
 
-// Ellipsis stands where a text was cut.
-func (p *Page) Ellipsis() string {
+// ellipsis stands where a text was cut.
+func (p *terminal) ellipsis() string {
 	if p.ornate {
 		return "…"
 	}
@@ -246,7 +243,7 @@ func (p *Page) Ellipsis() string {
 }
 
 // bar draws a fraction of n columns.
-func (p *Page) bar(fraction float64, n int) string {
+func (p *terminal) bar(fraction float64, n int) string {
 	full, empty := "#", "."
 	if p.ornate {
 		full, empty = "█", "░"
@@ -258,18 +255,15 @@ func (p *Page) bar(fraction float64, n int) string {
 // shortestCut is the fewest columns that a text is cut to.
 const shortestCut = 6
 
-// Table writes t with an indent.
-func (p *Page) Table(t block.Table, indent string) {
+// table writes t with an indent.
+func (p *terminal) table(t block.Table, indent string) {
 	p.rows(t, indent, t.Names())
 }
 
-// Rows writes t without its heads.
-func (p *Page) Rows(t block.Table) { p.rows(t, "", nil) }
-
-// Parsable writes t for programs: values whole, with | between. A | inside of a value would be a column.
-func (p *Page) Parsable(t block.Table, noHeader bool) {
+// parsable writes t for programs: values whole, with | between. A | inside of a value would be a column.
+func (p *terminal) parsable(t block.Table, noHeader bool) {
 	if !noHeader {
-		p.Line(strings.Join(t.Names(), "|"))
+		p.line(strings.Join(t.Names(), "|"))
 	}
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
@@ -279,12 +273,12 @@ func (p *Page) Parsable(t block.Table, noHeader bool) {
 			}
 			cells[i] = strings.ReplaceAll(c, "|", `\x7c`)
 		}
-		p.Line(strings.Join(cells, "|"))
+		p.line(strings.Join(cells, "|"))
 	}
 }
 
 // rows writes a table, below its heads unless these are nil.
-func (p *Page) rows(t block.Table, indent string, heads []string) {
+func (p *terminal) rows(t block.Table, indent string, heads []string) {
 	gap, rows, first := t.Gap, t.Rows, 0 // of the rows that are t's
 	if gap == "" {
 		gap = "  "
@@ -292,7 +286,7 @@ func (p *Page) rows(t block.Table, indent string, heads []string) {
 	if heads != nil {
 		rows, first = append([][]string{heads}, rows...), 1
 	}
-	widths := fit(t.Heads, rows, p.Width-Width(indent)-len(gap)*(len(t.Heads)-1))
+	widths := fit(t.Heads, rows, p.Width-displayWidth(indent)-len(gap)*(len(t.Heads)-1))
 	for k, row := range rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
@@ -300,12 +294,12 @@ func (p *Page) rows(t block.Table, indent string, heads []string) {
 			if t.Heads[i][0] == '<' {
 				align = text.AlignLeft
 			}
-			cells[i] = align.Apply(text.Snip(c, widths[i], p.Ellipsis()), widths[i])
+			cells[i] = align.Apply(text.Snip(c, widths[i], p.ellipsis()), widths[i])
 			if t.IsRed(k-first, i) {
 				cells[i] = p.Bad.Sprint(cells[i])
 			}
 		}
-		p.Line(indent + strings.Join(cells, gap))
+		p.line(indent + strings.Join(cells, gap))
 	}
 }
 
@@ -314,7 +308,7 @@ func fit(heads []string, rows [][]string, n int) []int {
 	widths := make([]int, len(heads))
 	for _, row := range rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], Width(c))
+			widths[i] = max(widths[i], displayWidth(c))
 		}
 	}
 	total := 0
@@ -351,8 +345,8 @@ func longest(heads []string, widths []int, firm bool) int {
 // barColumns is how long the bars of a table are.
 const barColumns = 30
 
-// WithBars is a table with what its Bars say of column c as a last column.
-func (p *Page) WithBars(t block.Table, c int) block.Table {
+// withBars is a table with what its Bars say of column c as a last column.
+func (p *terminal) withBars(t block.Table, c int) block.Table {
 	t.Heads = append(slices.Clone(t.Heads), "<")
 	rows := t.Rows
 	t.Rows = nil
@@ -362,9 +356,9 @@ func (p *Page) WithBars(t block.Table, c int) block.Table {
 	return t
 }
 
-// CurvePlot draws run time over cores.
-func (p *Page) CurvePlot(s *workload.Study) {
+// curvePlot draws run time over cores.
+func (p *terminal) curvePlot(s *workload.Study) {
 	for _, line := range plot.Lines(s, p.Width, p.ornate) {
-		p.Line(line)
+		p.line(line)
 	}
 }

@@ -1,4 +1,4 @@
-package text
+package report
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"jobeff/report/figure"
 )
 
-// Heat writes how useful ranks and nodes were, with a sign for each or for several. which names
+// heat writes how useful ranks and nodes were, with a sign for each or for several. which names
 // the execution.
-func (p *Page) Heat(which string, all []block.Heat) {
+func (p *terminal) heat(which string, all []block.Heat) {
 	if len(all) == 0 {
 		return
 	}
@@ -25,8 +25,8 @@ func (p *Page) Heat(which string, all []block.Heat) {
 	}
 }
 
-// Course writes an efficiency over time, with a sign for each bucket.
-func (p *Page) Course(c block.Course) {
+// course writes an efficiency over time, with a sign for each bucket.
+func (p *terminal) course(c block.Course) {
 	if len(c.Buckets) == 0 {
 		return
 	}
@@ -41,15 +41,15 @@ func (p *Page) Course(c block.Course) {
 	for _, s := range shares {
 		row = append(row, signs[scale.Level(s, len(signs))])
 	}
-	p.Line(string(row))
-	p.Line("  each sign: " + c.Length)
+	p.line(string(row))
+	p.line("  each sign: " + c.Length)
 	for _, s := range c.Words {
-		p.Paragraph("  ", "  ", s, nil)
+		p.paragraph("  ", "  ", s, nil)
 	}
 }
 
 // heatSigns are the signs of a scale, the lowest first.
-func (p *Page) heatSigns() []rune {
+func (p *terminal) heatSigns() []rune {
 	if p.ornate {
 		return []rune("▁▂▃▄▅▆▇█")
 	}
@@ -57,7 +57,7 @@ func (p *Page) heatSigns() []rune {
 }
 
 // heatRow writes a sign for each share, or for several that stand together.
-func (p *Page) heatRow(h block.Heat, scale block.Scale, signs []rune) {
+func (p *terminal) heatRow(h block.Heat, scale block.Scale, signs []rune) {
 	shares, each := h.Fitted(p.Width - 10)
 	var row []rune
 	for _, share := range shares {
@@ -68,10 +68,10 @@ func (p *Page) heatRow(h block.Heat, scale block.Scale, signs []rune) {
 		text = fmt.Sprintf("each sign: mean of %s; %s", figure.Counted(each, h.Noun), text)
 	}
 	line := fmt.Sprintf("  %-6s  %s", h.Label, string(row))
-	if Width(line)+2+Width(text) <= p.Width {
-		p.Line(line + "  " + text)
+	if displayWidth(line)+2+displayWidth(text) <= p.Width {
+		p.line(line + "  " + text)
 		return
 	}
-	p.Line(line)
-	p.Line("          " + text)
+	p.line(line)
+	p.line("          " + text)
 }

@@ -1,7 +1,4 @@
-// Package page writes blocks as HTML. A page is one file that loads nothing and holds no
-// script. The structs in contract.go are what its templates read. Before it in the flow stand
-// report/block and report/plot; after it package report, which fills the structs.
-package page
+package report
 
 import (
 	"bytes"
@@ -18,15 +15,15 @@ import (
 
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
-	pictures "jobeff/report/plot"
+	"jobeff/report/plot"
 )
 
 //go:embed templates
 var templates embed.FS
 
-// Frame is what every page has around its content. A page is one file: it loads
+// frame is what every page has around its content. A page is one file: it loads
 // nothing, holds no script, and its policy forbids both.
-type Frame struct {
+type frame struct {
 	Title string // of the window
 	// Policy is the page's Content-Security-Policy, the same as ContentSecurityPolicy.
 	Policy string
@@ -51,7 +48,7 @@ var Style = func() string {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return pictures.CSS + string(own)
+	return plot.CSS + string(own)
 }()
 
 // ContentSecurityPolicy lets a browser use the page's own style and nothing else. A server adds
@@ -82,9 +79,9 @@ func (l Links) Job(id string) string {
 	return l.Jobs + id
 }
 
-// NewFrame is a page's frame; title is that of the window.
-func NewFrame(title string, links Links) Frame {
-	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
+// newFrame is a page's frame; title is that of the window.
+func newFrame(title string, links Links) frame {
+	return frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
 }
 
 // pages are the templates by name; frame.html stands around each. They are read at first
@@ -97,8 +94,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// Write fills a template; nothing is written where that fails.
-func Write(w io.Writer, name string, data any) error {
+// writePage fills a template; nothing is written where that fails.
+func writePage(w io.Writer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages()[name].Execute(&b, data); err != nil {
 		return fmt.Errorf("report: the page of a %s: %w", name, err)
@@ -107,17 +104,17 @@ func Write(w io.Writer, name string, data any) error {
 	return err
 }
 
-// Table is a table of a page.
-type Table struct {
+// table is a table of a page.
+type table struct {
 	Caption string
-	Heads   []Head
-	Rows    [][]Cell
+	Heads   []head
+	Rows    [][]cell
 	Note    string // under it; may be ""
 	Cards   bool   // where the window is narrow, each row is a card with the heads as labels
 }
 
-// Head is a column's head; Number says that its values stand on the right.
-type Head struct {
+// head is a column's head; Number says that its values stand on the right.
+type head struct {
 	Text   string
 	Long   string // what it abbreviates; ""
 	Number bool
@@ -125,56 +122,56 @@ type Head struct {
 	Sorted string // ascending, descending; ""
 }
 
-// Cell is a value. The first cell of a row is its head.
-type Cell struct {
+// cell is a value. The first cell of a row is its head.
+type cell struct {
 	Text   string
 	Number bool
 	Head   bool
-	Bar    *Bar
+	Bar    *bar
 	Link   string
-	Under  *Cell // a second line
+	Under  *cell // a second line
 }
 
-// Bar is drawn from From to To, of 0 to 1.
-type Bar struct {
+// bar is drawn from From to To, of 0 to 1.
+type bar struct {
 	From, To float64
 	Bad      bool
 	Line     bool // the 0.80 that POP recommends is drawn over it
 }
 
 // X is where the bar begins, of 1000.
-func (b Bar) X() int { return pictures.BarBegin(b.From) }
+func (b bar) X() int { return plot.BarBegin(b.From) }
 
 // Width is how long the bar is, of 1000.
-func (b Bar) Width() int { return pictures.BarLength(b.From, b.To) }
+func (b bar) Width() int { return plot.BarLength(b.From, b.To) }
 
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}
 
-// NewTable makes a page's table of a terminal's.
-func NewTable(caption string, t block.Table, note string) *Table {
+// newTable makes a page's table of a terminal's.
+func newTable(caption string, t block.Table, note string) *table {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	out := &Table{Caption: caption, Note: note}
+	out := &table{Caption: caption, Note: note}
 	for _, h := range t.Heads {
-		out.Heads = append(out.Heads, Head{Text: block.Name(h), Long: abbreviations[block.Name(h)], Number: h[0] != '<'})
+		out.Heads = append(out.Heads, head{Text: block.Name(h), Long: abbreviations[block.Name(h)], Number: h[0] != '<'})
 	}
 	for _, row := range t.Rows {
-		cells := make([]Cell, len(row))
+		cells := make([]cell, len(row))
 		for i, text := range row {
-			cells[i] = Cell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
+			cells[i] = cell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
 		}
 		out.Rows = append(out.Rows, cells)
 	}
 	for c, shares := range t.Bars {
-		out.WithBars(c, func(i int) *Bar { return &Bar{To: shares[i]} })
+		out.withBars(c, func(i int) *bar { return &bar{To: shares[i]} })
 	}
 	return out
 }
 
-// Fold moves a column of a wide table under another one, its left neighbour.
-func (t *Table) Fold(c int) {
+// fold moves a column of a wide table under another one, its left neighbour.
+func (t *table) fold(c int) {
 	t.Heads[c-1].Text += ", " + strings.ToLower(t.Heads[c].Text)
 	t.Heads = slices.Delete(t.Heads, c, c+1)
 	for i, row := range t.Rows {
@@ -184,29 +181,29 @@ func (t *Table) Fold(c int) {
 	}
 }
 
-// Part is a block.Part on a page.
-type Part struct {
+// part is a block.part on a page.
+type part struct {
 	block.Part
-	Tables []*Table
+	Tables []*table
 }
 
-// Parts are the parts that are not empty.
-func Parts(parts ...block.Part) (all []Part) {
+// partsOf are the parts that are not empty.
+func partsOf(parts ...block.Part) (all []part) {
 	for _, b := range parts {
 		if b.Heading == "" {
 			continue
 		}
-		one := Part{Part: b}
+		one := part{Part: b}
 		for _, t := range b.Tables {
-			one.Tables = append(one.Tables, NewTable(cmp.Or(t.Caption, b.Heading), t, ""))
+			one.Tables = append(one.Tables, newTable(cmp.Or(t.Caption, b.Heading), t, ""))
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// WithBars puts a bar into column c of each row; bar gives none for nil.
-func (t *Table) WithBars(c int, bar func(row int) *Bar) {
+// withBars puts a bar into column c of each row; bar gives none for nil.
+func (t *table) withBars(c int, bar func(row int) *bar) {
 	if t == nil {
 		return
 	}
