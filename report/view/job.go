@@ -12,7 +12,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
-	"jobeff/report/measure"
 	"jobeff/report/words"
 )
 
@@ -306,7 +305,7 @@ func figuresOf(j *job.Job) Job {
 		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: usageOf(j),
 		TimeLimit: known(j.TimeLimit.Seconds()), TimeEfficiency: j.TimeEfficiency(),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
-		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
+		Figures: figures(j.Metrics, words.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: doubt.All(j.Warnings), Flags: j.Flags, Pending: j.Pending,
 	}
@@ -334,8 +333,8 @@ func executionOf(e *job.Execution) Execution {
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
-		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
-		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol, SizesNote: measure.SizesNote([]job.Execution{*e}),
+		Figures: figures(words.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
+		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol, SizesNote: words.SizesNote([]job.Execution{*e}),
 		Endings: e.Endings, Warnings: doubt.All(e.Warnings),
 	}
 	if e.Endings[job.EndingRunning] > 0 && len(e.Classes) == 0 {
@@ -396,7 +395,7 @@ func callsOf(calls []job.Call) []Call {
 }
 
 func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
-	f := Figures{Calls: callsOf(calls), Classes: callsOf(measure.Classes(executions)), Sections: sectionsOf(executions), Load: loadOf(executions)}
+	f := Figures{Calls: callsOf(calls), Classes: callsOf(words.Classes(executions)), Sections: sectionsOf(executions), Load: loadOf(executions)}
 	if m == nil {
 		return f
 	}

@@ -7,7 +7,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
+	"jobeff/report/words"
 )
 
 // TALP is what TALP writes of a run, in the form of DLB 3.6, as far as TALP-Pages reads it. doc/MEASURED.md says
@@ -70,10 +70,10 @@ const talpGlobal = "Global"
 // NewTALP is the largest run of an ended job as TALP would have written it. That form cannot say that something is
 // missing, so what is not whole is an error.
 func NewTALP(j *job.Job) (*TALP, error) {
-	e, _ := measure.Biggest(j)
+	e, _ := words.Biggest(j)
 	var m *job.Metrics
 	if e != nil {
-		m = measure.MetricsOf(e)
+		m = words.MetricsOf(e)
 	}
 	switch {
 	case m == nil:

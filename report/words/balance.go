@@ -4,26 +4,25 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // heats are how useful ranks and nodes were in the biggest execution, which `which` names. There
 // are none where they cannot be compared.
 func heats(j *job.Job) (which string, all []block.Heat) {
-	e, which := measure.Biggest(j)
+	e, which := Biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {
 		return "", nil
 	}
-	m := measure.MetricsOf(e)
+	m := MetricsOf(e)
 	if m == nil || m.Elapsed <= 0 {
 		return "", nil
 	}
 	ranks, nodes := block.Heat{Label: "ranks", Noun: "rank"}, block.Heat{Label: "nodes", Noun: "node"}
-	for _, r := range measure.SharesByRank(e, m.Elapsed) {
+	for _, r := range sharesByRank(e, m.Elapsed) {
 		ranks.Shares = append(ranks.Shares, r.Share)
 	}
 	for _, n := range e.Nodes {
-		nodes.Shares = append(nodes.Shares, measure.Clamp(measure.UsefulPerRank(n)/m.Elapsed))
+		nodes.Shares = append(nodes.Shares, clamp(usefulPerRank(n)/m.Elapsed))
 	}
 	for _, h := range []block.Heat{ranks, nodes} {
 		if len(h.Shares) > 1 || len(h.Shares) == 1 && h.Noun == "rank" && len(nodes.Shares) > 1 {
@@ -68,7 +67,7 @@ func sizesTable(executions []job.Execution) (t block.Table) {
 
 // sizesPart says how large the messages were.
 func sizesPart(j *job.Job) block.Part {
-	part := block.Part{Heading: "Sizes of messages", Notes: block.Notes(measure.SizesNote(j.Executions))}
+	part := block.Part{Heading: "Sizes of messages", Notes: block.Notes(SizesNote(j.Executions))}
 	if t := sizesTable(j.Executions); len(t.Rows) > 0 {
 		part.Tables = []block.Table{t}
 		part.Notes = append([]string{"point to point: messages by the bytes sent; collective: calls of each rank, by its own bytes"}, part.Notes...)

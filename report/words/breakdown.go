@@ -10,7 +10,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // branches are the tree of efficiencies that fits the job, with the question that each answers. Each is the
@@ -87,7 +86,7 @@ func sharesOf(j *job.Job) []block.Fact {
 	var all []block.Fact
 	h := j.Metrics.Hybrid
 	if job.WithMPI(j.Executions) {
-		all = append(all, block.Fact{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))})
+		all = append(all, block.Fact{Label: "MPI share of the ranks' time", Text: figure.Percent(mpiShare(j))})
 	}
 	if h != nil {
 		all = append(all, block.Fact{Label: "Threads' time lost in OpenMP", Text: figure.Percent(h.OpenMPTime() / h.Span)})
@@ -97,7 +96,7 @@ func sharesOf(j *job.Job) []block.Fact {
 			}
 		}
 	}
-	if io := measure.IOShare(j); io >= 0.005 {
+	if io := ioShare(j); io >= 0.005 {
 		all = append(all, block.Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
 	}
 	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
@@ -148,17 +147,17 @@ func executionsTable(j *job.Job) block.Table {
 	t := block.Table{Heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
 	figures := []*job.Metrics{j.Metrics}
 	for i := range j.Executions {
-		figures = append(figures, measure.MetricsOf(&j.Executions[i]))
+		figures = append(figures, MetricsOf(&j.Executions[i]))
 	}
 	seconds := alike(slices.DeleteFunc(figures, func(m *job.Metrics) bool { return m == nil }), func(m *job.Metrics) float64 { return m.Elapsed })
-	for _, i := range measure.Costliest(j.Executions, listed) {
+	for _, i := range costliest(j.Executions, listed) {
 		t.Rows = append(t.Rows, executionRow(i, &j.Executions[i], seconds))
 	}
 	folded := foldedOf(j)
 	for _, e := range folded[:min(len(folded), listed)] {
 		t.Rows = append(t.Rows, foldedRow(e, seconds))
 	}
-	if !measure.Singletons(j) {
+	if !singletons(j) {
 		total := executionFigures(j.Metrics, seconds)
 		t.Rows = append(t.Rows, append([]string{"", "", "all", "", ""}, append(total[2:], "")...))
 	}
@@ -166,15 +165,15 @@ func executionsTable(j *job.Job) block.Table {
 }
 
 func executionRow(i int, e *job.Execution, seconds func(float64) string) []string {
-	row := []string{strconv.Itoa(i + 1), block.Joined("+", e.Steps...), measure.Program(e)}
-	row = append(row, executionFigures(measure.MetricsOf(e), seconds)...)
+	row := []string{strconv.Itoa(i + 1), block.Joined("+", e.Steps...), programOf(e)}
+	row = append(row, executionFigures(MetricsOf(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 
 // foldedRow is the row of executions that are not kept one by one.
 func foldedRow(e *job.Execution, seconds func(float64) string) []string {
-	row := []string{"", block.Joined("+", e.Steps...), figure.Count(e.Count()) + " other runs of " + measure.Program(e)}
-	row = append(row, executionFigures(measure.MetricsOf(e), seconds)...)
+	row := []string{"", block.Joined("+", e.Steps...), figure.Count(e.Count()) + " other runs of " + programOf(e)}
+	row = append(row, executionFigures(MetricsOf(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 
@@ -191,15 +190,15 @@ func executionFigures(m *job.Metrics, seconds func(float64) string) []string {
 
 // nodesPart has the nodes whose ranks had the most work, at most most of them.
 func nodesPart(j *job.Job, most int) block.Part {
-	e, which := measure.Biggest(j)
+	e, which := Biggest(j)
 	if e == nil || len(e.Nodes) < 2 {
 		return block.Part{}
 	}
-	nodes := measure.BusiestNodes(e)
+	nodes := busiestNodes(e)
 	last := nodes[len(nodes)-1]
-	seconds := alike(nodes, measure.UsefulPerRank, inMPIPerRank)
-	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, seconds(measure.UsefulPerRank(last)))
-	return block.Part{Heading: "Nodes with the most work" + which + waitText(measure.UsefulPerRank(nodes[0]), measure.UsefulPerRank(last)),
+	seconds := alike(nodes, usefulPerRank, inMPIPerRank)
+	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, seconds(usefulPerRank(last)))
+	return block.Part{Heading: "Nodes with the most work" + which + waitText(usefulPerRank(nodes[0]), usefulPerRank(last)),
 		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))], seconds)}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
@@ -219,9 +218,9 @@ func inMPIPerRank(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(ma
 func nodesTable(nodes []job.NodeShare, seconds func(float64) string) block.Table {
 	t := block.Table{Heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
 	for _, n := range nodes {
-		t.Bar(2, measure.UsefulPerRank(n)/max(measure.UsefulPerRank(nodes[0]), 1e-9))
+		t.Bar(2, usefulPerRank(n)/max(usefulPerRank(nodes[0]), 1e-9))
 		t.Rows = append(t.Rows, []string{
-			n.Node, figure.Count(n.Ranks), seconds(measure.UsefulPerRank(n)), seconds(inMPIPerRank(n)),
+			n.Node, figure.Count(n.Ranks), seconds(usefulPerRank(n)), seconds(inMPIPerRank(n)),
 		})
 	}
 	return t
@@ -229,7 +228,7 @@ func nodesTable(nodes []job.NodeShare, seconds func(float64) string) block.Table
 
 // ranksPart has the ranks that computed longest.
 func ranksPart(j *job.Job) block.Part {
-	e, which := measure.Biggest(j)
+	e, which := Biggest(j)
 	if e == nil || len(e.Slowest) == 0 || j.Metrics.Ranks < 2 {
 		return block.Part{}
 	}
@@ -250,7 +249,7 @@ func ranksTable(e *job.Execution) block.Table {
 
 // callsPart has the MPI calls that took the most time, at most most of them.
 func callsPart(j *job.Job, most int) block.Part {
-	all := measure.Calls(j.Executions)
+	all := Calls(j.Executions)
 	if len(all) == 0 {
 		return block.Part{}
 	}

@@ -13,7 +13,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // Column is a field that a list of jobs can show. It has sacct's name if sacct has the field. It is a text,
@@ -67,7 +66,7 @@ var columns = []Column{
 	{Name: "AllocCPUS", head: "Cores", Doc: "cores that it was given, hardware threads where Slurm counts these", number: positive(func(j *job.Job) int { return j.CPUs }), write: wholeNumber},
 	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
-	{Name: "Ranks", Doc: "ranks that ran", number: ofMetrics(func(j *job.Job) float64 { return float64(measure.RanksRan(j)) }), write: wholeNumber},
+	{Name: "Ranks", Doc: "ranks that ran", number: ofMetrics(func(j *job.Job) float64 { return float64(ranksRan(j)) }), write: wholeNumber},
 	{Name: "PE", Doc: "parallel efficiency, LB x CommE", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Parallel }), write: figure.Efficiency},
 	{Name: "LB", Doc: "load balance", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalance }), write: figure.Efficiency},
 	{Name: "LBIn", Doc: "load balance inside the nodes", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalanceIn }), write: figure.Efficiency},

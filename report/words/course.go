@@ -11,7 +11,6 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 	"jobeff/report/plot"
 )
 
@@ -21,8 +20,8 @@ const leastBuckets = 4
 // course is how the parallel efficiency of the biggest execution went. It is empty where that is not
 // known.
 func course(j *job.Job) (c block.Course) {
-	e, which := measure.Biggest(j)
-	if e == nil || e.Timeline == nil || measure.MetricsOf(e) == nil {
+	e, which := Biggest(j)
+	if e == nil || e.Timeline == nil || MetricsOf(e) == nil {
 		return c
 	}
 	all := e.Timeline.Buckets()
@@ -32,7 +31,7 @@ func course(j *job.Job) (c block.Course) {
 	length := all[0].To.Sub(all[0].From)
 	c.Which, c.Words = which, policy.Course(j, e)
 	for _, b := range all {
-		c.Buckets = append(c.Buckets, block.Moment{Efficiency: measure.Clamp(b.Parallel),
+		c.Buckets = append(c.Buckets, block.Moment{Efficiency: clamp(b.Parallel),
 			Name: fmt.Sprintf("%s: parallel efficiency %s, load balance %s, communication efficiency %s", bucketTime(b.From, length),
 				figure.Efficiency(b.Parallel), figure.Efficiency(b.LoadBalance), figure.Efficiency(b.Communication))})
 	}
@@ -59,7 +58,7 @@ func bucketTime(t time.Time, length time.Duration) string {
 // courseMap is a map of how useful ranks or nodes of the biggest execution were over time, with the sections
 // of which it is known when they ran, and its end.
 func courseMap(j *job.Job) plot.CourseMap {
-	e, which := measure.Biggest(j)
+	e, which := Biggest(j)
 	t := e.Timeline
 	m, line := plot.CourseMap{Badly: !e.CameToEnd()}, "the end"
 	if e.Endings[job.EndingRunning] > 0 {

@@ -10,7 +10,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/measure"
 	pictures "jobeff/report/plot"
 )
 
@@ -147,7 +146,7 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), seconds(p.T))
 		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
 		if p.Tau != nil && p.T > 0 {
-			pe := measure.Clamp(1 - *p.Tau/p.T)
+			pe := clamp(1 - *p.Tau/p.T)
 			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // jobFacts say who ran what, where, when, and how it ended.
@@ -39,7 +38,7 @@ func stateText(j *job.Job) string {
 	switch {
 	case j.State != "":
 		return j.State
-	case measure.ByHand(j):
+	case byHand(j):
 		return ""
 	case j.Unconfirmed:
 		return "not confirmed by Slurm"
@@ -77,7 +76,7 @@ func timeText(j *job.Job) string {
 	if !j.Start.IsZero() && !j.End.IsZero() {
 		s = figure.Span(j.Start, j.End) + ", "
 	}
-	if !measure.ByHand(j) {
+	if !byHand(j) {
 		s += figure.Clock(j.Elapsed) + "; "
 	}
 	if m := j.Metrics; m != nil {
@@ -99,7 +98,7 @@ func timeText(j *job.Job) string {
 func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
-		ranks := figure.Counted(measure.RanksRan(j), "rank")
+		ranks := figure.Counted(ranksRan(j), "rank")
 		if !job.WithMPI(j.Executions) {
 			ranks = "1 process"
 		}
@@ -108,7 +107,7 @@ func sizeText(j *job.Job) string {
 		}
 		parts = append(parts, ranks+" on "+figure.Counted(m.Nodes, "node"))
 	}
-	if j.Nodes > 0 && !measure.ByHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
+	if j.Nodes > 0 && !byHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
 		parts = append(parts, figure.Counted(j.Nodes, "node")+" allocated")
 	}
 	if j.CPUs > 0 {
@@ -175,11 +174,11 @@ func stepsPart(j *job.Job) block.Part {
 func dataText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
-		recorded, ran := measure.RecordedOf(j)
+		recorded, ran := recordedOf(j)
 		parts = append(parts, fmt.Sprintf("%s of %s recorded (coverage %s)",
 			figure.Count(recorded), figure.Counted(ran, "rank"), figure.Efficiency(m.Coverage)))
 	}
-	if j.Nodes > 0 && !measure.ByHand(j) {
+	if j.Nodes > 0 && !byHand(j) {
 		parts = append(parts, fmt.Sprintf("%s of %s reported", figure.Count(j.Reports), figure.Counted(j.Nodes, "node")))
 	}
 	if j.Covered != nil && j.Metrics != nil {

@@ -13,7 +13,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/inert"
-	"jobeff/report/measure"
 	"jobeff/report/plot"
 )
 
@@ -95,7 +94,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 			w.Ask, w.Todo = &w.Todo[0], w.Todo[1:]
 		}
 	}
-	w.Facts, w.Brief, w.Data, w.Steps, w.Warnings = jobFacts(j), briefFacts(j), dataFacts(j), stepsPart(j), doubt.All(measure.Warnings(j))
+	w.Facts, w.Brief, w.Data, w.Steps, w.Warnings = jobFacts(j), briefFacts(j), dataFacts(j), stepsPart(j), doubt.All(warningsOf(j))
 	w.Told.Add("Core-hours", coreHours(j, verdicts))
 	w.Told = append(w.Told, doubtFacts(j)...)
 	w.Ran, w.RanNote = ran(j)
@@ -131,7 +130,7 @@ func (w *Job) ofRules(verdicts []policy.Verdict, best *workload.Recommendation, 
 
 // ofFigures says what a job with data has. The job is inert.
 func (w *Job) ofFigures(j *job.Job) {
-	if !measure.Singletons(j) {
+	if !singletons(j) {
 		w.Tree, w.Shares = branches(j), sharesOf(j)
 	}
 	if w.Course = course(j); len(w.Course.Buckets) > 0 {

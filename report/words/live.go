@@ -9,7 +9,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/measure"
 )
 
 // Watched is what the nodes of a job that runs say at one moment.
@@ -54,7 +53,7 @@ func OfLive(of Watched, wide bool) (w Live) {
 		w.Quiet = append(w.Quiet, inert.Text(s, wide))
 	}
 	switch {
-	case j.Metrics == nil || measure.Singletons(j):
+	case j.Metrics == nil || singletons(j):
 	case last.Metrics == nil:
 		w.Tree, w.Shares = branches(j), sharesOf(j)
 	default:
@@ -97,10 +96,10 @@ func besides(j, last *job.Job) (tree []block.Branch, shares []block.Fact) {
 
 // workOfNodes is the most and the least useful time per rank of a node, in the biggest execution.
 func workOfNodes(j *job.Job) (most, least float64) {
-	e, _ := measure.Biggest(j)
+	e, _ := Biggest(j)
 	if e == nil || len(e.Nodes) == 0 {
 		return 0, 0
 	}
-	nodes := measure.BusiestNodes(e)
-	return measure.UsefulPerRank(nodes[0]), measure.UsefulPerRank(nodes[len(nodes)-1])
+	nodes := busiestNodes(e)
+	return usefulPerRank(nodes[0]), usefulPerRank(nodes[len(nodes)-1])
 }

@@ -7,7 +7,6 @@ import (
 	"jobeff/policy/overhead"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // overlapPart says how much of the time in point-to-point calls computing could have hidden. It is
@@ -18,7 +17,7 @@ func overlapPart(j *job.Job) block.Part {
 		return block.Part{}
 	}
 	return block.Part{Heading: "Point-to-point calls: what computing could hide", Items: []string{overlapText(h)},
-		Notes: block.Notes("from the sizes of its messages and what messages cost on this partition; jobeff explain names the curve", measure.SizesNote(j.Executions))}
+		Notes: block.Notes("from the sizes of its messages and what messages cost on this partition; jobeff explain names the curve", SizesNote(j.Executions))}
 }
 
 func overlapText(h *overhead.Hidable) string {

@@ -9,7 +9,6 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 	"jobeff/report/plot"
 )
 
@@ -45,9 +44,9 @@ func ran(j *job.Job) (all []Ran, note string) {
 			add("step "+s.ID, s.Start, s.End)
 		}
 	}
-	for _, i := range measure.Costliest(j.Executions, listed) {
+	for _, i := range costliest(j.Executions, listed) {
 		e := &j.Executions[i]
-		what := "program " + measure.Program(e)
+		what := "program " + programOf(e)
 		if len(j.Executions) > 1 {
 			what = fmt.Sprintf("%d. %s", i+1, what)
 		}
@@ -59,17 +58,17 @@ func ran(j *job.Job) (all []Ran, note string) {
 // heat is a map of the useful part of the time for each rank of the biggest execution. Where the
 // shares of ranks were dropped, it is of that of each node.
 func heat(j *job.Job) (h plot.Heat) {
-	e, which := measure.Biggest(j)
+	e, which := Biggest(j)
 	if e == nil {
 		return h
 	}
-	m := measure.MetricsOf(e)
+	m := MetricsOf(e)
 	if m == nil || m.Ranks < 2 {
 		return h
 	}
 	var all []float64
 	for _, n := range e.Nodes {
-		shares := measure.RankShares(n, m.Elapsed)
+		shares := rankShares(n, m.Elapsed)
 		if shares == nil {
 			return nodeHeat(e, m, which)
 		}
@@ -94,7 +93,7 @@ func nodeHeat(e *job.Execution, m *job.Metrics, which string) (h plot.Heat) {
 	}
 	all := plot.HeatNode{Name: "nodes"}
 	for _, n := range e.Nodes {
-		all.Shares = append(all.Shares, measure.Clamp(measure.UsefulPerRank(n)/m.Elapsed))
+		all.Shares = append(all.Shares, clamp(usefulPerRank(n)/m.Elapsed))
 		all.Ranks = append(all.Ranks, n.Node)
 	}
 	h.Nodes, h.Unit = []plot.HeatNode{all}, "mean of"

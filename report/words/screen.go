@@ -12,7 +12,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // briefFacts say who ran what, where and when, and how it ended.
@@ -59,7 +58,7 @@ const poorlyCovered = 0.8
 
 // doubtFacts are what jobeff could not tell, in short words: first what casts doubt on the efficiency.
 func doubtFacts(j *job.Job) (f block.Facts) {
-	warnings := measure.Warnings(j)
+	warnings := warningsOf(j)
 	slices.SortStableFunc(warnings, func(a, b doubt.Warning) int { return cmp.Compare(weight(a), weight(b)) })
 	all := missing(j, warnings)
 	for i, d := range doubt.All(warnings) {
@@ -77,7 +76,7 @@ func doubtFacts(j *job.Job) (f block.Facts) {
 
 // missing says what the figures do not speak of, where no warning does.
 func missing(j *job.Job, warnings []doubt.Warning) (all []string) {
-	if j.Metrics == nil || measure.ByHand(j) {
+	if j.Metrics == nil || byHand(j) {
 		return nil
 	}
 	if j.Reports < j.Nodes && !slices.ContainsFunc(warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnNodesMissing }) {

@@ -9,13 +9,12 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // sectionsPart has the sections that took the most time; nothing of a program that has
 // none of weight.
 func sectionsPart(j *job.Job) block.Part {
-	named, light, own := measure.NamedSections(j)
+	named, light, own := namedSections(j)
 	if len(named) == 0 {
 		return block.Part{}
 	}
@@ -94,7 +93,7 @@ func idleThreads(j *job.Job) string {
 	}
 	all := j.Metrics.Hybrid.OpenMPTime()
 	var in *job.SectionFigures
-	named, _, _ := measure.NamedSections(j)
+	named, _, _ := namedSections(j)
 	for i := range named {
 		s := &named[i]
 		if s.Label != job.MainSection && s.Metrics != nil && s.Metrics.Hybrid != nil && s.Metrics.Hybrid.OpenMPTime() > mostly*all &&

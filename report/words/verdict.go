@@ -13,7 +13,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // headline is what this job's figures mean, for a scientist who knows none of POP's words. Better
@@ -65,14 +64,14 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	switch {
 	case m == nil:
 		return "No parallel efficiency: " + noData(j) + "."
-	case measure.Singletons(j):
+	case singletons(j):
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
 	case m.Hybrid == nil && !job.WithMPI(j.Executions):
 		return fmt.Sprintf("1 thread has nobody to wait for: parallel efficiency %s says nothing about more threads.", figure.Efficiency(m.MPI.Parallel))
-	case measure.Alone(j) && m.Hybrid == nil:
+	case alone(j) && m.Hybrid == nil:
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
-			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.MPI.Parallel))
+			figure.Percent(mpiShare(j)), peName(j, cause), figure.Efficiency(m.MPI.Parallel))
 	}
 	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.Parallel), comparedText(m.Parallel, cause))
 	if better != nil {
@@ -131,8 +130,8 @@ func peName(j *job.Job, cause policy.Cause) string {
 
 // whose names the time that is spoken of: "38 % of the time of 4 ranks".
 func whose(j *job.Job) string {
-	ranks := figure.Counted(measure.RanksRan(j), "rank")
-	if recorded, ran := measure.RecordedOf(j); recorded < ran {
+	ranks := figure.Counted(ranksRan(j), "rank")
+	if recorded, ran := recordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
 	if h := j.Metrics.Hybrid; h != nil {
@@ -148,7 +147,7 @@ func whose(j *job.Job) string {
 // wentInto says where the time that was not useful went: into MPI, into files, or
 // past the end of ranks that were done before the last.
 func wentInto(j *job.Job) string {
-	lost, mpi, io, openmp := 1-j.Metrics.Parallel, measure.MPIShare(j), measure.IOShare(j), 0.0
+	lost, mpi, io, openmp := 1-j.Metrics.Parallel, mpiShare(j), ioShare(j), 0.0
 	if h := j.Metrics.Hybrid; h != nil {
 		mpi, io, openmp = h.MPITime/h.Span, h.IOTime/h.Span, h.OpenMPTime()/h.Span
 	}

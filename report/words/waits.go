@@ -10,7 +10,6 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/measure"
 )
 
 // waitBranches are the two parts of communication efficiency; none if they are not determined.
@@ -27,7 +26,7 @@ func waitBranches(j *job.Job) []block.Branch {
 
 // windowsOf are the job's sampled windows; nil for none, and for ranks that have nobody to wait for.
 func windowsOf(j *job.Job) *job.Windows {
-	if measure.Alone(j) {
+	if alone(j) {
 		return nil
 	}
 	return job.JobWindows(j.Executions)

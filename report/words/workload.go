@@ -13,7 +13,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/measure"
 	"jobeff/report/plot"
 	"jobeff/report/shell"
 )
@@ -312,7 +311,7 @@ func runsTable(s *workload.Study) (t block.Table, older string) {
 	for i := range runs {
 		r := &runs[i]
 		t.Rows = append(t.Rows, []string{r.DisplayID, figure.Minute(r.Start), figure.Count(r.Cores()),
-			figure.Count(max(r.Nodes, 0)), seconds(r.Elapsed), figure.Percent(measure.Clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
+			figure.Count(max(r.Nodes, 0)), seconds(r.Elapsed), figure.Percent(clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
 	}
 	return t, more(len(s.Runs)-len(runs), "run", "before")
 }

@@ -1,7 +1,4 @@
-// Package measure works out of a job what texts, pages and documents show of it: shares of
-// its ranks' time, its costliest executions, calls and nodes. Before it in the flow stands
-// ingest/job with POP's metrics; after it report/words and report/view.
-package measure
+package words
 
 import (
 	"cmp"
@@ -17,26 +14,26 @@ import (
 	"jobeff/report/figure"
 )
 
-// Alone reports whether no rank of the job had another rank to wait for.
-func Alone(j *job.Job) bool {
+// alone reports whether no rank of the job had another rank to wait for.
+func alone(j *job.Job) bool {
 	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
 }
 
-// Singletons reports whether every rank of the job became an MPI world of its own.
-func Singletons(j *job.Job) bool {
-	return len(j.Executions) > 1 && Alone(j) && slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.IsSingleton() })
+// singletons reports whether every rank of the job became an MPI world of its own.
+func singletons(j *job.Job) bool {
+	return len(j.Executions) > 1 && alone(j) && slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.IsSingleton() })
 }
 
-// IOShare is the time in MPI_File_* as a fraction of ranks x elapsed.
-func IOShare(j *job.Job) float64 {
+// ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
+func ioShare(j *job.Job) float64 {
 	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.IOTime / t
 	}
 	return 0
 }
 
-// MPIShare is the time in MPI as a fraction of ranks x elapsed.
-func MPIShare(j *job.Job) float64 {
+// mpiShare is the time in MPI as a fraction of ranks x elapsed.
+func mpiShare(j *job.Job) float64 {
 	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.MPITime / t
 	}
@@ -51,9 +48,9 @@ func MetricsOf(e *job.Execution) *job.Metrics {
 	return job.ExecutionMetrics(e)
 }
 
-// RanksRan is how many ranks ran, recorded or not. Of several executions, it is the most that one
+// ranksRan is how many ranks ran, recorded or not. Of several executions, it is the most that one
 // of them had.
-func RanksRan(j *job.Job) int {
+func ranksRan(j *job.Job) int {
 	n := j.Metrics.Ranks
 	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
 		return int(math.Round(float64(n) / j.Metrics.Coverage))
@@ -64,9 +61,9 @@ func RanksRan(j *job.Job) int {
 	return n
 }
 
-// RecordedOf is how many ranks were recorded and how many there were, over all
+// recordedOf is how many ranks were recorded and how many there were, over all
 // executions.
-func RecordedOf(j *job.Job) (recorded, ran int) {
+func recordedOf(j *job.Job) (recorded, ran int) {
 	for i := range j.Executions {
 		n, of := j.Executions[i].Ranks()
 		recorded, ran = recorded+n, ran+of
@@ -74,19 +71,19 @@ func RecordedOf(j *job.Job) (recorded, ran int) {
 	return recorded, ran
 }
 
-// ByHand reports whether the records were made without Slurm.
-func ByHand(j *job.Job) bool { return j.JobID == 0 }
+// byHand reports whether the records were made without Slurm.
+func byHand(j *job.Job) bool { return j.JobID == 0 }
 
-// Program is the file name of an execution's executable.
-func Program(e *job.Execution) string {
+// programOf is the file name of an execution's executable.
+func programOf(e *job.Execution) string {
 	if e.Executable == "" {
 		return "-"
 	}
 	return filepath.Base(e.Executable)
 }
 
-// Warnings are those of the job and of its executions. Equal ones are one, with their count.
-func Warnings(j *job.Job) []doubt.Warning {
+// warningsOf are those of the job and of its executions. Equal ones are one, with their count.
+func warningsOf(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[doubt.Warning]int{}
 	for i, w := range all {
@@ -109,9 +106,9 @@ func Warnings(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// Costliest picks the n executions with the most core time of which there are figures, in the order of the
+// costliest picks the n executions with the most core time of which there are figures, in the order of the
 // job. It picks none that are folded: those took less.
-func Costliest(executions []job.Execution, n int) []int {
+func costliest(executions []job.Execution, n int) []int {
 	var order []int
 	for i := range executions {
 		if executions[i].Folded == nil {
@@ -132,7 +129,7 @@ func Costliest(executions []job.Execution, n int) []int {
 
 // Biggest is the execution with the most core time, and words that name it among several.
 func Biggest(j *job.Job) (*job.Execution, string) {
-	first := Costliest(j.Executions, 1)
+	first := costliest(j.Executions, 1)
 	if len(first) == 0 {
 		return nil, ""
 	}
@@ -143,15 +140,15 @@ func Biggest(j *job.Job) (*job.Execution, string) {
 	return &j.Executions[i], fmt.Sprintf(" of execution %d", i+1)
 }
 
-// BusiestNodes are the nodes of an execution, those with the most work per rank first.
-func BusiestNodes(e *job.Execution) []job.NodeShare {
+// busiestNodes are the nodes of an execution, those with the most work per rank first.
+func busiestNodes(e *job.Execution) []job.NodeShare {
 	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b job.NodeShare) int {
-		return cmp.Compare(UsefulPerRank(b), UsefulPerRank(a))
+		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
 	})
 }
 
-// UsefulPerRank is a node's mean useful time in seconds.
-func UsefulPerRank(n job.NodeShare) float64 {
+// usefulPerRank is a node's mean useful time in seconds.
+func usefulPerRank(n job.NodeShare) float64 {
 	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
 
@@ -165,39 +162,39 @@ func Classes(executions []job.Execution) []job.Call {
 	return job.SumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
 }
 
-// RankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
+// rankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
 // they are not known.
-func RankShares(n job.NodeShare, elapsed float64) []float64 {
+func rankShares(n job.NodeShare, elapsed float64) []float64 {
 	shares, told := n.UsefulTimes()
 	if !told || len(shares) == 0 || elapsed <= 0 {
 		return nil
 	}
 	for i := range shares {
-		shares[i] = Clamp(shares[i] / elapsed)
+		shares[i] = clamp(shares[i] / elapsed)
 	}
 	return shares
 }
 
-// RankShare is how much of the elapsed time one rank was useful.
-type RankShare struct {
+// rankShare is how much of the elapsed time one rank was useful.
+type rankShare struct {
 	rank  int
 	Share float64
 }
 
-// SharesByRank are the useful shares of an execution's ranks, by rank; nil if they are not kept.
-func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
-	var all []RankShare
+// sharesByRank are the useful shares of an execution's ranks, by rank; nil if they are not kept.
+func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
+	var all []rankShare
 	for _, n := range e.Nodes {
-		shares := RankShares(n, elapsed)
+		shares := rankShares(n, elapsed)
 		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		if shares == nil || err != nil || len(ranks) != len(shares) {
 			return nil
 		}
 		for i, r := range ranks {
-			all = append(all, RankShare{r, shares[i]})
+			all = append(all, rankShare{r, shares[i]})
 		}
 	}
-	slices.SortFunc(all, func(a, b RankShare) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(all, func(a, b rankShare) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
@@ -224,13 +221,13 @@ func SizesNote(executions []job.Execution) string {
 	return "the bytes of persistent requests are not in it, as MPI_Start and MPI_Startall name no size (calls: " + figure.Count(starts) + ")"
 }
 
-// Clamp holds a share between 0 and 1.
-func Clamp(v float64) float64 { return min(max(v, 0), 1) }
+// clamp holds a share between 0 and 1.
+func clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// NamedSections are the job's sections that are worth a name (METRICS 3), or in which a rank
+// namedSections are the job's sections that are worth a name (METRICS 3), or in which a rank
 // ended; light is how many more there are. own is the ranks' time in all of them, in seconds. Where
 // the program named none of weight there are none.
-func NamedSections(j *job.Job) (named []job.SectionFigures, light int, own float64) {
+func namedSections(j *job.Job) (named []job.SectionFigures, light int, own float64) {
 	all := job.JobSections(j.Executions) // MPI_MAIN is the first
 	whole := 0.0
 	for _, s := range all {
