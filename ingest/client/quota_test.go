@@ -16,7 +16,6 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/node"
 	"jobeff/ingest/wire"
-	"jobeff/ingest/wire/wiretest"
 	"jobeff/policy/doubt"
 )
 
@@ -84,7 +83,7 @@ func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 	case err != nil:
 		t.Fatal(err)
 	case strings.HasSuffix(path, node.PackedExt):
-		if r, err := wire.DecodeReport(wiretest.PackedText(t, path)); err != nil || len(r.Executions) != 1 {
+		if r, err := wire.DecodeReport(jobtest.PackedText(t, path)); err != nil || len(r.Executions) != 1 {
 			t.Errorf("%v: %+v", err, r)
 		}
 		return "whole"

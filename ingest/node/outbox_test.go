@@ -14,7 +14,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
-	"jobeff/ingest/wire/wiretest"
 	"jobeff/test/trial"
 )
 
@@ -32,7 +31,7 @@ func TestWriteOutbox(t *testing.T) {
 		t.Errorf("again: %s, %v", again, err)
 	}
 	var got job.NodeReport
-	if err := json.Unmarshal(wiretest.PackedText(t, path), &got); err != nil {
+	if err := json.Unmarshal(jobtest.PackedText(t, path), &got); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(r, &got); d != "" {
@@ -154,7 +153,7 @@ func TestReportSurvivesPowerLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := wiretest.PackedText(t, filepath.Join(mount(after), name)); len(text) == 0 {
+	if text := jobtest.PackedText(t, filepath.Join(mount(after), name)); len(text) == 0 {
 		t.Error("the report is empty")
 	}
 }

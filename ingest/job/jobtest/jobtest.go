@@ -1,4 +1,4 @@
-// Package jobtest makes reports, executions, jobs and runs for tests of the packages around job: the fold
+// Package jobtest makes reports, executions, jobs and runs, and reads packed reports, for tests of the packages around job: the fold
 // before it, the server and the rules after it.
 package jobtest
 

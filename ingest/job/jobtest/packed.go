@@ -1,6 +1,4 @@
-// Package wiretest reads packed files for tests: of the node's outbox before it, of the client that sends
-// them after it.
-package wiretest
+package jobtest
 
 import (
 	"os"
