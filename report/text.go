@@ -14,7 +14,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/inert"
 	"jobeff/report/plot"
 )
 
@@ -230,9 +229,6 @@ func (p *terminal) writeTo(w io.Writer) error {
 	_, err := p.out.WriteTo(w)
 	return err
 }
-
-// inert makes a text harmless for this reader.
-func (p *terminal) inert(s string) string { return inert.Text(s, p.Unicode) }
 
 // ellipsis stands where a text was cut.
 func (p *terminal) ellipsis() string {
