@@ -2,7 +2,7 @@
 # places.sh [short|full|loaded]: runs README's two commands where people first try them, each place in a Debian that
 # is made for it (distro.sh bare): no Go, no compiler, empty lists of packages, root with a container's
 # capabilities, an ordinary user; with full the whole `make test` in the container, no network after
-# `make deps`, and Debian 13, too; loaded is `make test` alone, beside ten busy loops, with an OpenCL of which
+# `make deps`, and Debian 13, too; loaded is `make test` alone, of what is built, beside ten busy loops, with an OpenCL of which
 # ASan's programs die where hwloc loads it. It prints a row for each command: seconds until the first useful line, seconds in all,
 # and what was said of the place. With RESULT it adds them to that file. It fails where a command ends
 # otherwise than it should.
@@ -59,7 +59,7 @@ try "no network after make deps" 0 "^build/jobeff" unshare --net make build pack
 '
 # shellcheck disable=SC2016
 loaded='
-apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null || exit
+apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null && make deps build packages >/dev/null 2>&1 || exit
 for _ in {1..10}; do while :; do :; done & done
 try "ten busy loops, mesa-opencl-icd" 0 "^ok|passed so far" make test
 kill $(jobs -p)
