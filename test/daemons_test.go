@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,13 +11,30 @@ import (
 
 // Slurm's own daemons die on a node, the package is replaced, and a job lies about itself.
 
-// running submits rounds on n1 and waits for its ranks.
-func running(t *testing.T, roundsOf20ms int) (id string) {
+// running submits rounds on n1, which wait for a file at their end if one is named, and waits for its ranks.
+func running(t *testing.T, roundsOf20ms int, file ...string) (id string) {
 	t.Helper()
-	id = site.submit(t, "bob", fmt.Sprintf("%s%s %d 20", srun(t, usual), rounds(t, site, usual), roundsOf20ms), "-n2", "-w", "n1", "-t5")
+	id = site.submit(t, "bob", fmt.Sprintf("%s%s %d 20 %s", srun(t, usual), rounds(t, site, usual), roundsOf20ms, strings.Join(file, "")), "-n2", "-w", "n1", "-t5")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
 	return id
+}
+
+// gate is a file that jobs wait for.
+type gate struct{ path string }
+
+func newGate(t *testing.T) gate {
+	t.Helper()
+	g := gate{filepath.Join(site.dir, "home", fmt.Sprint(t.Name(), time.Now().UnixNano()))}
+	t.Cleanup(func() { os.Remove(g.path) })
+	return g
+}
+
+func (g gate) open(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(g.path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wantRows checks how often bob's list shows a job: once for each of its attempts.
@@ -68,15 +87,17 @@ func TestStepdDies(t *testing.T) {
 
 // TestUpgrade installs the package over itself, on every node, under a running job.
 func TestUpgrade(t *testing.T) {
-	id := running(t, 1000) // 20 s: dpkg takes 3 s on a quiet machine
+	installed := newGate(t)
+	id := running(t, 100, installed.path)
 	site.must(t, "", append([]string{"install"}, packages()...)...)
 	if !site.inState(t, id, "RUNNING") {
 		t.Fatal("the job had ended before the package was there")
 	}
+	installed.open(t)
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
-	wantCalls(t, d.Figures, "MPI_Allreduce", 2000)
+	wantCalls(t, d.Figures, "MPI_Allreduce", 200)
 	if out := site.output(t, "bob", id); out != "size 2\n" {
 		t.Errorf("the job's output is %q", out)
 	}

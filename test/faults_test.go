@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // What must not be lost, or noticed, when a part of jobeff fails. Tests in this file that break a
@@ -84,11 +83,19 @@ func failAt(t *testing.T, node, point, kind string) {
 	}
 }
 
-// TestDaemonKilled kills jobeffd while 200 jobs end, and starts it again.
+// TestDaemonKilled kills jobeffd while 200 jobs end, and starts it again: some end before each kill, some while it is
+// away. The others wait for a file.
 func TestDaemonKilled(t *testing.T) {
 	const jobs = 200
-	app := rounds(t, site, mpich)
-	id := site.submit(t, "bob", app+" 1 1", "-n1", fmt.Sprintf("--array=1-%d", jobs), "--job-name=burst")
+	kills := []struct {
+		at int // ended jobs
+		gate
+	}{{jobs / 5, newGate(t)}, {jobs / 2, newGate(t)}}
+	script := ""
+	for _, k := range kills {
+		script += fmt.Sprintf("until [ $SLURM_ARRAY_TASK_ID -le %d ] || [ -e %s ]; do sleep 0.1; done\n", k.at, k.path)
+	}
+	id := site.submit(t, "bob", script+rounds(t, site, mpich)+" 1 1", "-n1", fmt.Sprintf("--array=1-%d", jobs), "--job-name=burst")
 	endedOf := func() (n int) {
 		for _, j := range site.parts(t, id) {
 			if strings.Contains(strings.Join(ended, " "), j.state) {
@@ -97,13 +104,11 @@ func TestDaemonKilled(t *testing.T) {
 		}
 		return n
 	}
-	for _, at := range []int{jobs / 5, jobs / 2} {
-		until(t, fmt.Sprint(at, " ended jobs"), func() bool { return endedOf() >= at })
+	for _, k := range kills {
+		until(t, fmt.Sprint(k.at, " ended jobs"), func() bool { return endedOf() >= k.at })
 		site.must(t, "", "jobeffd", "kill9")
-		if n := endedOf(); n == jobs {
-			t.Fatal("all jobs had ended before the kill")
-		}
-		time.Sleep(2 * time.Second)
+		k.open(t)
+		until(t, "a job to end without jobeffd", func() bool { return endedOf() > k.at })
 		site.must(t, "", "jobeffd", "start")
 	}
 	site.wait(t, id)

@@ -1,6 +1,6 @@
 /* rounds.c: ROUNDS times MS milliseconds of work and an MPI_Allreduce, so that a
  * test knows how often each rank calls MPI and about how long it takes. Rank 0
- * prints "size N" once. */
+ * prints "size N" once. With a third argument the ranks wait then until that file is there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,8 @@ int main(int argc, char **argv)
 			usleep(500);
 		MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	}
+	while (argc > 3 && access(argv[3], F_OK) != 0)
+		usleep(10000);
 	MPI_Barrier(MPI_COMM_WORLD);
 	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs seldom after that */
 	end_mpi();
