@@ -4,7 +4,7 @@
 //
 // The paths come from a job, and so may the files: both are hostile. Only regular files of root or of the
 // reader are opened, a file with another build-id is not used, and a process of its own with limits parses
-// them: whatever becomes of it, the places stay as they are, with a word.
+// them: whatever becomes of it, what it named until then counts, and the other places stay as they are, with a word.
 package source
 
 import (
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"slices"
@@ -26,9 +27,9 @@ import (
 // Reader is the argument 0 of the process that parses: a program that uses Find calls Read when it has it.
 const Reader = "jobeff-source"
 
-// Bounds of all files of one look.
+// Bounds of all files of one look; mostCPU is the one that counts on a machine that does other work, too.
 const (
-	mostTime   = 2 * time.Second
+	mostWait   = 15 * time.Second
 	mostBytes  = 512 << 20 // of files
 	mostAnswer = 4 << 20
 	mostName   = 256 // bytes of a function, a file
@@ -47,8 +48,10 @@ type frame struct {
 	Offset uint64
 }
 
-// found is what it answers for a frame; the frames of a place end where the chain is not sure.
+// found is what it answers for a frame of a place; the frames of a place come in their order, and end where the
+// chain is not sure.
 type found struct {
+	Place        int
 	Symbol, File string
 	Line         int
 	Why          string
@@ -88,20 +91,19 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 		}
 	}
 	if len(places) > 0 {
-		answer, err := ask(ctx, &q)
-		fillIn(places, answer, err)
+		fillIn(places, ask(ctx, &q))
 	}
 }
 
 // fillIn writes what was answered into the frames of places.
-func fillIn(places []*[]job.Frame, answer [][]found, err error) {
+func fillIn(places []*[]job.Frame, answer [][]found) {
 	for i, frames := range places {
 		if len(*frames) == 0 {
 			continue
 		}
-		if err != nil || i >= len(answer) || len(answer[i]) == 0 {
+		if len(answer[i]) == 0 {
 			*frames = (*frames)[:1]
-			(*frames)[0].Why = "its names were not found within the bounds of time and memory"
+			(*frames)[0].Why = "its names were not found within the bounds of time and memory: try again"
 			continue
 		}
 		*frames = (*frames)[:min(len(*frames), len(answer[i]))]
@@ -113,21 +115,22 @@ func fillIn(places []*[]job.Frame, answer [][]found, err error) {
 	}
 }
 
-// ask lets a process of its own read the files. It may hang in a file system for ever, so nobody waits for
-// its end.
-func ask(ctx context.Context, q *question) (answer [][]found, err error) {
+// ask lets a process of its own read the files, and takes what it answers until it ends or its time is over. It
+// may hang in a file system for ever, so nobody waits for its end.
+func ask(ctx context.Context, q *question) [][]found {
 	if os.Args[0] == Reader { // else each reader would start one more
 		panic("source: this program's main does not call Read")
 	}
-	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	answer := make([][]found, len(q.Frames))
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
 	defer cancel()
 	text, err := json.Marshal(q)
 	if err != nil {
-		return nil, err
+		return answer
 	}
 	out, in, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return answer
 	}
 	defer out.Close()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
@@ -137,19 +140,19 @@ func ask(ctx context.Context, q *question) (answer [][]found, err error) {
 	err = cmd.Start()
 	in.Close()
 	if err != nil {
-		return nil, err
+		return answer
 	}
 	go cmd.Wait()
-	if deadline, is := ctx.Deadline(); is {
-		if err := out.SetReadDeadline(deadline); err != nil {
-			return nil, err
+	if deadline, is := ctx.Deadline(); is && out.SetReadDeadline(deadline) != nil {
+		return answer
+	}
+	for told := json.NewDecoder(io.LimitReader(out, mostAnswer)); ; {
+		var f found
+		if told.Decode(&f) != nil || f.Place < 0 || f.Place >= len(answer) {
+			return answer
 		}
+		answer[f.Place] = append(answer[f.Place], f)
 	}
-	text, err = io.ReadAll(io.LimitReader(out, mostAnswer))
-	if err != nil {
-		return nil, err
-	}
-	return answer, json.Unmarshal(text, &answer)
 }
 
 // Read is the process that parses: it answers a question of Find and returns its exit code.
@@ -158,14 +161,18 @@ func Read(in io.Reader, out io.Writer) int {
 	if err := errors.Join(limit(), json.NewDecoder(in).Decode(&q)); err != nil {
 		return 1
 	}
-	if err := json.NewEncoder(out).Encode(answer(&q, opener{uid: os.Getuid(), users: q.Users, left: mostBytes})); err != nil {
-		return 1
+	told := json.NewEncoder(out)
+	for f := range named(&q, opener{uid: os.Getuid(), users: q.Users, left: mostBytes}) {
+		if told.Encode(f) != nil {
+			return 1
+		}
 	}
 	return 0
 }
 
-// answer names all frames.
-func answer(q *question, o opener) [][]found {
+// named names all frames: first of each place the call itself, then the callers. So the C library, which is a
+// program's first caller and may have large files of names, comes last.
+func named(q *question, o opener) iter.Seq[found] {
 	modules := make([]*module, len(q.Modules))
 	at := func(i int) *module {
 		if i < 0 || i >= len(modules) {
@@ -176,16 +183,26 @@ func answer(q *question, o opener) [][]found {
 		}
 		return modules[i]
 	}
-	all := make([][]found, len(q.Frames))
-	for i, frames := range q.Frames {
-		for k, f := range frames {
-			if k > 0 && !calls(at(f.Module), f.Offset, at(frames[k-1].Module), frames[k-1].Offset) {
-				break
+	return func(yield func(found) bool) {
+		chains := slices.Clone(q.Frames)
+		for k, deeper := 0, true; deeper; k++ {
+			deeper = false
+			for i, frames := range chains {
+				if k >= len(frames) {
+					continue
+				}
+				f := frames[k]
+				if k > 0 && !calls(at(f.Module), f.Offset, at(frames[k-1].Module), frames[k-1].Offset) {
+					chains[i] = nil
+					continue
+				}
+				name := at(f.Module).name(f.Offset)
+				if name.Place, deeper = i, true; !yield(name) {
+					return
+				}
 			}
-			all[i] = append(all[i], at(f.Module).name(f.Offset))
 		}
 	}
-	return all
 }
 
 // safely is a module whose file may be too wrong for the parsers.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -119,6 +120,32 @@ func TestWaits(t *testing.T) {
 	}
 	if f := e.Places.List[0].Frames[0]; f.Symbol != "halo" {
 		t.Errorf("the place beside them is %+v", f)
+	}
+}
+
+// TestCallsComeFirst: what is found until the bounds end the reader counts, and the calls themselves are found first.
+func TestCallsComeFirst(t *testing.T) {
+	path := program(t)
+	inner, _ := symbolAt(t, path, "exchange")
+	from, to := symbolAt(t, path, "halo")
+	q := question{Modules: []job.Module{{Path: path, BuildID: idOf(t, path)}, {Path: "/none"}}, Frames: [][]frame{nil, {{1, 0}}}}
+	for at := from; at < to; at++ {
+		q.Frames = append(q.Frames, []frame{{0, inner}, {0, at}})
+	}
+	var names []string
+	for f := range named(&q, opener{uid: os.Getuid(), users: true, left: mostBytes}) {
+		if names = append(names, f.Symbol); f.Place == 0 || len(names) == 1 && f.Place != 1 {
+			t.Errorf("%+v", f)
+		}
+	}
+	want := slices.Concat([]string{""}, slices.Repeat([]string{"exchange"}, int(to-from)), []string{"halo"})
+	if !slices.Equal(names, want) {
+		t.Errorf("named are %q, want %q", names, want)
+	}
+	frames := []job.Frame{{Offset: inner}, {Offset: from}}
+	none := slices.Clone(frames)
+	if fillIn([]*[]job.Frame{&frames, &none}, [][]found{{{Symbol: "exchange"}}, nil}); len(frames) != 1 || frames[0].Symbol != "exchange" || len(none) != 1 || !strings.HasSuffix(none[0].Why, "try again") {
+		t.Errorf("%+v, %+v", frames, none)
 	}
 }
 
