@@ -101,7 +101,7 @@ func TestExactCounts(t *testing.T) {
 			t.Run(f.mpi+" "+b.name, func(t *testing.T) {
 				t.Parallel()
 				app := build(t, site, b.compiler, b.source, b.flags...)
-				id := site.run(t, "alice", srun(t, f)+"timeout 60 "+app, "-N1", "-n2")
+				id := site.run(t, "alice", srun(t, f)+"timeout 300 "+app, "-N1", "-n2")
 				e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 				wantWhole(t, e, f, 2, 1)
 				wantTally(t, e, site.output(t, "alice", id))

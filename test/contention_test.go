@@ -40,7 +40,7 @@ var situations = []situation{
 	{name: "two-cpus", ranks: 4, step: "%[2]staskset -c 0,1 %[1]s 2 alone"},
 	{name: "hog", ranks: 2, step: "%[2]sbash -c 'exec taskset -c $SLURM_LOCALID %[1]s 3 alone'", args: []string{"-w", "n1"}, before: hog},
 	{name: "out-of-memory", ranks: 2, step: "%[2]s%[1]s 4 memory", args: []string{"--mem=150M"}},
-	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 60 mpirun.openmpi -np 2 %[1]s 4 memory", args: []string{"--mem=150M"}},
+	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 300 mpirun.openmpi -np 2 %[1]s 4 memory", args: []string{"--mem=150M"}},
 	{name: "out-of-memory-goes-on", ranks: 2, step: "%[2]s%[1]s 4 memory; true", args: []string{"--mem=150M"}},
 	{name: "failed-later", ranks: 2, step: "%[2]s%[1]s 8 sleep; exit 137"},
 	{name: "suspended", ranks: 2, step: "%[2]s%[1]s 8 sleep", meets: suspend},

@@ -318,7 +318,7 @@ func TestWorkloadName(t *testing.T) {
 	script := fmt.Sprintf(`export JOBEFF_WORKLOAD=ice
 %[2]s%[1]s 20 5
 %[2]s--jobeff-workload=water/1 %[1]s 20 5 %[1]s
-timeout 60 %[3]s -n 4 %[1]s 20 5`, program, srun(t, usual), usual.launch)
+timeout 300 %[3]s -n 4 %[1]s 20 5`, program, srun(t, usual), usual.launch)
 	named := site.run(t, "alice", script, "-N2", "-n4", "--jobeff-workload=box")
 	nameless := site.run(t, "alice", fmt.Sprintf("%[2]s%[1]s 20 5; JOBEFF_WORKLOAD=ice %[2]s%[1]s 20 6", program, srun(t, usual)), "-N1", "-n2")
 

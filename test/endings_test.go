@@ -69,7 +69,7 @@ func TestEndings(t *testing.T) {
 			app := build(t, site, s.f.cc, "ending.c")
 			var script strings.Builder
 			for _, w := range waysOut {
-				fmt.Fprintf(&script, "echo %s; timeout 60 %s%s %[1]s\n", w.way, s.ranks(t, 2), app)
+				fmt.Fprintf(&script, "echo %s; timeout 300 %s%s %[1]s\n", w.way, s.ranks(t, 2), app)
 			}
 			id := site.run(t, "alice", script.String(), "-N1", "-n2")
 			ran := wantExecutions(t, reported(t, id), len(waysOut))
@@ -134,7 +134,7 @@ func TestTimesOfKilledRanks(t *testing.T) {
 func killedIn(t *testing.T, s starter, state string) {
 	t.Helper()
 	const dead = `awk '{print "at", $1}' /proc/uptime` // of hundredths of a second
-	script := "timeout 60 " + s.ranks(t, 2) + build(t, site, s.f.cc, "ending.c") + " killed_in_" + state + "\n" + dead + "; sleep 3; " + dead
+	script := "timeout 300 " + s.ranks(t, 2) + build(t, site, s.f.cc, "ending.c") + " killed_in_" + state + "\n" + dead + "; sleep 3; " + dead
 	id := site.run(t, "alice", script, "-N1", "-n2")
 	e := wantExecutions(t, reported(t, id), 1)[0]
 	said, after := saidTimes(site.output(t, "alice", id))
@@ -187,7 +187,7 @@ func TestOutOfMemory(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			app := build(t, site, s.f.cc, "ending.c")
-			id := site.run(t, "alice", "timeout 60 "+s.ranks(t, 2)+app+" oom", "-N1", "-n2", "--mem=150M")
+			id := site.run(t, "alice", "timeout 300 "+s.ranks(t, 2)+app+" oom", "-N1", "-n2", "--mem=150M")
 			wantEnding(t, s, wayOut{"oom", "signal 9 (SIGKILL)", "assumed", false}, wantExecutions(t, reported(t, id), 1)[0])
 		})
 	}
@@ -212,7 +212,7 @@ func TestStopped(t *testing.T) {
 		for name, stop := range ways {
 			t.Run(s.name+" "+name, func(t *testing.T) {
 				t.Parallel()
-				id := site.submit(t, "alice", "timeout 100 "+s.ranks(t, 2)+rounds(t, site, s.f)+" 10000 20", "-N1", "-n2")
+				id := site.submit(t, "alice", "timeout 300 "+s.ranks(t, 2)+rounds(t, site, s.f)+" 20000 20", "-N1", "-n2")
 				site.waitRunning(t, id)
 				until(t, "the ranks of job "+id, func() bool { return started(t, id) })
 				time.Sleep(2 * time.Second) // some rounds

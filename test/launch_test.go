@@ -98,7 +98,7 @@ func TestOwnLaunchers(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", "timeout 60 "+f.launch+" -n 4 "+rounds(t, site, f)+" 20 5", "-N2", "--ntasks-per-node=2")
+			id := site.run(t, "alice", "timeout 300 "+f.launch+" -n 4 "+rounds(t, site, f)+" 20 5", "-N2", "--ntasks-per-node=2")
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 			wantWhole(t, e, f, 4, 2)
 			wantCalls(t, e.Figures, "MPI_Allreduce", 80)
@@ -118,7 +118,7 @@ func TestExactOverNodes(t *testing.T) {
 	for _, s := range starters {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", "timeout 60 "+s.ranks(t, 2)+build(t, site, s.f.cc, "counts.c"), "-N2", "-n2")
+			id := site.run(t, "alice", "timeout 300 "+s.ranks(t, 2)+build(t, site, s.f.cc, "counts.c"), "-N2", "-n2")
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 			wantWhole(t, e, s.f, 2, 2)
 			wantTally(t, e, site.output(t, "alice", id))
@@ -131,7 +131,7 @@ func TestFiveExecutions(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			script := fmt.Sprintf("for i in 1 2 3 4 5; do timeout 60 %s -n 2 %s $i 5; done", f.launch, rounds(t, site, f))
+			script := fmt.Sprintf("for i in 1 2 3 4 5; do timeout 300 %s -n 2 %s $i 5; done", f.launch, rounds(t, site, f))
 			id := site.run(t, "alice", script, "-N1", "-n2")
 			d := site.jobeff(t, "alice", id)
 			var counts []uint64
@@ -278,7 +278,7 @@ func TestOverSSH(t *testing.T) {
 	if out, _ := exec.Command("mpirun.openmpi", "--version").Output(); !strings.Contains(string(out), ") 4.") {
 		ssh = "export PRTE_MCA_plm=ssh PRTE_MCA_ras=^slurm\n" // from 5 on
 	}
-	id := site.run(t, "alice", ssh+"timeout 60 mpirun.openmpi --host n1:2,n2:2 -np 4 "+rounds(t, site, openmpi)+" 20 5",
+	id := site.run(t, "alice", ssh+"timeout 300 mpirun.openmpi --host n1:2,n2:2 -np 4 "+rounds(t, site, openmpi)+" 20 5",
 		"-w", "n[1-2]", "--ntasks-per-node=2")
 	if out := site.output(t, "alice", id); !strings.Contains(out, "size 4\n") {
 		t.Fatalf("mpirun over ssh did not run:\n%s", out)

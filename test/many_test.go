@@ -12,7 +12,7 @@ import (
 func TestManyExecutions(t *testing.T) {
 	t.Parallel()
 	const runs = 60
-	script := fmt.Sprintf("for i in $(seq %d); do timeout 60 mpiexec.hydra -n 2 %s 1 1; done", runs, build(t, site, mpich.cc, "rounds.c"))
+	script := fmt.Sprintf("for i in $(seq %d); do timeout 300 mpiexec.hydra -n 2 %s 1 1; done", runs, build(t, site, mpich.cc, "rounds.c"))
 	id := site.run(t, "alice", script, "-N1", "-n2", "--mem=200M")
 	d := reported(t, id)
 	for _, e := range wantExecutions(t, d, runs) {

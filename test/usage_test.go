@@ -66,7 +66,7 @@ func TestUsageAsSacct(t *testing.T) {
 		{"srun on two nodes with GPUs", "srun sh -c '" + work + "'", []string{"-N2", "-n2", "--gpus-per-node=1"}, "", 1},
 		{"a task of an array", work, []string{"-n1", "--array=1-2"}, "_2", 1},
 		{"steps side by side", "srun -n1 --exact sh -c '" + hold + "' & srun -n1 --exact sh -c '" + hold + "' & wait", []string{"-N1", "-n2"}, "", 2},
-		{"mpirun on two nodes", "timeout 60 mpirun.openmpi -np 2 --map-by node sh -c '" + work + "'", []string{"-N2", "-n2"}, "", 2},
+		{"mpirun on two nodes", "timeout 300 mpirun.openmpi -np 2 --map-by node sh -c '" + work + "'", []string{"-N2", "-n2"}, "", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
