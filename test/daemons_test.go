@@ -2,8 +2,6 @@ package test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,23 +16,6 @@ func running(t *testing.T, roundsOf20ms int, file ...string) (id string) {
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
 	return id
-}
-
-// gate is a file that jobs wait for.
-type gate struct{ path string }
-
-func newGate(t *testing.T) gate {
-	t.Helper()
-	g := gate{filepath.Join(site.dir, "home", fmt.Sprint(t.Name(), time.Now().UnixNano()))}
-	t.Cleanup(func() { os.Remove(g.path) })
-	return g
-}
-
-func (g gate) open(t *testing.T) {
-	t.Helper()
-	if err := os.WriteFile(g.path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantRows checks how often bob's list shows a job: once for each of its attempts.
@@ -87,13 +68,12 @@ func TestStepdDies(t *testing.T) {
 
 // TestUpgrade installs the package over itself, on every node, under a running job.
 func TestUpgrade(t *testing.T) {
-	installed := newGate(t)
-	id := running(t, 100, installed.path)
+	id := running(t, 100, "installed")
 	site.must(t, "", append([]string{"install"}, packages()...)...)
 	if !site.inState(t, id, "RUNNING") {
 		t.Fatal("the job had ended before the package was there")
 	}
-	installed.open(t)
+	site.as(t, "bob", "touch", "installed")
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
