@@ -1,12 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"io"
 
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // TextOfArray writes what the tasks of an array say together.
@@ -30,7 +30,7 @@ func ScreenOfArray(w io.Writer, v *view.Array, opts Options) error {
 		p, keep := newTerminal(opts), max(programs-fewer, 0)
 		firstOfArray(p, v, keep, rooms[min(fewer, len(rooms)-1)])
 		if keep < programs {
-			p.line(fmt.Sprintf("jobeff --full %s: %s", v.ID, figure.Counted(len(v.Programs)-keep, "further program")))
+			p.line(words.FullForm(v.ID) + ": " + figure.Counted(len(v.Programs)-keep, "further program"))
 		}
 		if p.height() <= mostLines || fewer > programs+len(rooms) {
 			return p.writeTo(w)
@@ -42,8 +42,8 @@ func ScreenOfArray(w io.Writer, v *view.Array, opts Options) error {
 func firstOfArray(p *terminal, v *view.Array, programs int, r room) {
 	s := &v.Words
 	p.headlineIn(s.Headline, r.headline)
-	if s.Line.Line != "" {
-		p.paragraphIn("For memory and time, this line "+s.Line.Text, r.ask)
+	if s.Ask != "" {
+		p.paragraphIn(s.Ask, r.ask)
 		p.command(s.Line.Line)
 		p.line("")
 	}

@@ -8,6 +8,7 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/plot"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // TextOfWorkload writes what the runs of one workload say.
@@ -81,25 +82,18 @@ func TextOfNamedJobs(w io.Writer, v *view.NamedJobs, opts Options) error {
 	return p.writeTo(w)
 }
 
-// ListForm is how a list is written.
-type ListForm struct {
-	Options
-	NoHeader  bool
-	Parsable2 bool // values whole, with | between, as sacct -P
-}
-
-// TextOfWorkloads writes a line for each workload.
-func TextOfWorkloads(w io.Writer, v *view.Workloads, form ListForm) error {
-	p, s := newTerminal(form.Options), &v.Words
+// TextOfWorkloads writes a line for each workload. Of list it takes whether it is for programs.
+func TextOfWorkloads(w io.Writer, v *view.Workloads, list words.ListOptions, opts Options) error {
+	p, s := newTerminal(opts), &v.Words
 	t := s.Table
-	if p.Width < roomyList && !form.Parsable2 { // the name has the program in it, unless its user gave it
+	if p.Width < roomyList && !list.Parsable2 { // the name has the program in it, unless its user gave it
 		t = t.Without("<Program")
 		t.Gap = " "
 	}
 	switch {
-	case form.Parsable2:
-		p.parsable(t, form.NoHeader)
-	case form.NoHeader:
+	case list.Parsable2:
+		p.parsable(t, list.NoHeader)
+	case list.NoHeader:
 		p.rows(t, "", nil)
 	case s.Empty != "":
 		p.line(s.Empty)

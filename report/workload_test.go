@@ -86,14 +86,14 @@ func TestWorkloadsList(t *testing.T) {
 	}
 	named := []listing.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
 	eachView(t, "workloads", func(w io.Writer, opts Options) error {
-		return TextOfWorkloads(w, view.NewWorkloads(studies, named, true, opts.Unicode), ListForm{Options: opts})
+		return TextOfWorkloads(w, view.NewWorkloads(studies, named, true, opts.Unicode), words.ListOptions{}, opts)
 	})
 	var parsable, out bytes.Buffer
-	if err := TextOfWorkloads(&parsable, view.NewWorkloads(studies, named, false, false), ListForm{Parsable2: true}); err != nil {
+	if err := TextOfWorkloads(&parsable, view.NewWorkloads(studies, named, false, false), words.ListOptions{Parsable2: true}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "workloads-parsable.txt", parsable.Bytes())
-	if err := TextOfWorkloads(&out, view.NewWorkloads(nil, nil, false, false), ListForm{}); err != nil || out.Len() == 0 {
+	if err := TextOfWorkloads(&out, view.NewWorkloads(nil, nil, false, false), words.ListOptions{}, Options{}); err != nil || out.Len() == 0 {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -150,7 +150,7 @@ func FuzzWorkload(f *testing.F) {
 			if err := TextOfWorkload(&out, view.NewWorkload(study, opts.Unicode), opts); err != nil {
 				t.Fatal(err)
 			}
-			_ = TextOfWorkloads(&out, view.NewWorkloads([]*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, false, opts.Unicode), ListForm{Options: opts})
+			_ = TextOfWorkloads(&out, view.NewWorkloads([]*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, false, opts.Unicode), words.ListOptions{}, opts)
 			_ = TextOfPlan(&out, view.NewPlan(study, opts.Unicode), opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {

@@ -24,6 +24,7 @@ import (
 	"jobeff/report"
 	"jobeff/report/shell"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
@@ -51,7 +52,7 @@ type workloadFlags struct {
 	html    string
 	forPlan bool
 	format  string
-	list    report.ListForm
+	list    words.ListOptions
 }
 
 // workloadsSince is how far back a list of workloads goes.
@@ -271,12 +272,12 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return err
 	}
 	slices.Reverse(named.Workloads)
-	flags.list.Options = p.options()
-	v := view.NewWorkloads(studies, named.Workloads, more || named.More, flags.list.Unicode)
+	opts := p.options()
+	v := view.NewWorkloads(studies, named.Workloads, more || named.More, opts.Unicode)
 	if flags.json {
 		return view.Write(p.stdout, v)
 	}
-	return report.TextOfWorkloads(p.stdout, v, flags.list)
+	return report.TextOfWorkloads(p.stdout, v, flags.list, opts)
 }
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and returns

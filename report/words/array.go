@@ -22,6 +22,7 @@ type Array struct {
 	Name     string // of its jobs
 	Headline block.Headline
 	Line     block.Action // for sbatch
+	Ask      string       // for it, and what it stands on; "": there is none
 	Facts    block.Facts  // the first names it
 	Programs []block.Part // how the figures of each one's tasks are spread
 	Worst    block.Part   // the tasks that lost most
@@ -38,6 +39,9 @@ func OfArray(attempts []job.Job, cut, wide bool) Array {
 	}
 	a := Array{Name: v.name, Headline: block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}, Line: lineAction(v.Line, v.name, wide),
 		Facts: v.facts(j, cut, wide), Again: v.rerun(), Further: fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID)}
+	if a.Line.Line != "" {
+		a.Ask = lineAsk + a.Line.Text
+	}
 	for i := range v.Parts[:min(listed, len(v.Parts))] {
 		a.Programs = append(a.Programs, v.part(&v.Parts[i], wide))
 	}

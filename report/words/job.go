@@ -116,7 +116,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 		w.Beside = beside(found, study, wide)
 	}
 	if rest := w.beyond(len(policy.Flags(verdicts)) > 0, study != nil); len(rest) > 0 {
-		w.Beyond = fullForm(w.ID) + ": " + strings.Join(rest, ", ")
+		w.Beyond = FullForm(w.ID) + ": " + strings.Join(rest, ", ")
 	}
 	return w
 }
@@ -162,8 +162,8 @@ func (w *Job) beyond(flagged, studied bool) (all []string) {
 	return all
 }
 
-// fullForm is how to see all of it; who printed a record adds the option.
-func fullForm(id string) string {
+// FullForm is how to see all of it; who printed a record adds the option.
+func FullForm(id string) string {
 	if id == "" {
 		return "--full"
 	}

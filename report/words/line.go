@@ -23,6 +23,9 @@ func lineAction(l *workload.Line, name string, wide bool) block.Action {
 	return block.Action{Text: inert.Text(lineText(l), wide), Line: line}
 }
 
+// lineAsk is how a request for the line begins; its text follows.
+const lineAsk = "For memory and time, this line "
+
 // lineText says what the line stands on, and what a job like its job does not hold with it.
 func lineText(l *workload.Line) string {
 	like, run := "job ", "run"

@@ -249,6 +249,6 @@ func (w *Job) ofQueue(list *slurmid.PendingList, wide bool) {
 	}
 	w.Pending = Cut{pendingPart(list, mostPendingFirst, wide), pendingPart(list, mostPendingShown, wide)}
 	if len(list.Jobs) > mostPendingFirst {
-		w.Beyond = fullForm(w.ID) + ": further lines"
+		w.Beyond = FullForm(w.ID) + ": further lines"
 	}
 }

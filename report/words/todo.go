@@ -57,7 +57,7 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide boo
 		add(askText(best, ""), shell.Sbatch(int(best.Cores.Value), study))
 	}
 	if l, name := policy.LineFor(study, j); l.Why == "" {
-		add("For memory and time, this line "+lineText(l), shell.Line(l, name))
+		add(lineAsk+lineText(l), shell.Line(l, name))
 	}
 	if _, err := slurmid.Parse(j.DisplayID); err == nil && len(all) == 0 {
 		add(tellsMore(j, study, verdicts))
