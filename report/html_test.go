@@ -197,8 +197,9 @@ func TestSitePages(t *testing.T) {
 			told := listing.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
 			muted := told
 			muted.Muted, muted.Advised, muted.Cleared, muted.WrongAt = true, 0, began, began
-			saved := curve.Estimate{Value: 5, Low: 4, High: 6}
-			return PageOfList(w, words.OfNotices(listing.JobQuery{Start: began, Limit: 50}, []words.NoticeRow{{Told: told}, {Told: muted}, {Told: told, Followed: &workload.Followed{Count: 12, Cores: 128, Ever: workload.Saved{Mix: saved}}}}, false), listLinks)
+			saved, unsure := curve.Estimate{Value: 5, Low: 4, High: 6}, curve.Estimate{Value: 74.9, Low: -34.3, High: 184}
+			return PageOfList(w, words.OfNotices(listing.JobQuery{Start: began, Limit: 50}, []words.NoticeRow{{Told: told}, {Told: muted}, {Told: told, Followed: &workload.Followed{Count: 12, Cores: 128, Level: .9, Ever: workload.Saved{Mix: saved}}},
+				{Told: told, Followed: &workload.Followed{Count: 1, Cores: 64, Level: .9, Ever: workload.Saved{Mix: unsure}}}}, false), listLinks)
 		},
 		"digests": func(w io.Writer) error {
 			return PageOfList(w, words.OfDigests("of all accounts", []words.Week{{Name: "2026-W46", Link: "digest?week=2026-W46", From: began, To: began.AddDate(0, 0, 7)}}), listLinks)
@@ -216,9 +217,10 @@ func TestSitePages(t *testing.T) {
 		for _, want := range map[string][]string{
 			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
 			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
-			"notices":   {"cannot tell: no runs to compare", "not told: muted; told that it is better on 2026-11-20; said to be wrong on 2026-11-20", "12 runs since, most on 128 cores; saved 5.00 core-hours (saved 4.00 to 6.00)"},
-			"digests":   {"2026-W46"},
-			"refusal":   {"<script> was not found", `\x1b`},
+			"notices": {"cannot tell: no runs to compare", "not told: muted; told that it is better on 2026-11-20; said to be wrong on 2026-11-20", "12 runs since, most on 128 cores; 5.00 core-hours saved (90 %: 4.00 to 6.00)",
+				"1 run since, most on 64 cores; 74.9 core-hours saved, but not surely (90 %: 34.3 more to 184 saved)"},
+			"digests": {"2026-W46"},
+			"refusal": {"<script> was not found", `\x1b`},
 		}[name] {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)

@@ -33,6 +33,16 @@ func placedJob() *job.Job {
 	}}}
 }
 
+// TestManyRanks: numbers of ranks are written in one way.
+func TestManyRanks(t *testing.T) {
+	j := placedJob()
+	j.Executions[0].Nodes[0].Ranks, j.Executions[0].Places.List[0].Ranks = 1024, 1024
+	var b bytes.Buffer
+	if err := TextOfPlaces(&b, view.NewPlaces(j, "", false), Options{Width: 200}); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "on 1,024 ranks of 1,024, ") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 func TestAllPlaces(t *testing.T) {
 	var all, one bytes.Buffer
 	for b, function := range map[*bytes.Buffer]string{&all: "", &one: "mpi_wait"} {

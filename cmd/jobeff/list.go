@@ -101,6 +101,18 @@ func (l *listFlags) which() string {
 	return "of " + figure.And(all) + " "
 }
 
+// whose is which with whose jobs these are: the caller's where no option says otherwise.
+func (l *listFlags) whose() string {
+	switch which := l.which(); {
+	case which == "":
+		return ""
+	case l.user == "me" && !l.all:
+		return "of yours " + which
+	default:
+		return which + "that you may see "
+	}
+}
+
 // query is the question to the server. As in sacct, named jobs may be of any time and of any user
 // whose jobs the caller may see, unless an option says otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (listing.JobQuery, error) {
@@ -182,7 +194,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := words.ListOptions{Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := words.ListOptions{Which: l.whose(), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	l.tasks = l.tasks || l.parsable2 || strings.Contains(jobs, "_")
 	if l.format != "" {
 		if asJSON {

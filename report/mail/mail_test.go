@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
+	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy/notice"
 	"jobeff/report/view"
@@ -208,4 +210,15 @@ func FuzzTemplate(f *testing.F) {
 			t.Errorf("%d bytes, %v", len(letter), err)
 		}
 	})
+}
+
+// TestStoppedSince: one moment is no span.
+func TestStoppedSince(t *testing.T) {
+	at := time.Date(2026, 11, 20, 19, 27, 0, 0, time.Local)
+	for want, last := range map[string]time.Time{"since 2026-11-20 19:27: 1, 2.": at.Add(59 * time.Second), "since 2026-11-20 19:27, the last of them since 2026-11-20 19:31: 1, 2.": at.Add(4 * time.Minute)} {
+		l := Stopped([]*job.Job{{DisplayID: "1", Hung: &hang.Hung{Since: at}}, {DisplayID: "2", Hung: &hang.Hung{Since: last}}}, 2)
+		if text := strings.Join(strings.Fields(l.Text), " "); !strings.Contains(text, "Nothing has moved in 2 jobs of 2 users "+want) {
+			t.Errorf("%q, want %q", text, want)
+		}
+	}
 }

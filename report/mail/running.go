@@ -33,7 +33,10 @@ func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) notice.L
 
 // Stopped tells those who run the cluster of jobs of several users that stopped together.
 func Stopped(all []*job.Job, users int) notice.Letter {
-	first, last, ids := all[0].Hung.Since, all[len(all)-1].Hung.Since, ""
+	since, ids := figure.Minute(all[0].Hung.Since), ""
+	if last := figure.Minute(all[len(all)-1].Hung.Since); last != since {
+		since += ", the last of them since " + last
+	}
 	for i, j := range all[:min(len(all), mostStopped)] {
 		if i > 0 {
 			ids += ", "
@@ -44,8 +47,8 @@ func Stopped(all []*job.Job, users int) notice.Letter {
 		ids += " ..."
 	}
 	return plain("jobeff: jobs of several users stand still",
-		fmt.Sprintf("Nothing has moved in %s of %s since %s to %s: %s. A file system or a network may be the cause. Their owners are told nothing.",
-			figure.Counted(len(all), "job"), figure.Counted(users, "user"), figure.Minute(first), figure.Minute(last), ids))
+		fmt.Sprintf("Nothing has moved in %s of %s since %s: %s. A file system or a network may be the cause. Their owners are told nothing.",
+			figure.Counted(len(all), "job"), figure.Counted(users, "user"), since, ids))
 }
 
 // mostStopped is how many jobs Stopped names.

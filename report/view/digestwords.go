@@ -233,7 +233,7 @@ func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 		if f.Cut {
 			in = "in its newest " + figure.Counted(f.Count, "run")
 		}
-		week, ever := savedText(f.Week.Least(), f.Level), savedText(f.Ever.Least(), f.Level)
+		week, ever := words.SavedText(f.Week.Least(), f.Level), words.SavedText(f.Ever.Least(), f.Level)
 		if f.Week.Mix == (curve.Estimate{}) {
 			week = "no run"
 		}
@@ -243,30 +243,11 @@ func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 	}
 	if len(d.Followed) > 0 {
 		level := d.Followed[0].Level
-		data.Saved = fmt.Sprintf("In sum: %s %s, %s since it was given.", savedText(d.Saved, level), this, savedText(d.SavedEver, level))
+		data.Saved = fmt.Sprintf("In sum: %s %s, %s since it was given.", words.SavedText(d.Saved, level), this, words.SavedText(d.SavedEver, level))
 	}
 	if d.MoreFollowed > 0 {
 		data.FollowedMore = "and " + figure.Count(d.MoreFollowed) + " more"
 	}
-}
-
-// savedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more, but not surely
-// (90 %: 700 more to 40 saved)".
-func savedText(e curve.Estimate, level float64) string {
-	hours := func(v float64) string { return figure.Hours(math.Abs(v)) }
-	what, surely, low, high := "saved", "", hours(e.Low), hours(e.High)
-	switch {
-	case math.Abs(e.Value) < notice.LeastTold:
-		return "nothing saved"
-	case e.Low < 0 && e.High > 0:
-		surely, low, high = ", but not surely", low+" more", high+" saved"
-	case e.Value < 0:
-		low, high = high, low
-	}
-	if e.Value < 0 {
-		what = "more"
-	}
-	return fmt.Sprintf("%s core-hours %s%s (%s: %s to %s)", hours(e.Value), what, surely, figure.Percent(level), low, high)
 }
 
 // health says how jobeff itself does.

@@ -204,9 +204,11 @@ func cpuText(j *job.Job) string {
 	if e == nil {
 		return ""
 	}
-	given := job.MulTime(j.Elapsed, j.CPUs)
-	return fmt.Sprintf("CPU efficiency %s, %s of %s core time; waiting in MPI counts as busy",
-		figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given))
+	given, waits := job.MulTime(j.Elapsed, j.CPUs), ""
+	if job.WithMPI(j.Executions) {
+		waits = "waiting in MPI counts as busy"
+	}
+	return block.Joined("; ", fmt.Sprintf("CPU efficiency %s, %s of %s core time", figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given)), waits)
 }
 
 // memoryText says what memory the job needed, and who counted that.

@@ -21,7 +21,7 @@ type ListOptions struct {
 	NoHeader  bool
 	Parsable2 bool              // values whole, with | between, as sacct -P, and a line for each task
 	Title     string            // over the list, for people
-	Which     string            // jobs were asked for: "of account chem ", "" for no choice
+	Which     string            // jobs were asked for: "of account chem that you may see ", "" for no choice
 	Sort      string            // as ParseSort has it; "": as the lines are given
 	Most      int               // lines, the first ones; 0: all
 	Skip      int               // so many of these first
@@ -198,12 +198,12 @@ func (l *List) legend(lines []line) {
 // noJobs stands in place of an empty list.
 const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
-// noJobsOf says the same of what is not there and of what its reader may not see.
+// noJobsOf says the same of what is not there, of what its reader may not see and of a name that is none.
 func noJobsOf(which string) string {
 	if which == "" {
 		return noJobs
 	}
-	return "no jobs " + which + "that you may see in this time: is it written right? Else look further back with -S, as -S -30days"
+	return "no jobs " + which + "in this time: look further back with -S, as -S -30days; a name that is not written right has none, either"
 }
 
 // under says what of all is not listed, and sums up what is.

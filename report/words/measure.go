@@ -82,25 +82,32 @@ func programOf(e *job.Execution) string {
 	return filepath.Base(e.Executable)
 }
 
-// warningsOf are those of the job and of its executions. Equal ones are one, with their count.
+// warningsOf are those of the job and of its executions. Equal ones are one, with their count. So are those that differ in
+// measured times alone, with the sums of these.
 func warningsOf(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[doubt.Warning]int{}
+	kind := func(w doubt.Warning) doubt.Warning {
+		if w.Count = 0; w.Args.OfTime > 0 {
+			w.Args.Time, w.Args.OfTime = 0, 0
+		}
+		return w
+	}
 	for i, w := range all {
-		w.Count = 0
-		at[w] = i
+		at[kind(w)] = i
 	}
 	for _, e := range j.Executions {
 		for _, w := range e.Warnings {
-			kind := w
-			kind.Count = 0
-			i, seen := at[kind]
-			if seen {
-				all[i].Count += w.Count
+			i, seen := at[kind(w)]
+			if !seen {
+				at[kind(w)] = len(all)
+				all = append(all, w)
 				continue
 			}
-			at[kind] = len(all)
-			all = append(all, w)
+			all[i].Count += w.Count
+			if a := &all[i].Args; w.Args.OfTime > 0 {
+				a.Time, a.OfTime = job.AddTime(a.Time, w.Args.Time), job.AddTime(a.OfTime, w.Args.OfTime)
+			}
 		}
 	}
 	return all

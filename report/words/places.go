@@ -173,7 +173,7 @@ func placesItems(e *job.Execution, function string) (items []string) {
 			about = "about "
 		}
 		seconds := alike([]*job.Place{p}, func(p *job.Place) float64 { return p.Time.Seconds() })
-		item += fmt.Sprintf(": %s%s, %s on %s of %d", about, figure.Counted(int(min(p.Calls, math.MaxInt)), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), ranks)
+		item += fmt.Sprintf(": %s%s, %s on %s of %s", about, figure.Counted(int(min(p.Calls, math.MaxInt)), "call"), seconds(p.Time.Seconds()), figure.Counted(p.Ranks, "rank"), figure.Count(ranks))
 		if p.Ranks > 1 {
 			item += ", " + figure.Interval(p.Least.Seconds(), p.Most.Seconds(), seconds) + " each"
 		}

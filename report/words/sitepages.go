@@ -2,6 +2,7 @@ package words
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net/url"
 	"path/filepath"
@@ -193,7 +194,7 @@ func outcome(n *NoticeRow) string {
 		said = append(said, "in shadow: not told to them")
 	}
 	if f := n.Followed; f != nil {
-		said = append(said, figure.Counted(f.Count, "run")+" since, most on "+figure.Counted(f.Cores, "core"), savedText(f.Ever.Least()))
+		said = append(said, figure.Counted(f.Count, "run")+" since, most on "+figure.Counted(f.Cores, "core"), SavedText(f.Ever.Least(), f.Level))
 	} else if n.Advised > 0 {
 		said = append(said, "cannot tell: no runs to compare")
 	}
@@ -206,19 +207,23 @@ func outcome(n *NoticeRow) string {
 	return cmp.Or(strings.Join(said, "; "), "-")
 }
 
-// savedText says what runs saved, and whether that is sure.
-func savedText(e curve.Estimate) string {
-	said := "saved " + figure.Hours(e.Value) + " core-hours"
+// SavedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more, but not surely
+// (90 %: 700 more to 40 saved)".
+func SavedText(e curve.Estimate, level float64) string {
+	hours := func(v float64) string { return figure.Hours(math.Abs(v)) }
+	what, surely, low, high := "saved", "", hours(e.Low), hours(e.High)
 	switch {
 	case math.Abs(e.Value) < notice.LeastTold:
 		return "nothing saved"
+	case e.Low < 0 && e.High > 0:
+		surely, low, high = ", but not surely", low+" more", high+" saved"
 	case e.Value < 0:
-		said = "took " + figure.Hours(-e.Value) + " core-hours more"
+		low, high = high, low
 	}
-	if e.Low < 0 && e.High > 0 {
-		said += ", but not surely"
+	if e.Value < 0 {
+		what = "more"
 	}
-	return said + " (saved " + figure.Interval(e.Low, e.High, figure.Hours) + ")"
+	return fmt.Sprintf("%s core-hours %s%s (%s: %s to %s)", hours(e.Value), what, surely, figure.Percent(level), low, high)
 }
 
 // Week is one that has a digest.

@@ -36,7 +36,7 @@ func TryText(t *notice.Try, study *workload.Study) (text, line string) {
 	return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(t.Nodes, "node")), shell.Nodes(t.Nodes, t.Ranks)
 }
 
-// todo is what a job's owner can do, each with a line to copy: first what is known to be better, else what tells
+// todo is what a job's owner can do, each with a line to copy: first what is known to be better, else, and while it runs, what tells
 // more. Study and verdicts may be nil. wide: its reader sees characters outside ASCII.
 func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide bool) (all []block.Action) {
 	add := func(text, line string) {
@@ -59,7 +59,7 @@ func todo(j *job.Job, study *workload.Study, verdicts []policy.Verdict, wide boo
 	if l, name := policy.LineFor(study, j); l.Why == "" {
 		add(lineAsk+lineText(l), shell.Line(l, name))
 	}
-	if _, err := slurmid.Parse(j.DisplayID); err == nil && len(all) == 0 {
+	if _, err := slurmid.Parse(j.DisplayID); err == nil && (len(all) == 0 || j.IsRunning()) {
 		add(tellsMore(j, study, verdicts))
 	}
 	return all

@@ -3,6 +3,8 @@ package words
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"jobeff/ingest/listing"
 	"jobeff/policy"
@@ -83,13 +85,25 @@ func briefAdvice(s *workload.Study) string {
 	}
 	switch {
 	case len(s.Counts) == 0:
-		return "no data" + muted
+		return noPoint(s) + muted
 	case s.Scaling == workload.ScalingWeak:
 		return "scales weakly" + muted
 	case s.Curve.Refused != "":
 		return "more runs" + muted
 	}
 	return noneKnown(s) + muted
+}
+
+// noPoint is in short why the newest run is no point of a curve, where none is.
+func noPoint(s *workload.Study) string {
+	why, newest := "no data", time.Time{}
+	for i := range s.Left {
+		if l := &s.Left[i]; !l.Run.Start.Before(newest) {
+			newest = l.Run.Start
+			why, _, _ = strings.Cut(l.Why, ", ")
+		}
+	}
+	return why
 }
 
 // noneKnown is how well the newest run did, where no fewer cores are known to be better.
