@@ -38,7 +38,7 @@ func (c *curve) fastest() CoreCount {
 	before := c.slowerFrom(least, -1)
 	from := c.groups[max(before, 0)].N
 	to := c.groups[after].N
-	at := lowest(c.groups[least-1 : least+2])
+	at := c.groups[least].N // between it and its neighbours nothing was measured to be faster
 	if c.exact {
 		at = Clamp(c.model.Fastest(), from, to)
 	}
@@ -84,15 +84,4 @@ func (c *curve) noiseOf(i int) float64 {
 		return c.careful[i].Noise
 	}
 	return c.groups[i].Noise
-}
-
-// lowest is where the parabola through three points of ln t over ln n is least.
-func lowest(g []Group) float64 {
-	left, right := slope(g[0], g[1]), slope(g[1], g[2])
-	if right-left <= 0 {
-		return g[1].N
-	}
-	// The slope goes in a straight line from left, half way to g[1], to right.
-	from, to := (g[0].X+g[1].X)/2, (g[1].X+g[2].X)/2
-	return math.Exp(Clamp(from-left*(to-from)/(right-left), g[0].X, g[2].X))
 }

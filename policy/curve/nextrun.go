@@ -10,11 +10,19 @@ const (
 	aboutEff  = "n_eff"
 	aboutPE   = "parallel efficiency at twice the largest n"
 	aboutTime = "run time at twice the largest n"
+	// AboutSpread is what a second run on the fastest cores tells.
+	AboutSpread = "how much run times spread, nothing was run twice"
 )
 
 // nextRun tries each core count in thought: what it adds is taken to be what the curve
-// expects of it.
+// expects of it. Of run times alone, nobody asks for those beyond a core count from which they rise.
 func (c *curve) nextRun() *NextRun {
+	if fast := c.result.Fast; len(c.shares) == 0 && fast.Estimate != nil {
+		if fast.Note != NoteOnce {
+			return nil
+		}
+		return &NextRun{N: int(fast.Estimate.Value), About: AboutSpread}
+	}
 	if c.result.Eff.Note == NoteBelowSmallest {
 		if c.result.Smallest == 1 {
 			return nil

@@ -450,7 +450,7 @@ func (s *Study) runAgain() {
 		!slices.ContainsFunc(s.Warnings, func(w doubt.Doubt) bool { return w.Code == WarnSpread }) {
 		return
 	}
-	s.Curve.Next = &curve.NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}
+	s.Curve.Next = &curve.NextRun{N: s.Fastest, About: curve.AboutSpread}
 }
 
 // sections fills in the partial bounds and each section's inflexion point.
