@@ -89,7 +89,7 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	n := s.Mine.Cores()
 	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.At(n).T/s.At(s.Fastest).T-1
 	than := s.Against(n)
-	if c.PastInflexion, c.NearInflexion = than.Past, s.Near(n); than.Past {
+	if c.PastInflexion, c.NearInflexion = than.Past, s.Near(); than.Past {
 		c.FastestCores, c.SlowerBy = than.Than, than.Slower
 	}
 	if step := s.Slower(); step != nil {

@@ -39,7 +39,7 @@ type Fields struct {
 	WorkloadRuns  int     `expr:"workload_runs" doc:"Runs of the workload that can share a curve with the job. The following fields come from them."`
 	Cores         int     `expr:"cores" doc:"Cores that the workload ran on in this job: ranks x threads."`
 	PastInflexion bool    `expr:"past_inflexion" doc:"Fewer cores were measured to be faster, beyond the spread of the runs."`
-	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of the run time on these cores was overhead, in two jobs or more; other core counts were run, too, and none of more cores was faster."`
+	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of its run time was overhead, and of that of two jobs or more on these cores; other core counts were run, too, and none was faster."`
 	FastestCores  int     `expr:"fastest_cores" doc:"The core count of the workload's runs with the shortest time."`
 	SlowerBy      float64 `expr:"slower_by" doc:"How much longer the job's core count took than fastest_cores, as a fraction: 0.1 is 10 %."`
 	SlowerThan    float64 `expr:"slower_than_before" doc:"How much longer the workload's runs on as many cores take since some run before the job, surely, as a fraction; 0: they do not."`

@@ -1,7 +1,21 @@
 package main
 
+// nearOf256 is what is said where the inflexion point is near.
+const nearOf256 = "More than 60 % of the time on 256 cores is overhead: the inflexion point"
+
 // onlyWhereItFollows: words that hold of some jobs, and not of others that look like them.
 var onlyWhereItFollows = []situation{
 	{name: "waiting in MPI, of a job without MPI", says: []string{"job: CPU efficiency 0.90"}, never: []string{"waiting in MPI"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20"},
 	{name: "waiting in MPI", says: []string{"job: CPU efficiency .*; waiting in MPI counts as busy"}, jobs: "64 t=7200,7100,7300 pe=.93"},
+	{name: "near its inflexion point", mails: 1, says: []string{"job: " + nearOf256, "page: " + nearOf256}, jobs: `
+ 64 t=14400,14350,14500 pe=.90
+256 t=7050,7000,7100 pe=.33`},
+	{name: "its like are near it, and it has 30 % in MPI", mails: 1, says: []string{"job: 30 % of the time"}, never: []string{"is near"}, jobs: `
+ 64 t=14400,14350,14500 pe=.90
+256 t=7000,7100,7050 pe=.33
+256 t=7050 pe=.70`},
+	{name: "near it, but fewer cores were a little faster", mails: 1, never: []string{"is near"}, jobs: `
+ 64 t=14400,14350,14500 pe=.90
+128 t=6900,6850,6950 pe=.68
+256 t=7000,7100,7050 pe=.33`},
 }

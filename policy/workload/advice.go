@@ -342,14 +342,16 @@ const nearEnough = 0.75
 // point is near, METRICS 4.
 const nearShare = 0.6
 
-// Near says whether the inflexion point is near on n cores and not passed, from the
-// measured communication: imbalance and files foretell nothing. One job may be an outlier, one core
-// count tells nothing of others, and where more cores were faster it is not near.
-func (s *Study) Near(n int) bool {
-	c := s.on(n)
-	if c == nil || len(s.Counts) < 2 || c.jobs() < fewestEach || s.Undecided() || s.Against(n).Rose ||
-		slices.ContainsFunc(s.Counts, func(more Count) bool { return more.N > n && more.T < c.T }) {
+// Near says whether the inflexion point is near on the cores of the studied job's run and not passed, from the
+// measured communication: imbalance and files foretell nothing. One job may be an outlier, as may this one; one core
+// count tells nothing of others, and where other cores were faster it is not near.
+func (s *Study) Near() bool {
+	if s.Mine == nil || s.Mine.Cores() != s.Fastest || len(s.Counts) < 2 || s.Undecided() {
 		return false
 	}
-	return 1-math.Max(c.PE, c.Busiest/c.T)-c.IO > nearShare
+	here := s.on(s.Fastest)
+	return here.jobs() >= fewestEach && here.communication() > nearShare && oneRun(s.Mine).communication() > nearShare
 }
+
+// communication is the part of the run time that is neither the busiest rank's computing nor files.
+func (c *Count) communication() float64 { return 1 - math.Max(c.PE, c.Busiest/c.T) - c.IO }

@@ -21,7 +21,7 @@ func measuredRuns(all ...[3]float64) (runs []job.Run) {
 }
 
 // TestNear: from 0.6 of overhead on the inflexion point is near, METRICS 4; imbalance and files are none.
-// One job or one core count does not tell it, nor do more cores that were faster.
+// One job or one core count does not tell it, nor where other cores were faster, nor of a run that communicated less.
 func TestNear(t *testing.T) {
 	for _, c := range []struct {
 		pe, busiest, io float64
@@ -30,24 +30,37 @@ func TestNear(t *testing.T) {
 		{.30, 35, .04, true}, {.30, 35, .06, false}, {.39, 35, 0, true}, {.41, 35, 0, false}, {.30, 41, 0, false}, {.30, 0, 0, true}, {.30, 0, .11, false},
 	} {
 		here := Count{N: 8, Runs: 2, T: 100, PE: c.pe, Busiest: c.busiest, IO: c.io}
-		s := &Study{Counts: []Count{{N: 4, Runs: 1, T: 150, PE: .7}, here}, Scaling: ScalingStrong, Runs: []job.Run{run(1, 4, 150, 110), run(2, 8, 100, 30), run(3, 8, 100, 30)}}
-		if s.Near(8) != c.near || s.Near(4) || s.Near(2) {
-			t.Errorf("%+v: near %v", c, !c.near)
+		s := &Study{Counts: []Count{{N: 4, Runs: 1, T: 150, PE: .7}, here}, Scaling: ScalingStrong, Runs: []job.Run{run(1, 4, 150, 110), run(2, 8, 100, 30), run(3, 8, 100, 30)}, Fastest: 8}
+		for i, near := range []bool{false, c.near, c.near} {
+			if s.Mine = &s.Runs[i]; s.Near() != near {
+				t.Errorf("%+v, run %d: near %v", c, i, !near)
+			}
+		}
+		if s.Mine = nil; s.Near() {
+			t.Errorf("%+v: near without a run", c)
 		}
 	}
 	on := func(n int, t float64) []job.Run { return measuredRuns([3]float64{float64(n), t, 240 / float64(n)}) }
 	for _, c := range []struct {
 		name string
 		runs []job.Run
-		near bool
+		near bool // of the last run on 8 cores
 	}{
 		{"two jobs", slices.Concat(on(4, 120), on(8, 100)), true},
 		{"one job", append(on(4, 120), run(9, 8, 100, 30)), false},
 		{"one core count", on(8, 100), false},
 		{"more cores were faster", slices.Concat(on(4, 120), on(8, 100), on(16, 90)), false},
 		{"more cores were not", slices.Concat(on(4, 120), on(8, 100), on(16, 105)), true},
+		{"fewer cores were faster, less than weeks differ", slices.Concat(on(4, 95), on(8, 100)), false},
+		{"this run communicated less", slices.Concat(on(4, 120), on(8, 100), on(8, 100), []job.Run{run(99, 8, 100, 70)}), false},
 	} {
-		if studyOf(c.runs...).Near(8) != c.near {
+		s := studyOf(c.runs...)
+		for i := range s.Runs {
+			if s.Runs[i].Cores() == 8 {
+				s.Mine = &s.Runs[i]
+			}
+		}
+		if s.Near() != c.near {
 			t.Errorf("%s: near %v", c.name, !c.near)
 		}
 	}

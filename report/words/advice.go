@@ -81,8 +81,8 @@ func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation
 	f.Add("Mix", study.FasterMix())
 	f.Add("Unusual", study.Unusual())
 	f.Add("Bound", boundText(study))
-	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
-		f.Add("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(mine.Cores(), "core")))
+	if job.CountExecutions(j.Executions) == 1 && study.Near() {
+		f.Add("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(study.Mine.Cores(), "core")))
 	}
 	if study.Muted != nil {
 		f.Add("Muted", mutedText(&study.Muted.Until))
