@@ -19,3 +19,22 @@ var onlyWhereItFollows = []situation{
 128 t=6900,6850,6950 pe=.68
 256 t=7000,7100,7050 pe=.33`},
 }
+
+// sinceAdvice is what was saved since a notice, where runs ran out of something. Each that came to its end saves about
+// 577 core-hours, and each that did not cost 178.
+var sinceAdvice = []situation{
+	{name: "since then most ran out of memory", earlier: advised128, says: []string{"digest: took 128 in 8 of 8 runs since: 8\\d\\d core-hours saved"}, jobs: `
+128 t=5900,5850,5950 pe=.75
+128 t=5000 x=5 pe=.75 state=OUT_OF_MEMORY`},
+	{name: "since then a step of most ran out of memory", earlier: advised128, says: []string{"digest: took 128 in 8 of 8 runs since: 8\\d\\d core-hours saved"}, jobs: `
+128 t=5900,5850,5950 pe=.75
+128 t=5000 x=5 pe=.75 state=FAILED oom=0 ending=killed`},
+	{name: "since then most ran out of time", earlier: advised128, says: []string{"digest: took 128 in 15 of 15 runs since: 1,4\\d\\d core-hours more"}, never: []string{"digest: [\\d,]+ core-hours saved"}, jobs: `
+128 t=5900,5850,5950 pe=.75
+128 t=7500 x=12 pe=.75 state=TIMEOUT`},
+	{name: "since then most were cancelled", earlier: advised128, says: []string{"digest: took 128 in 3 of 3 runs since: 1,7\\d\\d core-hours saved"}, jobs: `
+128 t=5900,5850,5950 pe=.75
+128 t=5000 x=5 pe=.75 state=CANCELLED`},
+	{name: "since then they ran out of time when all was done", earlier: advised128, says: []string{"digest: took 128 in 3 of 3 runs since: 1,7\\d\\d core-hours saved"}, jobs: `
+128 t=5900,5850,5950 pe=.75 state=TIMEOUT ending=finalized more=600`},
+}

@@ -47,7 +47,7 @@ type Run struct {
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
 	Conditions  *Conditions  `json:"conditions,omitempty"`                    // nil: no times of it are known
-	State       string       `json:"state,omitempty" db:"state"`              // of the job, sacct's; "": not known
+	State       string       `json:"state,omitempty" db:"state"`              // of the job, sacct's, or OUT_OF_MEMORY where a step ran out of it and this did not end; "": not known
 	Partition   string       `json:"partition,omitempty" db:"partition_name"` // of the job
 	Suspended   float64      `json:"suspended,omitempty"`                     // s, of the job, see Job.Suspended; its runs' times may contain it
 

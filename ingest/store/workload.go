@@ -371,6 +371,9 @@ func (r *workloadRun) finish() error {
 	r.DisplayID = job.DisplayID(&job.Job{JobID: r.JobID, ArrayJobID: r.arrayJobID, ArrayTaskID: r.arrayTask, HetJobID: r.hetJobID, HetOffset: r.hetOffset})
 	of := job.Job{Submit: r.slurmStart, Start: r.slurmStart, End: r.slurmEnd, Elapsed: time.Duration(r.slurmElapsed) * time.Second}
 	r.Suspended = of.Suspended().Seconds()
+	if r.outOfMemory != "" && !r.Ended {
+		r.State = "OUT_OF_MEMORY"
+	}
 	if err := json.Unmarshal([]byte(r.sections), &r.Sections); err != nil {
 		return fmt.Errorf("job %d: sections: %w", r.JobID, err)
 	}

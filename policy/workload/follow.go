@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -13,7 +14,7 @@ import (
 // Followed is what the runs since a notice saved.
 type Followed struct {
 	listing.Told
-	Count int     // runs since
+	Count int     // runs since, also those that ran out of memory or time
 	Cores int     // that they took most often
 	On    int     // … in so many runs
 	Week  Saved   // by those that started in the span
@@ -25,7 +26,7 @@ type Followed struct {
 // that became faster is not the advice: then Mix is too large, and Old is not.
 type Saved struct {
 	Mix curve.Estimate  // had they cost as much as the runs before the notice, on whatever cores
-	Old *curve.Estimate // had they cost as much as those since that had as many cores as before; nil: there are none
+	Old *curve.Estimate // had they cost as much as those since that had as many cores as before; nil: none of these came to its end
 }
 
 // Least is the smaller one, which is told.
@@ -37,19 +38,26 @@ func (s Saved) Least() curve.Estimate {
 }
 
 // FollowAdvice says what the runs of t since a notice saved by their cost per second of total useful
-// time, whatever cores they had, and those of them that started in the span. Nil: there were none, or
-// none before to compare with.
+// time, whatever cores they had, and those of them that started in the span. Runs that ran out of memory or
+// time cost core-hours, and did no whole work; so before as since. Nil: no whole run is since, or none before
+// to compare with.
 func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 	if until := t.At.Add(AdviceFor); until.Before(to) {
 		to = until
 	}
-	points, _ := pointsAmong(t.Runs)
+	points, left := pointsAmong(t.Runs)
 	s := byCount(points)
 	s.Workload.Runs = t.Runs
 	s.allocs()
 	var before, since, week, old cost
 	f, taken := &Followed{Told: *t, Level: changeLevel}, map[int]int{}
 	f.Runs = nil
+	for _, l := range left {
+		if l.Why == whyUnfinished && slices.Contains(ranOut, l.Run.State) {
+			l.Run.Useful = 0
+			points = append(points, l.Run)
+		}
+	}
 	for i := range points {
 		r := &points[i]
 		c := [2]float64{s.allocOf(r) * r.Elapsed / 3600, r.Useful}
@@ -72,12 +80,15 @@ func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 			f.Cores, f.On = r.Cores(), taken[r.Cores()]
 		}
 	}
-	if f.Count == 0 || len(before.runs) == 0 {
+	if since.useful == 0 || before.useful == 0 {
 		return nil
 	}
 	f.Week, f.Ever = week.saved(&before, &old), since.saved(&before, &old)
 	return f
 }
+
+// ranOut are the states of jobs whose runs were cut for want of memory or time.
+var ranOut = []string{"OUT_OF_MEMORY", "TIMEOUT", "DEADLINE"}
 
 // cost sums up what runs cost.
 type cost struct {
@@ -92,7 +103,7 @@ func (c *cost) add(r [2]float64) {
 // saved is what the runs would have cost more at other rates.
 func (c *cost) saved(before, old *cost) Saved {
 	s := Saved{Mix: c.at(before)}
-	if len(old.runs) > 0 {
+	if old.useful > 0 {
 		e := c.at(old)
 		s.Old = &e
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // TestFollowAdvice: a notice advised 64 cores instead of 128. What the runs since saved is what they
-// would have cost more at the rate of the runs before it, or of those since on 128, whichever is less.
+// would have cost more at the rate of the runs before it, or of those since on 128, whichever is less. What ran out of
+// memory or time cost core-hours, and did no whole work.
 func TestFollowAdvice(t *testing.T) {
 	t.Parallel()
 	const unit = 6400. // core-seconds of useful time in a run
@@ -23,6 +24,12 @@ func TestFollowAdvice(t *testing.T) {
 			r := run(id, cores, rate*work*unit/float64(cores), work*unit/float64(cores))
 			r.Start = monday.AddDate(0, 0, day).Add(time.Duration(id) * time.Minute)
 			all = append(all, r)
+		}
+		return all
+	}
+	ended := func(state string, whole bool, all []job.Run) []job.Run {
+		for i := range all {
+			all[i].State, all[i].Ended = state, whole
 		}
 		return all
 	}
@@ -41,6 +48,12 @@ func TestFollowAdvice(t *testing.T) {
 		"a library, and no advice": {runs(8, 3, 128, 2, 1), 3 * 2, 0, 0, 3, 128},
 		"a library, and advice":    {slices.Concat(runs(8, 2, 128, 2, 1), runs(9, 4, 64, 1, 1)), 2*2 + 4*3, 4, 4, 4, 64},
 		"a worse library":          {slices.Concat(runs(8, 2, 128, 8, 1), runs(9, 4, 64, 4, 1)), -8, 16, -8, 4, 64},
+		"out of memory":            {slices.Concat(runs(8, 3, 64, 2, 1), ended("OUT_OF_MEMORY", false, runs(9, 2, 64, 2, .5))), 3*2 - 2*1, -1, 4, 5, 64},
+		"out of time":              {slices.Concat(runs(8, 3, 64, 2, 1), ended("TIMEOUT", false, runs(9, 1, 64, 8, 1))), 3*2 - 8, -1, -2, 4, 64},
+		"out of time, on 128":      {slices.Concat(runs(8, 3, 64, 2, 1), runs(9, 1, 128, 4, 1), ended("TIMEOUT", false, runs(9, 1, 128, 4, 1))), 3*2 - 4, 3*6 - 0, 2, 3, 64},
+		"so it was before":         {slices.Concat(ended("OUT_OF_MEMORY", false, runs(-2, 4, 128, 4, 1)), runs(8, 3, 64, 2, 1)), 3 * (8 - 2), -1, 18, 3, 64},
+		"cancelled ones":           {slices.Concat(runs(8, 3, 64, 2, 1), ended("CANCELLED", false, runs(9, 2, 64, 2, 1))), 3 * 2, -1, 6, 3, 64},
+		"done when time ran out":   {ended("TIMEOUT", true, runs(8, 3, 64, 2, 1)), 3 * 2, -1, 6, 3, 64},
 		"after half a year":        {slices.Concat(runs(1, 1, 64, 2, 1), runs(183, 3, 64, 2, 1)), 2, -1, 0, 1, 64},
 	} {
 		told := listing.Told{At: monday, Cores: 128, Advised: 64, Runs: slices.Concat(before, c.runs)}
@@ -50,7 +63,9 @@ func TestFollowAdvice(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	for name, told := range map[string]listing.Told{"none since": {At: monday, Cores: 128, Runs: before}, "none before": {At: monday, Cores: 128, Runs: runs(1, 3, 64, 2, 1)}} {
+	for name, told := range map[string]listing.Told{"none since": {At: monday, Cores: 128, Runs: before}, "none before": {At: monday, Cores: 128, Runs: runs(1, 3, 64, 2, 1)},
+		"none to its end":        {At: monday, Cores: 128, Runs: slices.Concat(before, ended("TIMEOUT", false, runs(1, 3, 64, 2, 1)))},
+		"none before to its end": {At: monday, Cores: 128, Runs: slices.Concat(ended("OUT_OF_MEMORY", false, runs(-1, 3, 128, 2, 1)), runs(1, 3, 64, 2, 1))}} {
 		if f := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); f != nil {
 			t.Errorf("%s: %+v", name, f)
 		}

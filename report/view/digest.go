@@ -145,7 +145,7 @@ type Saved struct {
 	Mix     float64  `json:"against_before"`
 	MixLow  float64  `json:"against_before_low"`
 	MixHigh float64  `json:"against_before_high"`
-	Old     *float64 `json:"against_old_cores"` // null: nothing ran on them since
+	Old     *float64 `json:"against_old_cores"` // null: nothing ran to its end on them since
 	OldLow  *float64 `json:"against_old_cores_low"`
 	OldHigh *float64 `json:"against_old_cores_high"`
 }

@@ -176,7 +176,7 @@ func OfNotices(q listing.JobQuery, all []NoticeRow, more bool) *ListPage {
 		rows = append(rows, []string{figure.Minute(t.At), t.User, cmp.Or(t.Name, "-"), t.Rule, cmp.Or(t.Job, "-"), figure.Count(t.Jobs), figure.Hours(t.Lost), figure.Count(t.Cores), advised, outcome(&all[i])})
 	}
 	l.Table = siteTable("Notices", "<Told|<User|<Workload|<Rule|<Worst job|Jobs|Lost|Cores|Advised|<What became of it", rows,
-		"Jobs, Lost: what the notice told of, in core-hours. Saved: beside what the runs before the notice, or those since on as many cores, cost for the same useful time; the smaller one.")
+		"Jobs, Lost: what the notice told of, in core-hours. Saved: beside what the runs before the notice, or those since on as many cores, cost for the same useful time; the smaller one. Runs that ran out of memory or time cost what they used, for no useful time.")
 	for i := range all {
 		l.Table.refer(i, 2, Ref{Workload: all[i].Workload})
 		l.Table.refer(i, 4, Ref{Job: all[i].Job})
