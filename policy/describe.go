@@ -75,7 +75,7 @@ func (c *Case) size(j *job.Job) {
 			c.unknown("Slurm's accounting has not said it yet", "gpus")
 		}
 	}
-	if j.End.IsZero() || j.Elapsed <= 0 {
+	if j.End.IsZero() || j.Elapsed <= 0 && !j.End.Equal(j.Start) { // Slurm counts whole seconds: a short job took none
 		c.unknown("the job's end is not known", "runtime")
 	}
 }

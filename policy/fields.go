@@ -58,7 +58,7 @@ type Fields struct {
 	TimeLimit        float64 `expr:"time_limit" doc:"Seconds that it asked for (--time), from sacct."`
 	TimeEfficiency   float64 `expr:"time_efficiency" doc:"runtime / time_limit."`
 	QueueTime        float64 `expr:"queue_time" doc:"Seconds that it waited for resources: from when it could have started to its start, from sacct."`
-	ArrayTasks       int     `expr:"array_tasks" doc:"Tasks of its array that have ended, of many the first 200 that were found; 0: it is no array's."`
+	ArrayTasks       int     `expr:"array_tasks" doc:"Completed tasks of its array, known once none runs or waits; of many tasks those among the 200 with the highest numbers; 0: it is no array's."`
 	ArrayMean        float64 `expr:"array_mean_time" doc:"Seconds that one of these ran, their mean; 0: it is no array's."`
 
 	Runtime       float64 `expr:"runtime" doc:"Seconds from the job's start to its end, Slurm's Elapsed."`

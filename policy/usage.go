@@ -26,7 +26,7 @@ func (c *Case) times(j *job.Job) {
 	case c.TimeLimit <= 0:
 		c.unknown("Slurm has not said it, or there was none", "time_limit", "time_efficiency")
 	case e == nil:
-		c.unknown("the job's end is not known", "time_efficiency")
+		c.unknown("the job's end is not known, or it took less than a second", "time_efficiency")
 	default:
 		c.TimeEfficiency = *e
 	}
@@ -36,8 +36,10 @@ func (c *Case) times(j *job.Job) {
 	switch a := j.Array; {
 	case a != nil && a.Tasks > 0:
 		c.ArrayTasks, c.ArrayMean = a.Tasks, a.Elapsed.Seconds()/float64(a.Tasks)
+	case a != nil:
+		c.unknown("no task of its array was completed", "array_mean_time")
 	case j.ArrayJobID != 0:
-		c.unknown("no task of its array has ended, or a list of jobs does not hold them", "array_tasks", "array_mean_time")
+		c.unknown("tasks of its array run or wait, or a list of jobs does not hold them", "array_tasks", "array_mean_time")
 	}
 }
 

@@ -277,7 +277,7 @@ type Job struct {
 	Submit    time.Time     `json:"submit,omitzero" db:"slurm_submit_us"` // from sacct
 	Eligible  time.Time     `json:"eligible,omitzero" db:"eligible_us"`   // from sacct: when it could have started; not in a list
 	TimeLimit time.Duration `json:"time_limit_ns,omitzero"`               // from sacct; 0: none, or not known; not in a list
-	// Array is what is known of its array's tasks; nil: it is none of an array, or in a list.
+	// Array is what is known of its array's tasks; nil: it is none of an array, some run or wait, or it is in a list.
 	Array *Array `json:"array,omitempty"`
 	// Program is the path of the one that took most core time, of a task of an array in a list for jobeff's own
 	// commands; "": it left no record of one.
@@ -337,7 +337,7 @@ type Job struct {
 	Pending *slurmid.PendingList `json:"pending,omitempty"`
 }
 
-// Array sums up the tasks of an array that have ended, of many the first ArrayCounted.
+// Array sums up the completed tasks of an array that has ended, of many tasks those with the highest numbers, ArrayCounted.
 type Array struct {
 	Tasks   int           `json:"tasks"`
 	Elapsed time.Duration `json:"elapsed_ns"` // of all of these

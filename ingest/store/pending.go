@@ -86,12 +86,22 @@ func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slur
 		}
 		delete(have, p.JobID)
 	}
-	for id := range have {
+	arrays := map[uint32]bool{}
+	for id, line := range have {
 		all = append(all, change{"DELETE FROM pending WHERE cluster = ? AND job_id = ?", []any{cluster, id}})
+		var p slurmid.Pending
+		if err := json.Unmarshal([]byte(line), &p); err == nil && p.ArrayJobID > 0 && !arrays[p.ArrayJobID] {
+			arrays[p.ArrayJobID] = true
+			all = append(all, change{toAskLast, []any{-time.Now().UnixMicro(), p.ArrayJobID, cluster}})
+		}
 	}
 	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.args[1].(uint32), b.args[1].(uint32)) }) // daemons do not lock each other out
 	return all, nil
 }
+
+// toAskLast lets Judge ask the rules again of the tasks of an array that ended last: none of it waits any more.
+const toAskLast = `UPDATE attempts SET judged_by = ? WHERE array_job_id > 0 AND array_job_id = ? AND cluster = ? AND judged_by > 0
+	AND slurm_end_us = (SELECT max(l.slurm_end_us) FROM attempts l WHERE l.array_job_id > 0 AND l.array_job_id = attempts.array_job_id AND l.cluster = attempts.cluster)`
 
 // notBegun is true of a line of which sacct has told no attempt. A job that is requeued is submitted anew.
 const notBegun = `(SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL AND o.start_us >= r.submit_us LIMIT 1) IS NULL`

@@ -168,7 +168,7 @@ func TestManyPending(t *testing.T) {
 	}
 	lines[5].Reason = "Resources"
 	changes, err := s.pendingChanges(ctx, "test", lines[1:])
-	if err != nil || len(changes) != 2 || changes[0].args[1] != uint32(1) || changes[1].args[1] != uint32(6) {
+	if err != nil || len(changes) != 3 || changes[0].args[1] != uint32(1) || changes[1].args[1] != uint32(1) || changes[2].args[1] != uint32(6) { // of line 1 also that its array may have ended
 		t.Errorf("%v, changes %v", err, changes)
 	}
 	setPending(t, s)

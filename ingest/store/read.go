@@ -329,11 +329,14 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 	return s.readAsked(ctx, r)
 }
 
-// tasksOfArray sums up some tasks of an array that have ended: each of very many may be read and judged.
-var tasksOfArray = fmt.Sprintf(`SELECT count(*), COALESCE(sum(slurm_elapsed_s), 0) FROM (SELECT slurm_elapsed_s FROM attempts
-	WHERE cluster = ? AND array_job_id > 0 AND array_job_id = ? AND slurm_end_us IS NOT NULL LIMIT %d) few`, job.ArrayCounted)
+// tasksOfArray counts the tasks of an array that run or wait, of those with the highest numbers, and sums up the completed
+// ones: each of very many may be read and judged.
+var tasksOfArray = fmt.Sprintf(`SELECT count(*) - count(slurm_end_us) + (SELECT count(*) FROM pending r WHERE r.cluster = ? AND r.head_id = ?
+		AND r.cluster IN (SELECT cluster FROM pending_looks WHERE until_us > ?) AND `+notBegun+`),
+	count(CASE WHEN state = 'COMPLETED' THEN 1 END), COALESCE(sum(CASE WHEN state = 'COMPLETED' THEN slurm_elapsed_s END), 0)
+	FROM (SELECT state, slurm_elapsed_s, slurm_end_us FROM attempts r WHERE `+ofArrayOf+` AND slurm_submit_us IS NOT NULL ORDER BY array_task_id DESC LIMIT %d) newest`, job.ArrayCounted)
 
-// readAsked reads what the job asked for beside its size, and how the other tasks of its array did. No list
+// readAsked reads what the job asked for beside its size, and how the tasks of its array did, if all have ended. No list
 // of many jobs does this: SQLite would sort all attempts for more columns.
 func (s *Store) readAsked(ctx context.Context, r *attemptRow) error {
 	var eligible sql.NullInt64
@@ -345,9 +348,10 @@ func (s *Store) readAsked(ctx context.Context, r *attemptRow) error {
 	if err != nil || r.job.ArrayJobID == 0 { // without a row, it was matched again meanwhile
 		return orNoRow(err)
 	}
-	var tasks int
+	var open, tasks int
 	var elapsed int64
-	if err := s.read.QueryRowContext(ctx, tasksOfArray, r.cluster, r.job.ArrayJobID).Scan(&tasks, &elapsed); err != nil || tasks == 0 {
+	id := r.job.ArrayJobID
+	if err := s.read.QueryRowContext(ctx, tasksOfArray, r.cluster, id, time.Now().UnixMicro(), r.cluster, id).Scan(&open, &tasks, &elapsed); err != nil || open > 0 {
 		return err
 	}
 	r.job.Array = &job.Array{Tasks: tasks, Elapsed: time.Duration(elapsed) * time.Second}

@@ -69,7 +69,7 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 	var damaged error
 	for i := range waiting {
 		u := &waiting[i]
-		if u.flags, u.now, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if u.endsArray, u.flags, u.now, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 			return 0, err
 		}
 		damaged = errors.Join(damaged, err)
@@ -85,6 +85,13 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 				append(append(args, u.args()...), u.judgedBy)...)
 		})
 	})
+	for i := 0; i < len(waiting) && err == nil; i++ {
+		if u := &waiting[i]; u.endsArray > 0 {
+			err = s.do(ctx, func(w *writer) error {
+				return w.exec(toAskTasks, -now.UnixMicro(), u.cluster, u.endsArray, strings.Join(u.flags, ","))
+			})
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("store: flags: %w", err)
 	}
@@ -94,7 +101,8 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 // unjudged is an attempt that the rules have not judged.
 type unjudged struct {
 	attemptKey
-	judgedBy    int64 // before the rules are asked: if it changes meanwhile, they are asked again
+	judgedBy    int64  // before the rules are asked: if it changes meanwhile, they are asked again
+	endsArray   uint32 // of which it is the last task that ended, while none waits; 0: of none
 	flags       []string
 	before, now coreTimes
 }
@@ -128,11 +136,11 @@ func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (al
 
 // askRules reads an attempt as Job does, with its workload, asks the rules, and works out what it used and lost. An
 // attempt that is gone is flagged by none.
-func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags []string, core coreTimes, err error) {
+func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (endsArray uint32, flags []string, core coreTimes, err error) {
 	everybody := Viewer{All: true}
 	rows, err := s.readAttempts(ctx, everybody, "attempts r", "r.cluster = ? AND r.job_id = ? AND r.attempt = ?", newestFirst+" LIMIT ?", k.args(), 1)
 	if err != nil || len(rows) == 0 {
-		return nil, core, unavailable(err)
+		return 0, nil, core, unavailable(err)
 	}
 	j := &rows[0].job
 	found := &listing.JobAndWorkload{Job: j}
@@ -143,11 +151,29 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 		}
 	}
 	if err != nil {
-		return nil, core, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
+		return 0, nil, core, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
+	}
+	if j.Array != nil {
+		var later int
+		if err := s.read.QueryRowContext(ctx, endedLater, k.args()...).Scan(&later); err != nil {
+			return 0, nil, core, unavailable(err)
+		}
+		if later == 0 {
+			endsArray = j.ArrayJobID
+		}
 	}
 	hours := policy.CoreHoursOf(j)
-	return by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}, nil
+	return endsArray, by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}, nil
 }
+
+// endedLater finds a task of an attempt's array that ended after it, or at the same second with a higher id.
+const endedLater = `SELECT count(*) FROM (SELECT 1 AS one FROM attempts u JOIN attempts r ON r.cluster = u.cluster AND r.array_job_id > 0 AND r.array_job_id = u.array_job_id
+		AND (r.slurm_end_us, r.job_id, r.attempt) > (u.slurm_end_us, u.job_id, u.attempt)
+	WHERE u.cluster = ? AND u.job_id = ? AND u.attempt = ? LIMIT 1) later`
+
+// toAskTasks lets Judge ask the rules again of an array's tasks that were judged while others ran or waited, and have other
+// flags than the last one.
+const toAskTasks = "UPDATE attempts SET judged_by = ? WHERE cluster = ? AND array_job_id > 0 AND array_job_id = ? AND judged_by > 0 AND flags <> ?"
 
 // runningSince bounds how long ago a job that runs was reported last, to find it by an index.
 const runningSince = 24 * time.Hour

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/slurm"
 )
 
 // rulesOf are rules that say the same of every job.
@@ -112,6 +113,75 @@ func TestJudge(t *testing.T) {
 	wantFlags(t, s, "7:")
 	if n, err := s.Unjudged(ctx); n != 0 || err != nil {
 		t.Errorf("%d to judge, %v", n, err)
+	}
+}
+
+// TestJudgeArray: rules know the completed tasks of an array once none of it runs or waits. Tasks that were judged before
+// are judged again then, and a list has the flags that the rules would give now. A task may take no time.
+func TestJudgeArray(t *testing.T) {
+	by := rulesOf(5)
+	by.Ask = func(found *listing.JobAndWorkload) []string {
+		flags := []string{"open"}
+		if a := found.Job.Array; a != nil {
+			flags = []string{fmt.Sprint(a.Tasks, " in ", a.Elapsed)}
+		}
+		if found.Job.State == "FAILED" {
+			flags = append(flags, "failed")
+		}
+		return flags
+	}
+	task := func(n uint32, state string, end time.Duration) slurm.Job {
+		l := sacct(20+n, fmt.Sprint("8_", n), state, 0, time.Second, end)
+		l.ArrayJobID, l.ArrayTaskID, l.WithSteps, l.Usage = 8, &n, end > 0, &job.Usage{}
+		return l
+	}
+	for name, steps := range map[string][]struct {
+		what string
+		do   func(*Store)
+		want string
+	}{
+		"they end one after the other": {
+			{"two of them", func(s *Store) {
+				setPending(t, s, waiting(8, "8_[4-5]", alice.UID, "chem"))
+				addLines(t, s, task(1, "COMPLETED", time.Second), task(2, "FAILED", 9*time.Second), task(3, "RUNNING", 0))
+			}, "21:open 22:open,failed 23:?"},
+			{"none runs, one waits", func(s *Store) {
+				setPending(t, s, waiting(8, "8_[5]", alice.UID, "chem"))
+				addLines(t, s, task(3, "COMPLETED", 9*time.Second), task(4, "COMPLETED", 3*time.Second))
+			}, "21:open 22:open,failed 23:open 24:open"},
+			{"the last one", func(s *Store) {
+				setPending(t, s)
+				addLines(t, s, task(5, "COMPLETED", 9*time.Second))
+			}, "21:4 in 18s 22:4 in 18s,failed 23:4 in 18s 24:4 in 18s 25:4 in 18s"},
+		},
+		"those that wait are cancelled": {
+			{"two of them", func(s *Store) {
+				setPending(t, s, waiting(8, "8_[3-5]", alice.UID, "chem"))
+				addLines(t, s, task(1, "COMPLETED", 4*time.Second), task(2, "COMPLETED", 9*time.Second))
+			}, "21:open 22:open"},
+			{"the others", func(s *Store) { setPending(t, s) }, "21:2 in 11s 22:2 in 11s"},
+		},
+		"all at once, and the queue is not known": {
+			{"all of them", func(s *Store) { addLines(t, s, task(1, "FAILED", 3*time.Second), task(2, "CANCELLED", 3*time.Second)) }, "21:0 in 0s,failed 22:0 in 0s"},
+		},
+	} {
+		s := open(t)
+		if err := s.JudgeBy(ctx, by.Rules); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range steps {
+			step.do(s)
+			merged(t, s)
+			for range 3 { // what was judged while others ran, it takes another look to judge again
+				judged(t, s, by, 24*time.Hour)
+			}
+			if d := cmp.Diff(step.want, flags(t, s)); d != "" {
+				t.Errorf("%s, %s: %s", name, step.what, d)
+			}
+		}
+		if n := judged(t, s, by, 24*time.Hour); n != 0 {
+			t.Errorf("%s: %d are judged again and again", name, n)
+		}
 	}
 }
 
