@@ -54,7 +54,7 @@ type Fields struct {
 	LeastMemory      float64 `expr:"least_memory" doc:"GiB that it needed at least; known where its node read them while it ran."`
 	MemoryEfficiency float64 `expr:"memory_efficiency" doc:"needed_memory / requested_memory; not known of a job that had whole nodes, whose memory nobody else could have had."`
 	WholeNodes       bool    `expr:"whole_nodes" doc:"It had all CPUs of its nodes; known where all of them told how many they have."`
-	NeededNodes      int     `expr:"needed_nodes" doc:"Nodes that would have held a fifth more than its busy CPUs and its memory; known where no ranks were measured."`
+	NeededNodes      int     `expr:"needed_nodes" doc:"Nodes that would have held a fifth more than the mean of its busy CPUs, and than its memory; known where no ranks were measured."`
 	TimeLimit        float64 `expr:"time_limit" doc:"Seconds that it asked for (--time), from sacct."`
 	TimeEfficiency   float64 `expr:"time_efficiency" doc:"runtime / time_limit."`
 	QueueTime        float64 `expr:"queue_time" doc:"Seconds that it waited for resources: from when it could have started to its start, from sacct."`

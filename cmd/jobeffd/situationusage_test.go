@@ -39,7 +39,7 @@ var sayNothing = []situation{
 var withoutMPI = []situation{
 	{name: "one busy core of sixteen", says: []string{"job: kept 0.96 of its 16 CPUs busy", "page: kept 0.96 of its 16 CPUs busy"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 given=16 held=14"},
 	{name: "memory asked for and not used", says: []string{"job: seen to need 2.0 GiB of the 64.0 GiB"}, never: []string{"kept"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=64 held=2"},
-	{name: "36 of 720 cores", says: []string{"job: counted 36.0 busy CPUs and 40.0 GiB of memory on its 20 nodes: 2 nodes", "job: CPU efficiency 0.05"},
+	{name: "36 of 720 cores", says: []string{"job: counted 36.0 busy CPUs on the mean, and 40.0 GiB of memory, on its 20 nodes: 2 nodes would have held a fifth more than that. How many", "job: CPU efficiency 0.05"},
 		jobs: "1 t=7200 bare=1 alloc=720 nodes=20 partnodes=1 totalcpu=.05 given=1000 held=40", rules: moreNodes},
 	{name: "a limit far above the run", says: []string{"job: 02:00:20 of the 3-00:00:00"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=259200", rules: longLimit},
 	{name: "a limit far above the run, in shadow", never: []string{"job: leave a reserve"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=259200"},

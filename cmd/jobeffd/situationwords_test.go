@@ -18,6 +18,8 @@ var onlyWhereItFollows = []situation{
  64 t=14400,14350,14500 pe=.90
 128 t=6900,6850,6950 pe=.68
 256 t=7000,7100,7050 pe=.33`},
+	{name: "a mean of busy CPUs", never: []string{"would have held that"}, says: []string{"job: 8.00 busy CPUs on the mean, and 20.0 GiB of memory, on its 4 nodes: 1 node would have held a fifth more than that[.] How many CPUs its busiest moments had is not known"},
+		jobs: "1 t=7200 bare=1 alloc=64 nodes=4 totalcpu=.125 given=256 held=20", rules: moreNodes},
 	{name: "many tasks of no time", says: []string{"job: The tasks of its array ran for 0 s on the mean", "page: it ran 00:00:00, the rule wants"}, never: []string{"the job's end is not known"}, jobs: "1 t=-20 x=120 bare=1 task=1 alloc=1 totalcpu=0 given=2 held=1"},
 	{name: "ninety-nine short tasks", never: []string{asks}, jobs: "1 t=12 x=99 bare=1 task=1 alloc=1 totalcpu=.9 given=2 held=1"},
 }
