@@ -51,8 +51,8 @@ type situation struct {
 	rules   string // of the site, as TOML
 	// says and never are regular expressions. "mail: 64 cores" must, or must not, be found in
 	// a mail. Other places are job (`jobeff ID`, with and without --full), workload (`jobeff workload ID`) and page
-	// (/jobs/ID), each of the last line's last job, and the week's digest. One that names no place
-	// may be in any of them, and is never in none.
+	// (/jobs/ID), each of the last line's last job, the week's digest, and compare (`jobeff compare ID`, and what the digest
+	// names to compare). One that names no place may be in any of them, and is never in none.
 	says, never []string
 }
 
@@ -132,7 +132,7 @@ func (s seen) String() string {
 	return b.String()
 }
 
-var places = []string{"mail", "job", "workload", "page", "digest"}
+var places = []string{"mail", "job", "workload", "page", "digest", "compare"}
 
 // judge says what is wrong, and how many of the mails came rightly: they were wanted, and
 // what they say is right.
@@ -269,11 +269,25 @@ func (s *situation) happen(t *testing.T, program string) seen {
 	}
 	c.notify(situationsNow)
 	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
-	if slices.ContainsFunc(slices.Concat(s.says, s.never), func(claim string) bool { place, _ := placeOf(claim); return place == "digest" }) {
+	claimed := map[string]bool{}
+	for _, claim := range slices.Concat(s.says, s.never) {
+		place, _ := placeOf(claim)
+		claimed[place] = true
+	}
+	if claimed["digest"] || claimed["compare"] {
 		got["digest"] = []string{c.digest(situationsNow.AddDate(0, 0, -7), situationsNow)}
+	}
+	if claimed["compare"] {
+		got["compare"] = []string{c.ask(program, "compare", last)}
+		for _, pair := range comparing.FindAllStringSubmatch(got["digest"][0], -1) {
+			got["compare"] = append(got["compare"], c.ask(program, "compare", pair[1], pair[2]))
+		}
 	}
 	return got
 }
+
+// comparing is the command that a digest names.
+var comparing = regexp.MustCompile(`jobeff compare (\d+) (\d+)`)
 
 // madeCluster is a jobeffd without its process.
 type madeCluster struct {

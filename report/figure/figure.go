@@ -50,6 +50,15 @@ func Percent(v float64) string {
 	return fixed(hundredths(v), 0) + " %"
 }
 
+// Bound writes what shares stay below, given as a fraction, in percent and rounded up: below 10 % with a digit behind
+// the point. 0.0123 is "1.3 %", 0.123 "13 %".
+func Bound(v float64) string {
+	if tenths := math.Ceil(1000*v - 1e-9); tenths < 100 {
+		return fixed(tenths/10, 1) + " %"
+	}
+	return fixed(math.Ceil(100*v-1e-9), 0) + " %"
+}
+
 // Points writes a difference of two shares, given as a fraction, in percentage points with
 // its sign: "+3", "-12". It is "" where it rounds to none.
 func Points(v float64) string {

@@ -16,6 +16,7 @@ func TestFigures(t *testing.T) {
 			0.994: "0.99", 0.997: "0.99", 1: "1.00", 1.006: "1.01", 0.29: "0.29", 0.58: "0.58"}},
 		"Percent": {Percent, map[float64]string{0: "0 %", 1e-9: "under 1 %", 0.0049: "under 1 %", 0.006: "1 %", 0.385: "39 %", 0.7996: "79 %", 0.8: "80 %", 0.994: "99 %",
 			0.997: "over 99 %", 1: "100 %", 1.5: "150 %"}},
+		"Bound":  {Bound, map[float64]string{0: "0.0 %", 1e-6: "0.1 %", 0.01: "1.0 %", 0.0101: "1.1 %", 0.012: "1.2 %", 0.0992: "10 %", 0.099: "9.9 %", 0.1: "10 %", 0.123: "13 %", 1.5: "150 %"}},
 		"Points": {Points, map[float64]string{0: "", 0.004: "", -0.004: "", 0.03: "+3", -0.12: "-12"}},
 		"Limit":  {Limit, map[float64]string{0.8: "0.8", 0.125: "0.125", 1: "1", 0.805: "0.805"}},
 		"Ratio":  {Ratio, map[float64]string{0: "0.00", -0.001: "0.00", 0.7996: "0.80", 0.997: "1.00", 1.003: "1.00", 2.345: "2.35"}},
@@ -77,7 +78,7 @@ func TestChangeInterval(t *testing.T) {
 // TestNoNumber: what is no number does not fail and is not taken for one.
 func TestNoNumber(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e308} {
-		for _, write := range []func(float64) string{Efficiency, Percent, Points, Limit, Ratio, Number, Hours, Cores, Seconds, Tick, Change, Longer, Times} {
+		for _, write := range []func(float64) string{Efficiency, Percent, Bound, Points, Limit, Ratio, Number, Hours, Cores, Seconds, Tick, Change, Longer, Times} {
 			if write(v) == "0" {
 				t.Errorf("%g is written as 0", v)
 			}

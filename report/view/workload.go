@@ -35,8 +35,8 @@ type Workload struct {
 	Fastest     int              `json:"fastest_cores"`
 	Counts      []Count          `json:"counts"`
 	Curve       Curve            `json:"curve"`
-	Advice      []Recommendation `json:"recommended"` // against the newest run
-	Options     []Option         `json:"options"`     // of it
+	Advice      []Recommendation `json:"recommended"` // against runs on as many cores as the job that was asked for had, or else the newest that is compared
+	Options     []Option         `json:"options"`     // to choose from
 	Sections    []Bounds         `json:"section_bounds"`
 	Inflexions  []Inflexion      `json:"section_inflexions"`
 	Runs        []job.Run        `json:"runs"` // that share the curve

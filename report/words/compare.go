@@ -91,7 +91,7 @@ func usualText(c *compare.Comparison) string {
 	if !c.Usual.Known() {
 		return fmt.Sprintf("how much such runs usually differ is not known (%s)", figure.Counted(c.Usual.Runs, "other run"))
 	}
-	return fmt.Sprintf("such runs usually differ by less than %s", figure.Percent(c.Usual.Time))
+	return fmt.Sprintf("such runs usually differ by less than %s", figure.Bound(c.Usual.Time))
 }
 
 // How large a part of the difference is said to be nearly all of it, or most of it, and worth a word.
@@ -230,7 +230,7 @@ func compareFacts(c *compare.Comparison) block.Facts {
 			figure.Counted(s.Run.Ranks, "rank")+" on "+figure.Counted(s.Run.Nodes, "node")))
 	}
 	if c.Usual.Known() {
-		f.Add("Usually", fmt.Sprintf("in 9 of 10 cases such runs differ by less than %s (%s)", figure.Percent(c.Usual.Time), figure.Counted(c.Usual.Runs, "other run")))
+		f.Add("Usually", fmt.Sprintf("in 9 of 10 cases such runs differ by less than %s (%s)", figure.Bound(c.Usual.Time), figure.Counted(c.Usual.Runs, "other run")))
 	}
 	for _, d := range c.Doubts {
 		f.Add("But", d)

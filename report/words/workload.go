@@ -176,7 +176,7 @@ func adviceFacts(s *workload.Study) []block.Fact {
 		f.Add("Advice", "none: "+why)
 	}
 	if s.Mine != nil && best != nil {
-		f.Add("", fmt.Sprintf("(compared with its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
+		f.Add("", fmt.Sprintf("(compared with runs on %s, as many as job %s had)", figure.Counted(s.Mine.Cores(), "core"), s.Mine.DisplayID))
 	}
 	if s.Curve.Refused == "" || best != nil {
 		f.Add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
