@@ -92,7 +92,9 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	if c.PastInflexion, c.NearInflexion = than.Past, s.Near(); than.Past {
 		c.FastestCores, c.SlowerBy = than.Than, than.Slower
 	}
-	if step := s.Slower(); step != nil {
+	if step := s.Slower(); step != nil && step.Beside != "" {
+		c.unknown("its runs became slower, but "+step.Beside, "slower_than_before", "compare")
+	} else if step != nil {
 		c.SlowerThan, c.Compare = step.Factor.Value-1, "jobeff compare "+step.Before.DisplayID+" "+s.Mine.DisplayID
 	}
 	told := []string{"past_inflexion", "near_inflexion"}

@@ -41,6 +41,24 @@ func TestWeakScalingIsNotCompared(t *testing.T) {
 	}
 }
 
+// TestSlowerThanBefore: runs became slower; in another partition, whether they did cannot be told of the same nodes.
+func TestSlowerThanBefore(t *testing.T) {
+	for partition, unknown := range map[string]string{"main": "", "eco": "its runs became slower, but they ran in partition eco, not main, and whether its nodes are as fast is not known"} {
+		var runs []job.Run
+		for i := range 13 {
+			r := run(uint32(i+1), 16, 100+float64(i%3), 90)
+			if r.Partition = "main"; i >= 8 {
+				r.Elapsed, r.Partition = r.Elapsed*1.2, partition
+			}
+			runs = append(runs, r)
+		}
+		d := Describe(jobOf(runs[12]), studyOf(jobOf(runs[12]), runs...))
+		if d.Unknown["slower_than_before"] != unknown || d.Unknown["compare"] != unknown || (d.SlowerThan > 0.19) != (unknown == "") {
+			t.Errorf("%s: %v, %q", partition, d.SlowerThan, d.Unknown["slower_than_before"])
+		}
+	}
+}
+
 // FuzzStudy studies whatever a user's records could make a store answer.
 func FuzzStudy(f *testing.F) {
 	seed := func(runs ...job.Run) {

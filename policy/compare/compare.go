@@ -13,9 +13,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
@@ -197,12 +195,9 @@ func (c *Comparison) unlike() string {
 		}
 	}
 	a, b := &c.Before.main, &c.After.main
-	if was, is := filepath.Base(a.Executable), filepath.Base(b.Executable); was != is {
-		return fmt.Sprintf("they are different programs: %s and %s", cmp.Or(was, "an unknown one"), cmp.Or(is, "an unknown one"))
-	}
 	sameArguments := a.ArgsHash != "" && a.ArgsHash == b.ArgsHash || a.Workload != "" && a.Workload == b.Workload
 	if why := workload.OtherWork(&c.Before.Run, &c.After.Run, sameArguments); why != "" {
-		return fmt.Sprintf("job %s did other work than job %s: %s", c.After.Job.DisplayID, c.Before.Job.DisplayID, strings.Replace(why, "their ranks", "its ranks", 1)) // one job's
+		return fmt.Sprintf("job %s did other work than job %s: %s", c.After.Job.DisplayID, c.Before.Job.DisplayID, why)
 	}
 	return ""
 }

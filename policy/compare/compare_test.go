@@ -259,7 +259,7 @@ func TestRefused(t *testing.T) {
 			j.Executions = []job.Execution{e, e}
 			j.Metrics = job.JobMetrics(j.Executions)
 		}, "never met", true},
-		{"another program", func(j *job.Job) { j.Executions[0].Executable = "/opt/gmx" }, "different programs: lmp and gmx", true},
+		{"another program", func(j *job.Job) { j.Executions[0].Executable = "/opt/gmx" }, "its ranks ran gmx, not lmp", true},
 		{"more steps", func(j *job.Job) { j.Executions[0].Classes[0].Count *= 2 }, "another number of steps", true},
 		{"other arguments, more work", func(j *job.Job) { j.Executions[0].ArgsHash = "cd"; work(j, 1.4) }, "whether the input is the same is not known", true},
 		{"another input, more work", func(j *job.Job) { j.Executions[0].InputHash = "cd"; work(j, 1.15) }, "the input is another", true},
@@ -442,6 +442,13 @@ func TestUsual(t *testing.T) {
 	// load balance and computing are far off, and make up for each other
 	if c := pair(runs(100, 102, 98, 101, 99), base.with(func(m *made) { m.useful, m.slowNode = 70, 1.3 })); math.Abs(c.Longer()) > 3 || c.Nothing() {
 		t.Errorf("what makes up for each other is nothing: %.1f s, %+v", c.Longer(), c.Parts)
+	}
+	// before and since a step runs differ by as little as ever
+	if c := pair(runs(100, 102, 98, 101, 99, 100, 101, 100, 120, 121, 119, 122, 120), base.with(func(m *made) { m.comm = 30 })); c.Usual.Time > 0.05 || c.Usual.Runs != 13 || c.Nothing() {
+		t.Errorf("20 %% longer, where runs became 20 %% slower: %+v", c.Usual)
+	}
+	if c := pair(runs(100, 120, 98, 121, 119, 100, 122, 100, 120, 101, 119, 102, 120), base.with(func(m *made) { m.comm = 30 })); c.Usual.Time < 0.2 || !c.Nothing() {
+		t.Errorf("20 %% longer, as half of the runs: %+v", c.Usual)
 	}
 	rng, within := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {

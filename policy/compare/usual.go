@@ -38,9 +38,9 @@ func (c *Comparison) hold(before, after *job.Workload) {
 	if sameCores {
 		like = &c.Before
 	}
-	groups := [][]job.Run{c.peers(after, like)}
+	groups := c.peers(after, like)
 	if before != nil && (after == nil || before.Key != after.Key || !sameCores) {
-		groups = append(groups, c.peers(before, &c.Before))
+		groups = append(groups, c.peers(before, &c.Before)...)
 	}
 	runs := 0
 	for _, g := range groups {
@@ -64,8 +64,9 @@ func (c *Comparison) hold(before, after *job.Workload) {
 }
 
 // peers are the newest other runs that did the same work as one of the two, on as many cores of such a
-// machine. The earlier runs of which Before is the median count with it, and later ones do not.
-func (c *Comparison) peers(w *job.Workload, s *Side) []job.Run {
+// machine. The earlier runs of which Before is the median count with it, and later ones do not. Those since they became
+// slower differ from those before by more than runs usually do: they are a group of their own.
+func (c *Comparison) peers(w *job.Workload, s *Side) (groups [][]job.Run) {
 	if w == nil {
 		return nil
 	}
@@ -73,14 +74,24 @@ func (c *Comparison) peers(w *job.Workload, s *Side) []job.Run {
 	if c.Median > 0 {
 		of.JobID = 0 // Before itself counts
 	}
-	all := slices.DeleteFunc(workload.Peers(w.Runs, &of), func(r job.Run) bool {
+	all := workload.Peers(w.Runs, &of)
+	steps := workload.Steps(slices.DeleteFunc(slices.Clone(w.Runs), func(r job.Run) bool { return r.Cores() != of.Cores() }), w.All != nil)
+	all = slices.DeleteFunc(all, func(r job.Run) bool {
 		compared := r.JobID == c.Before.Run.JobID || r.JobID == c.After.Run.JobID
 		if c.Median > 0 {
 			compared = !r.Start.Before(c.After.Run.Start)
 		}
 		return compared || workload.MachineText(&r) != workload.MachineText(&s.Run)
 	})
-	return all[max(0, len(all)-newest):]
+	all = all[max(0, len(all)-newest):]
+	slices.SortFunc(steps, func(a, b workload.Step) int { return a.First.Start.Compare(b.First.Start) })
+	for _, step := range steps {
+		at := slices.IndexFunc(all, func(r job.Run) bool { return !r.Start.Before(step.First.Start) })
+		if at > 0 {
+			groups, all = append(groups, all[:at]), all[at:]
+		}
+	}
+	return append(groups, all)
 }
 
 // spread is by how much the logarithm of a figure usually differs between a run and another one, whose

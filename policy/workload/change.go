@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -106,12 +107,8 @@ func beside(old, new []job.Run) string {
 				than = before.on(b.N)
 			}
 		}
-		if a, b := here.names(inputOf), than.names(inputOf); len(a) > 0 && slices.Equal(a, b) {
-			before.like = inputKnown
-		} else {
-			before.like = inputUnknown
-		}
-		if why := before.notAlike(here, than); why != "" {
+		work, nodes := unlike(than.runs, here.runs, true)
+		if why := cmp.Or(nodes, work, otherNodes(here, than), unlikeRuns(here, than), lessCPU(here, than), slowerWeeks(here, than)); why != "" {
 			return why
 		}
 	}

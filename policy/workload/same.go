@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -43,12 +45,6 @@ type side struct {
 	runs []job.Run
 }
 
-// oneRun is a side of one run.
-func oneRun(r *job.Run) *side {
-	c := countOf([]job.Run{*r})
-	return &side{&c, []job.Run{*r}}
-}
-
 func (s *Study) on(n int) *side {
 	c := s.At(n)
 	if c == nil {
@@ -73,12 +69,7 @@ func (o *side) jobs() int {
 
 // notSame is what runs on two core counts do not have in common, or nothing.
 func (s *Study) notSame(here, than *side) string {
-	return cmp.Or(otherBuild(here, than), s.notAlike(here, than))
-}
-
-// notAlike is notSame but for the build.
-func (s *Study) notAlike(here, than *side) string {
-	for _, why := range []func(here, than *side) string{otherMachine, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
+	for _, why := range []func(here, than *side) string{otherBuild, otherMachine, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
 		if text := why(here, than); text != "" {
 			return text
 		}
@@ -96,9 +87,16 @@ func otherMachine(here, than *side) string {
 		}
 		return ""
 	}
+	if why := otherPartition(here, than); why != "" {
+		return why + ", and whether its nodes are as fast is not known"
+	}
+	return ""
+}
+
+func otherPartition(here, than *side) string {
 	a, b := here.names(func(r *job.Run) string { return r.Partition }), than.names(func(r *job.Run) string { return r.Partition })
 	if apart(a, b) {
-		return fmt.Sprintf("they ran in partition %s, not %s, and whether its nodes are as fast is not known", listOf(a), listOf(b))
+		return fmt.Sprintf("they ran in partition %s, not %s", listOf(a), listOf(b))
 	}
 	return ""
 }
@@ -252,11 +250,11 @@ func (s *Study) otherInput(here, than *side) string {
 
 // otherAmount compares the work where the input is not known to be the same.
 func otherAmount(here, than *side) string {
-	limit, doubt := moreWork, "whether the input is the same is not known"
+	least, most, doubt := lessWork, moreWork, "whether the input is the same is not known"
 	if apart(here.names(inputOf), than.names(inputOf)) {
-		limit, doubt = 1+sameWork, "the input is another"
+		least, most, doubt = 1/(1+sameWork), 1+sameWork, "the input is another"
 	}
-	if more := workAgainst(here, than); more > limit || more < lessWork {
+	if more := workAgainst(here, than); more < least || more > most {
 		return fmt.Sprintf("their ranks computed %s in sum, and %s", figure.Change(more-1), doubt)
 	}
 	return ""
@@ -270,17 +268,36 @@ func inputOf(r *job.Run) string {
 	return r.Conditions.Input
 }
 
-// OtherWork is why two runs did not do the same work, "" where they did as far as is known. Another
-// machine, program or library may do the same work.
+// unlike is what keeps runs from being held against earlier ones on as many cores: work is why they did not do the same
+// work, nodes why their nodes are of another kind, or may be; "" where there is nothing, as far as is known. Another
+// build or library may do the same work.
+func unlike(before, since []job.Run, sameArguments bool) (work, nodes string) {
+	than, here := &side{runs: before}, &side{runs: since}
+	work, nodes = cmp.Or(otherProgram(here, than), otherSteps(here, than)), cmp.Or(otherMachine(here, than), otherPartition(here, than))
+	a, b := than.names(inputOf), here.names(inputOf)
+	if sameInput := sameArguments && len(a) == 1 && slices.Equal(a, b); work == "" && !sameInput {
+		work = otherAmount(here, than)
+	}
+	return work, nodes
+}
+
+func otherProgram(here, than *side) string {
+	name := func(r *job.Run) string {
+		if r.Executable == "" {
+			return "an unknown program"
+		}
+		return filepath.Base(r.Executable)
+	}
+	if a, b := here.names(name), than.names(name); apart(a, b) {
+		return fmt.Sprintf("their ranks ran %s, not %s", listOf(a), listOf(b))
+	}
+	return ""
+}
+
+// OtherWork is why a run did not do the same work as an earlier one: "its ranks …"; "" where it did, as far as is known.
 func OtherWork(before, after *job.Run, sameArguments bool) string {
-	than, here := oneRun(before), oneRun(after)
-	if why := otherSteps(here, than); why != "" {
-		return why
-	}
-	if a, b := inputOf(before), inputOf(after); sameArguments && a != "" && a == b {
-		return ""
-	}
-	return otherAmount(here, than)
+	work, _ := unlike([]job.Run{*before}, []job.Run{*after}, sameArguments)
+	return strings.Replace(work, "their ranks", "its ranks", 1)
 }
 
 // Peers are those of a workload's runs that are points and did the same work as one of them on as many

@@ -24,6 +24,10 @@ type Step struct {
 	Earlier int            // runs that these were compared with
 	Factor  curve.Estimate // time since / before
 	Level   float64        // of the interval
+	Beside  string         // why the nodes since are of another kind, or may be; "": they are alike, as far as is known
+
+	half float64 // ln t half-way
+	over bool
 }
 
 // Name is the program's name.
@@ -41,15 +45,29 @@ const (
 	leastNoise = 0.005
 )
 
-// Steps finds where a series of runs became slower: runs of one workload on one core count, in any
-// order. cut: earlier ones are left out. What is left moves on with each run, and is looked at again and again, each
+// Steps finds where runs of one workload on one core count, in any order, became slower and still are. Cut: earlier ones
+// may be left out. What is left moves on with each run, and is looked at again and again, each
 // time with fewer runs before it: so the chance is small enough for 24 or more only to reach it.
 // Programs and libraries that changed are CompareExecutables'.
 func Steps(runs []job.Run, cut bool) (all []Step) {
-	runs = series(runs)
+	cut = cut && len(runs) >= mostBefore+runsSince
+	for _, one := range series(runs) {
+		all = append(all, stepsIn(one, cut)...)
+	}
+	return slices.DeleteFunc(all, func(s Step) bool { return s.over })
+}
+
+// stepsIn are the steps of one series, also those that are over: most of the newest runs were as fast then as before.
+func stepsIn(runs []job.Run, cut bool) (all []Step) {
 	from := 0 // of the series since the last step
 	for n := fewestBefore + runsSince; n <= len(runs); n++ {
 		split := n - runsSince
+		for i := range all {
+			if s := &all[i]; !s.over && curve.Median(logTimes(runs[split:n])) <= s.half {
+				for from, s.over = split, true; math.Log(runs[from].Elapsed) > s.half; from++ { // the last slow ones
+				}
+			}
+		}
 		if split-from < fewestBefore {
 			continue
 		}
@@ -60,7 +78,7 @@ func Steps(runs []job.Run, cut bool) (all []Step) {
 		}
 		if s := stepBetween(before, since, chance); s != nil {
 			from = split
-			if sameSoftware(&s.Before, &s.First) {
+			if !slices.ContainsFunc(since, func(r job.Run) bool { return !sameSoftware(&s.Before, &r) }) {
 				all = append(all, *s)
 			}
 		}
@@ -68,17 +86,29 @@ func Steps(runs []job.Run, cut bool) (all []Step) {
 	return all
 }
 
-// series are the runs that can show a step, in the order of their starts: those in the mix of the
-// newest. Runs of one job share its nodes and its hour, so the first of each counts.
-func series(runs []job.Run) []job.Run {
+// series parts the runs that can show a step, in the order of their starts, by what was run on which machine: each has
+// a newest run, and those of the others that did the same work in the same mix on such a machine. Runs of one job share
+// its nodes and its hour, so the first of each counts.
+func series(runs []job.Run) (all [][]job.Run) {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
-	if len(runs) == 0 {
-		return nil
+	machine := machinesOf(runs)
+	for len(runs) > 0 {
+		last := len(runs) - 1
+		newest := &runs[last]
+		var one, others []job.Run
+		for i := range runs {
+			r := &runs[i]
+			if i == last || r.Ranks == newest.Ranks && machine(r) == machine(newest) && OtherWork(r, newest, true) == "" {
+				one = append(one, *r)
+			} else {
+				others = append(others, *r)
+			}
+		}
+		one = slices.CompactFunc(one, func(a, b job.Run) bool { return a.Cluster == b.Cluster && a.JobID == b.JobID })
+		all, runs = append(all, one), others
 	}
-	ranks := runs[len(runs)-1].Ranks
-	runs = slices.DeleteFunc(runs, func(r job.Run) bool { return r.Ranks != ranks })
-	return slices.CompactFunc(runs, func(a, b job.Run) bool { return a.Cluster == b.Cluster && a.JobID == b.JobID })
+	return all
 }
 
 // stepBetween is the step between runs, nil where there may be none: with so small a chance it is seen where there
@@ -87,10 +117,15 @@ func stepBetween(before, since []job.Run, chance float64) *Step {
 	a, b := logTimes(before), logTimes(since)
 	half := (curve.Median(a) + curve.Median(b)) / 2
 	if slices.Min(b) <= half || meanOf(b)-meanOf(a) < math.Log(leastChange) || // all since are slow: the step lies between these runs
-		rankChance(a, b) > chance || stepsApart(before, since) > math.Log1p(sameWork) {
+		rankChance(a, b) > chance {
 		return nil
 	}
-	return &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel}
+	s := &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel, half: half}
+	if OtherWork(&s.Before, &s.Last, true) != "" { // these two are named
+		return nil
+	}
+	_, s.Beside = unlike(before, since, true)
+	return s
 }
 
 // rankChance is the chance that, of runs in any order, the last ones rank so high in time: the exact
@@ -153,22 +188,18 @@ func medianRun(runs []job.Run) job.Run {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Slower is the last step of the runs on as many cores as the studied job's, if its run is one since
-// then and the runs are slow still; nil: there is none.
-func (s *Study) Slower() *Step {
+// Slower is the last step of runs that did the same work as the studied job's on as many cores, if its run is one since
+// then and as slow; nil: there is none.
+func (s *Study) Slower() (last *Step) {
 	if s.Mine == nil {
 		return nil
 	}
-	on := s.on(s.Mine.Cores()).runs
-	all := Steps(on, s.Workload.All != nil && len(on) >= mostBefore+runsSince)
-	if len(all) == 0 {
-		return nil
+	for _, step := range Steps(s.on(s.Mine.Cores()).runs, s.Workload.All != nil) {
+		if !s.Mine.Start.Before(step.First.Start) && s.Mine.Elapsed >= math.Sqrt(step.Factor.Value)*step.Before.Elapsed && OtherWork(&step.Before, s.Mine, true) == "" {
+			last = &step
+		}
 	}
-	last := all[len(all)-1]
-	if s.Mine.Start.Before(last.First.Start) || s.Mine.Elapsed < math.Sqrt(last.Factor.Value)*last.Before.Elapsed {
-		return nil
-	}
-	return &last
+	return last
 }
 
 // StepsBetween are the steps of a listing.Facts' series that were sure from one of its runs in a span on.

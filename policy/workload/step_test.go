@@ -32,7 +32,7 @@ var noises = map[string]func(*rand.Rand) func() float64{
 	},
 }
 
-// seriesOf makes runs of one core count, one every hour. From run `at` on they take `factor` times as
+// seriesOf makes runs of one core count and input, one every hour. From run `at` on they take `factor` times as
 // long.
 func seriesOf(n, at int, factor, spread float64, noise func() float64) (all []job.Run) {
 	for i := range n {
@@ -40,7 +40,7 @@ func seriesOf(n, at int, factor, spread float64, noise func() float64) (all []jo
 		if i >= at {
 			t *= factor
 		}
-		all = append(all, run(uint32(i+1), 16, t, 0.9*t))
+		all = append(all, changed(run(uint32(i+1), 16, t, 0.9*t), func(r *job.Run) { r.Conditions.Input = "a" }))
 	}
 	return all
 }
@@ -54,7 +54,7 @@ func TestNullSeries(t *testing.T) {
 			rng, told := rand.New(rand.NewPCG(34, 5)), 0
 			draw := noise(rng)
 			for range 1000 {
-				if len(Steps(seriesOf(60, 60, 1, spread, draw), false)) > 0 {
+				if len(stepsIn(seriesOf(60, 60, 1, spread, draw), false)) > 0 {
 					told++
 				}
 			}
@@ -76,10 +76,10 @@ func TestLongNullSeries(t *testing.T) {
 		draw := noise(rng)
 		for range series {
 			all := seriesOf(1000, 1000, 1, 0.1, draw)
-			steps := Steps(all[:kept], false)
+			steps := stepsIn(all[:kept], false)
 			// each run is looked at with 30 runs before it, and again with fewer
 			for n := kept + 1; n <= len(all) && len(steps) == 0; n += kept - mostBefore - runsSince + 1 {
-				steps = Steps(all[n-kept:n], true)
+				steps = stepsIn(all[n-kept:n], true)
 			}
 			if len(steps) > 0 {
 				told++
@@ -133,6 +133,12 @@ func TestSteps(t *testing.T) {
 	quiet := func() func() float64 { return rand.New(rand.NewPCG(1, 2)).NormFloat64 }
 	slow := func(change func([]job.Run) []job.Run) []job.Run { return change(seriesOf(20, 14, 1.2, 0.01, quiet())) }
 	same := func(all []job.Run) []job.Run { return all }
+	unknown := func(all []job.Run) []job.Run { // input
+		for i := range all {
+			all[i].Conditions.Input = ""
+		}
+		return all
+	}
 	for _, c := range []struct {
 		name string
 		runs []job.Run
@@ -160,6 +166,12 @@ func TestSteps(t *testing.T) {
 			}
 			return all
 		}), 0}, // told as a change of the executable
+		{"another build after the first slow run", slow(func(all []job.Run) []job.Run {
+			for i := range all {
+				all[i].BuildID = map[bool]string{true: "old", false: "new"}[i < 15]
+			}
+			return all
+		}), 0},
 		{"more steps", slow(func(all []job.Run) []job.Run {
 			for i := range all[14:] {
 				all[14+i].Collectives *= 1.3
@@ -177,6 +189,75 @@ func TestSteps(t *testing.T) {
 		all := Steps(c.runs, false)
 		if (c.at > 0) != (len(all) == 1) || c.at > 0 && (all[0].First.JobID != c.at || all[0].Before.JobID >= c.at || all[0].Factor.Value < 1.15) {
 			t.Errorf("%s: %+v", c.name, all)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(before, since *job.Run)
+		beside string // "-": no step
+	}{
+		{"another input, more work", func(before, since *job.Run) { before.Conditions.Input, since.Conditions.Input = "a", "b" }, "-"},
+		{"another input, as much work", func(before, since *job.Run) {
+			before.Conditions.Input, since.Conditions.Input, since.Useful = "a", "b", since.Useful/1.2
+		}, ""},
+		{"more work than an unknown input may make", func(_, since *job.Run) { since.Useful *= 1.1 }, "-"},
+		{"as much, of one input", func(before, since *job.Run) {
+			before.Conditions.Input, since.Conditions.Input = "a", "a"
+			since.Useful *= 1.1
+		}, ""},
+		{"another program", func(_, since *job.Run) { since.Executable = "/usr/bin/gmx" }, "-"},
+		{"the same elsewhere", func(_, since *job.Run) { since.Executable = "/opt/bin/lmp" }, ""},
+		{"another machine", func(before, since *job.Run) {
+			before.Conditions.Machine, since.Conditions.Machine = &job.Hardware{Model: "A"}, &job.Hardware{Model: "B"}
+		}, "-"},
+		{"a machine that was not known", func(_, since *job.Run) { since.Conditions.Machine = &job.Hardware{Model: "B"} }, ""},
+		{"another clock", func(before, since *job.Run) {
+			before.Conditions.Machine, since.Conditions.Machine = &job.Hardware{MaxMHz: 3000}, &job.Hardware{MaxMHz: 2500}
+		}, "the highest frequency of their nodes is 2,500 MHz, not 3,000"},
+		{"another partition", func(before, since *job.Run) { before.Partition, since.Partition = "main", "eco" }, "they ran in partition eco, not main, and whether its nodes are as fast is not known"},
+		{"another partition of such nodes", func(before, since *job.Run) {
+			before.Conditions.Machine, since.Conditions.Machine = &job.Hardware{Model: "A"}, &job.Hardware{Model: "A"}
+			before.Partition, since.Partition = "main", "eco"
+		}, "they ran in partition eco, not main"},
+	} {
+		runs, none := slow(unknown), run(1, 16, 100, 90)
+		for i := range runs[:14] {
+			since := &none
+			if i < 6 {
+				since = &runs[14+i]
+			}
+			c.change(&runs[i], since)
+		}
+		switch all := Steps(runs, false); {
+		case c.beside == "-" && len(all) > 0:
+			t.Errorf("%s: %+v", c.name, all)
+		case c.beside != "-" && (len(all) != 1 || all[0].Beside != c.beside):
+			t.Errorf("%s: %+v, want %q", c.name, all, c.beside)
+		}
+	}
+	var between []job.Run // other work, after every second run
+	for i, r := range slow(same) {
+		r.Useful, r.Start = 1440, began.Add(time.Duration(2*i)*time.Hour)
+		if between = append(between, r); i%2 == 0 {
+			between = append(between, changed(run(uint32(100+i), 16, 125, 112), func(o *job.Run) { o.Conditions.Input, o.Start = "b", r.Start.Add(time.Hour) }))
+		}
+	}
+	if all := Steps(between, false); len(all) != 1 || all[0].First.JobID != 15 || all[0].Earlier != 14 {
+		t.Errorf("other work between: %+v", all)
+	}
+	apart := slow(unknown)
+	apart[18].Useful *= 1.1 // more work than before, as far as is known; not more than that of the newest
+	apart[19].Useful /= 1.1
+	if all := Steps(apart, false); len(all) != 1 || all[0].First.JobID != 16 || all[0].Last.JobID != 20 {
+		t.Errorf("a run that did more work than that before is named: %+v", all)
+	}
+	again := append(seriesOf(18, 8, 1.2, 0.01, quiet()), seriesOf(14, 9, 1.2, 0.01, quiet())...)
+	for i := range again {
+		again[i].JobID, again[i].Start = uint32(i+1), began.Add(time.Duration(i)*time.Hour)
+	}
+	for n, want := range map[int]uint32{13: 9, 18: 9, 20: 9, 21: 0, 27: 0, 31: 0, 32: 28} { // slow from 9 to 18, and from 28 on
+		if all := Steps(again[:n], false); (want > 0) != (len(all) == 1) || want > 0 && all[0].First.JobID != want {
+			t.Errorf("after %d runs: %+v, want one since %d", n, all, want)
 		}
 	}
 	twice := seriesOf(40, 14, 1.2, 0.01, quiet())
@@ -207,6 +288,15 @@ func TestSlower(t *testing.T) {
 		if step := s.Slower(); (step != nil) != want {
 			t.Errorf("run %d: %+v", at, step)
 		}
+	}
+	w.All = &job.RunSum{Runs: 99} // those of other core counts are cut
+	if NewStudy(w, jobtest.JobOf(runs[18]), began, curve.Settings{}).Slower() == nil {
+		t.Error("of few runs that are all looked at, no step is seen")
+	}
+	other := changed(run(21, 16, 150, 140), func(r *job.Run) { r.Conditions.Input = "another" })
+	runs[19].Elapsed = 120
+	if step := NewStudy(workloadOf(append(runs, other)...), jobtest.JobOf(other), began, curve.Settings{}).Slower(); step != nil {
+		t.Errorf("a job with another input: %+v", step)
 	}
 	none := NewStudy(w, jobtest.JobOf(changed(runs[3], func(r *job.Run) { r.JobID = 99 })), began, curve.Settings{})
 	if none.Slower() != nil {

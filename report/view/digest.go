@@ -120,6 +120,7 @@ type Slower struct {
 	TimeHigh   float64   `json:"time_high"`
 	Before     string    `json:"id_before"` // of the median run before
 	Job        string    `json:"id"`        // of that by which it was sure
+	Beside     string    `json:"beside"`    // what else differs, or may; "": nothing
 }
 
 // Followed is what advice saved: against the runs before it, and against those since on the cores of
@@ -171,7 +172,7 @@ func NewDigest(d *notice.Digest, site Site) *Digest {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		out.Steps = append(out.Steps, Slower{Name: s.Name(), User: s.Last.User, Account: s.Last.Account, Cores: s.Last.Cores(), Since: s.First.Start, Runs: s.Runs, RunsBefore: s.Earlier,
-			Level: s.Level, Time: s.Factor.Value - 1, TimeLow: s.Factor.Low - 1, TimeHigh: s.Factor.High - 1, Before: s.Before.DisplayID, Job: s.Last.DisplayID})
+			Level: s.Level, Time: s.Factor.Value - 1, TimeLow: s.Factor.Low - 1, TimeHigh: s.Factor.High - 1, Before: s.Before.DisplayID, Job: s.Last.DisplayID, Beside: s.Beside})
 	}
 	for i := range d.Followed {
 		f := &d.Followed[i]

@@ -191,7 +191,7 @@ func changeText(c *workload.Change, zone *time.Location) string {
 	switch {
 	case c.Factor.Value < 1:
 	case c.Useful > 1+(c.Factor.Value-1)/2:
-		text += ": the computing itself got slower"
+		text += ": the computing itself takes longer"
 	default:
 		text += ": it is the communication that takes longer"
 	}
@@ -208,9 +208,13 @@ func changeText(c *workload.Change, zone *time.Location) string {
 // stepText says since when the runs of a workload are slower, and what tells why.
 func stepText(s *workload.Step, zone *time.Location) string {
 	change := s.Factor.Value - 1
-	return fmt.Sprintf("%s of %s takes %s on %s since %s (%s: %s; %s against %s), with the same executable and MPI library. Why: jobeff compare %s %s",
+	text := fmt.Sprintf("%s of %s takes %s on %s since %s (%s: %s; %s against %s), with the same executable and MPI library.",
 		s.Name(), s.Last.User, figure.Change(change), figure.Counted(s.Last.Cores(), "core"), s.First.Start.In(zone).Format("2 January"), figure.Percent(s.Level),
-		figure.ChangeInterval(change, s.Factor.Low-1, s.Factor.High-1), figure.Counted(s.Runs, "run"), figure.Count(s.Earlier), s.Before.DisplayID, s.Last.DisplayID)
+		figure.ChangeInterval(change, s.Factor.Low-1, s.Factor.High-1), figure.Counted(s.Runs, "run"), figure.Count(s.Earlier))
+	if s.Beside != "" {
+		text += " But " + s.Beside + "."
+	}
+	return fmt.Sprintf("%s Why: jobeff compare %s %s", text, s.Before.DisplayID, s.Last.DisplayID)
 }
 
 // changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".
