@@ -73,6 +73,25 @@ var slowerStill = []situation{
 		jobs: slowed + "\n64 t=7920 pe=.82\n64 t=8640,8630,8650,8640,8645 pe=.75\n64 t=7920,7930,7910,7925,7915 pe=.82"},
 }
 
+// noMedian is why `jobeff compare` of one job finds no earlier run, and what it says of ranks that lacked CPUs.
+var noMedian = []situation{
+	{name: "its earlier runs lacked CPUs", says: []string{`compare: 3 earlier runs on 64 cores cannot be taken [(]job \d+, the newest: its ranks lacked CPUs`}, never: []string{"compare: same work"},
+		jobs: "64 t=7200,7210,7190 pe=.70 busy=.78 queue=.20\n64 t=7200 pe=.90"},
+	{name: "its earlier run failed", says: []string{`compare: 1 earlier run on 64 cores cannot be taken [(]job \d+: the job did not finish[)]`}, never: []string{"compare: same work"},
+		jobs: "64 t=7200 pe=.90 state=FAILED\n64 t=7200 pe=.90"},
+	{name: "it failed itself", says: []string{`compare: job \d+: the job did not finish`}, never: []string{"compare: earlier run"}, jobs: "64 t=7200,7210,7190 pe=.90\n64 t=3600 pe=.90 calls=9000 state=FAILED"},
+	{name: "its earlier runs made other steps", says: []string{`compare: 3 earlier runs on 64 cores cannot be taken [(]job \d+, the newest: job \d+ did other work: its ranks made 40,000 collective calls each, not 20,000`},
+		jobs: "64 t=7200,7210,7190 pe=.90 name=prod\n64 t=7200 pe=.90 name=prod calls=40000", never: []string{"compare: no run"}},
+	{name: "its first run", says: []string{`compare: no run of its workload on 64 cores began before job \d+: name a job`}, jobs: "64 t=7200 pe=.90"},
+	{name: "its first run on as many cores", says: []string{`compare: no run of its workload on 64 cores began before job \d+: name a job`}, jobs: "32 t=14000,14100 pe=.95\n64 t=7200 pe=.90"},
+	{name: "its first run of that mix", says: []string{`compare: no run of its workload on 64 ranks x 1 thread began before job \d+`}, jobs: "16 t=7200,7210 pe=.90 cpt=4 team=4\n64 t=7200 pe=.90"},
+	{name: "some of its earlier runs failed", says: []string{"compare: the median of 2 earlier runs"}, never: []string{"compare: cannot be taken"}, jobs: "64 t=7200,7210 pe=.90\n64 t=7200 pe=.90 state=FAILED\n64 t=7200 pe=.90"},
+	{name: "its earlier runs are of another build", says: []string{"compare: the median of 2 earlier runs on as many cores, of other builds"}, jobs: "64 t=7200,7210 pe=.90 build=old\n64 t=7200 pe=.90 build=new"},
+	{name: "it waited for CPUs", says: []string{`compare: threads waited for a CPU in 20 % of the time.*But job \d+: its ranks lacked CPUs`}, jobs: "64 t=7200,7210,7190 pe=.90\n64 t=9200 pe=.70 busy=.78 queue=.20"},
+	{name: "it had half as many CPUs as ranks", says: []string{`compare: But job \d+: its ranks lacked CPUs`}, jobs: "64 t=7200,7210,7190 pe=.90\n64 t=14400 pe=.90 mask=32"},
+	{name: "it had its CPUs", never: []string{"compare: lacked"}, jobs: "64 t=7200,7210,7190 pe=.90\n64 t=9200 pe=.70"},
+}
+
 // comparedRuns is what `jobeff compare` says of how much runs differ, and `jobeff workload` of the runs that advice is held against.
 var comparedRuns = []situation{
 	{name: "its runs differ by somewhat more than one per cent", says: []string{`compare: usually differ by less than 1[.]\d %`}, never: []string{"compare: less than (1|under 1) %"}, jobs: "64 t=7200,7210,7190,7240,7180,7220,7200,7160 pe=.90"},

@@ -186,18 +186,24 @@ func runOf(j *job.Job, main int) job.Run {
 
 // unlike is why the two do not tell why the one took longer: a run is not whole, or did other work.
 func (c *Comparison) unlike() string {
-	for _, s := range []*Side{&c.Before, &c.After} {
-		if why := workload.NotWhole(&s.Run); why != "" {
-			return "job " + s.Job.DisplayID + ": " + why
-		}
-		if s.Several > 1 && s.main.IsSingleton() {
-			return "job " + s.Job.DisplayID + ": its ranks never met each other"
-		}
+	if why := cmp.Or(notWhole(&c.Before), notWhole(&c.After)); why != "" {
+		return why
 	}
 	a, b := &c.Before.main, &c.After.main
 	sameArguments := a.ArgsHash != "" && a.ArgsHash == b.ArgsHash || a.Workload != "" && a.Workload == b.Workload
 	if why := workload.OtherWork(&c.Before.Run, &c.After.Run, sameArguments); why != "" {
 		return fmt.Sprintf("job %s did other work than job %s: %s", c.After.Job.DisplayID, c.Before.Job.DisplayID, why)
+	}
+	return ""
+}
+
+// notWhole is why a run is not all of its work, "" where it is.
+func notWhole(s *Side) string {
+	if why := workload.NotWhole(&s.Run); why != "" {
+		return "job " + s.Job.DisplayID + ": " + why
+	}
+	if s.Several > 1 && s.main.IsSingleton() {
+		return "job " + s.Job.DisplayID + ": its ranks never met each other"
 	}
 	return ""
 }
@@ -238,6 +244,9 @@ func (c *Comparison) doubt() {
 		if s.Job.Attempt > 1 {
 			add("job %s was started %s: the last start is compared", s.Job.DisplayID, figure.Counted(s.Job.Attempt, "time"))
 		}
+		if k := s.Run.Conditions; k != nil && k.Contended {
+			add("job %s: %s", s.Job.DisplayID, workload.LackedCPUs)
+		}
 		if state := s.Job.State; state != "" && state != "COMPLETED" {
 			add("job %s ended as %s", s.Job.DisplayID, state)
 		}
@@ -256,28 +265,42 @@ func (c *Comparison) medianRun(of *listing.JobAndWorkload) (*job.Run, error) {
 		return nil, &Refusal{Why: fmt.Sprintf("job %s belongs to no workload: name a job to compare it with", s.Job.DisplayID)}
 	}
 	before := func(runs []job.Run) []job.Run {
-		return slices.DeleteFunc(workload.Peers(runs, &s.Run), func(r job.Run) bool {
+		return slices.DeleteFunc(slices.Clone(runs), func(r job.Run) bool {
 			return !r.Start.Before(s.Run.Start) || r.JobID == s.Run.JobID && r.Cluster == s.Run.Cluster
 		})
 	}
-	earlier := before(of.Workload.Runs)
+	earlier, left := workload.Peers(before(of.Workload.Runs), &s.Run)
 	if len(earlier) == 0 {
-		earlier, c.Rebuilt = before(of.Workload.Rebuilt), true
+		c.Rebuilt = true
+		var others []workload.LeftOut
+		earlier, others = workload.Peers(before(of.Workload.Rebuilt), &s.Run)
+		left = append(left, others...)
 	}
 	if len(earlier) == 0 {
-		return nil, &Refusal{Why: fmt.Sprintf("no earlier run of its workload did the same work as job %s on %s: name a job to compare it with", s.Job.DisplayID, coresOf(&s.Run))}
+		return nil, &Refusal{Why: cmp.Or(notWhole(&s), noneEarlier(of.Workload, &s.Run, left)+": name a job to compare it with")}
 	}
 	slices.SortStableFunc(earlier, func(a, b job.Run) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	c.Median = len(earlier)
 	return &earlier[(len(earlier)-1)/2], nil
 }
 
-// coresOf is on what a run ran: "64 cores", "8 ranks x 4 threads".
-func coresOf(r *job.Run) string {
-	if r.Threads > 1 {
-		return workload.Mix{Ranks: r.Ranks, Threads: r.Threads}.String()
+// noneEarlier is why no earlier run of a workload is one to compare a run with: those left on as many cores are none.
+func noneEarlier(w *job.Workload, of *job.Run, left []workload.LeftOut) string {
+	on := figure.Counted(of.Cores(), "core")
+	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cores() == of.Cores() && r.Ranks != of.Ranks }) {
+		on = workload.Mix{Ranks: of.Ranks, Threads: max(of.Threads, 1)}.String()
 	}
-	return figure.Counted(r.Cores(), "core")
+	if len(left) == 0 && w.All != nil {
+		return fmt.Sprintf("only the newest runs of its workload are looked at, and none of these on %s began before job %s", on, of.DisplayID)
+	} else if len(left) == 0 {
+		return fmt.Sprintf("no run of its workload on %s began before job %s", on, of.DisplayID)
+	}
+	newest := slices.MaxFunc(left, func(a, b workload.LeftOut) int { return a.Run.Start.Compare(b.Run.Start) })
+	which := "job " + newest.Run.DisplayID
+	if len(left) > 1 {
+		which += ", the newest"
+	}
+	return fmt.Sprintf("%s on %s cannot be taken (%s: %s)", figure.Counted(len(left), "earlier run"), on, which, newest.Why)
 }
 
 // WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a

@@ -318,6 +318,7 @@ func TestDoubts(t *testing.T) {
 			j.Metrics = job.JobMetrics(j.Executions)
 		}, "ran 2 programs"},
 		{"Slurm is silent", func(j *job.Job) { j.Elapsed = 0 }, "Slurm has not told"},
+		{"it lacked CPUs", func(j *job.Job) { j.Executions[0].Nodes[0].Load.CrowdBusy = 4 }, "job 2: its ranks lacked CPUs"},
 		{"it failed later", func(j *job.Job) { j.State = "FAILED" }, "ended as FAILED"},
 	} {
 		after := base.with(func(m *made) { m.comm = 20 }).job()
@@ -363,7 +364,7 @@ func TestMedianRun(t *testing.T) {
 		id   uint32
 		want string
 		of   int
-	}{{9, "4", 6}, {6, "4", 5}, {5, "4", 4}, {4, "3", 3}, {3, "1", 2}, {2, "1", 1}, {1, "no earlier run of its workload", 0}} {
+	}{{9, "4", 6}, {6, "4", 5}, {5, "4", 4}, {4, "3", 3}, {3, "1", 2}, {2, "1", 1}, {1, "no run of its workload on 32 cores began before job 1: name", 0}} {
 		if got, n := of(w, c.id); !strings.HasPrefix(got, c.want) || n != c.of {
 			t.Errorf("before %d: %s of %d, want %s of %d", c.id, got, n, c.want, c.of)
 		}
@@ -389,6 +390,44 @@ func TestMedianRun(t *testing.T) {
 	}
 	if got, _ := of(nil, 9); !strings.Contains(got, "belongs to no workload") {
 		t.Error(got)
+	}
+}
+
+// TestNoneEarlier: why no earlier run can be taken, and that of the newest one is told.
+func TestNoneEarlier(t *testing.T) {
+	for why, change := range map[string]func(*job.Workload, *made){
+		"no run of its workload on 32 cores began before job 9":                                                        func(w *job.Workload, _ *made) { w.Runs = nil },
+		"no run of its workload on 32 ranks x 1 thread began before job 9":                                             func(w *job.Workload, _ *made) { w.Runs[0].Ranks, w.Runs[0].Threads = 8, 4; w.Runs = w.Runs[:1] },
+		"only the newest runs of its workload are looked at, and none of these on 32 cores began before job 9":         func(w *job.Workload, _ *made) { w.Runs, w.All = nil, &job.RunSum{Runs: 99} },
+		"2 earlier runs on 32 cores cannot be taken (job 2, the newest: the job did not finish)":                       func(w *job.Workload, _ *made) { w.Runs[0].Collectives, w.Runs[1].Ended = 1, false },
+		"1 earlier run on 32 cores cannot be taken (job 1: its ranks lacked CPUs, because other programs used them or": func(w *job.Workload, _ *made) { w.Runs[0].Conditions.Contended = true; w.Runs = w.Runs[:1] },
+		"2 earlier runs on 32 cores cannot be taken (job 2, the newest: job 9 did other work: its ranks made 1,000 collective calls each, not 2,000": func(w *job.Workload, _ *made) {
+			w.Runs[0].Ended, w.Runs[1].Collectives = false, 2000
+		},
+		"1 earlier run on 32 cores cannot be taken (job 1: job 9 did other work: its ranks computed 25 % longer in sum, and the input is another": func(w *job.Workload, m *made) {
+			w.Runs[0].Conditions.Input, w.Runs[0].Useful, w.Runs = "another", 32*72, w.Runs[:1]
+		},
+		"1 earlier run on 32 cores cannot be taken (job 1: job 9 did other work: its ranks ran lmp, not gmx": func(w *job.Workload, m *made) {
+			w.Runs[0].Executable, w.Runs = "/opt/gmx", w.Runs[:1]
+		},
+		"2 earlier runs on 32 cores cannot be taken (job 2, the newest: not all of its ranks": func(w *job.Workload, m *made) {
+			w.Runs[0].Ended, w.Runs[1].Coverage = false, 0.5
+			w.Runs, w.Rebuilt = w.Runs[:1], w.Runs[1:]
+		},
+	} {
+		w, of := runs(100, 101), base
+		change(w, &of)
+		found := of.with(func(m *made) { m.id = 9 }).job()
+		found.Workload = w
+		if _, err := new(Comparison).medianRun(found); err == nil || !strings.HasPrefix(err.Error(), why) || !strings.HasSuffix(err.Error(), ": name a job to compare it with") {
+			t.Errorf("%v, want %s", err, why)
+		}
+	}
+	killed := base.with(func(m *made) { m.id = 9 }).job()
+	killed.Job.Executions[0].Endings, killed.Job.Executions[0].Classes = map[string]int{"signal 9 (SIGKILL)": 32}, nil
+	killed.Workload = runs(100, 101)
+	if _, err := new(Comparison).medianRun(killed); err == nil || err.Error() != "job 9: the job did not finish" {
+		t.Error(err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (c *Comparison) peers(w *job.Workload, s *Side) (groups [][]job.Run) {
 	if c.Median > 0 {
 		of.JobID = 0 // Before itself counts
 	}
-	all := workload.Peers(w.Runs, &of)
+	all, _ := workload.Peers(w.Runs, &of)
 	steps := workload.Steps(slices.DeleteFunc(slices.Clone(w.Runs), func(r job.Run) bool { return r.Cores() != of.Cores() }), w.All != nil)
 	all = slices.DeleteFunc(all, func(r job.Run) bool {
 		compared := r.JobID == c.Before.Run.JobID || r.JobID == c.After.Run.JobID

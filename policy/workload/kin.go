@@ -70,8 +70,11 @@ func notPoint(r *job.Run) string {
 	if why := NotWhole(r); why != "" || r.Conditions == nil || !r.Conditions.Contended {
 		return why
 	}
-	return "its ranks lacked CPUs, because other programs used them or busy threads shared some"
+	return LackedCPUs
 }
+
+// LackedCPUs is why a run whose busy threads lacked CPUs is no point.
+const LackedCPUs = "its ranks lacked CPUs, because other programs used them or busy threads shared some"
 
 // NotWhole is why the time of a run is not that of its whole work, or what it did is not all measured;
 // "" where it is.

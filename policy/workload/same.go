@@ -301,12 +301,26 @@ func OtherWork(before, after *job.Run, sameArguments bool) string {
 }
 
 // Peers are those of a workload's runs that are points and did the same work as one of them on as many
-// cores, in the same mix, without itself, oldest first.
-func Peers(runs []job.Run, of *job.Run) []job.Run {
-	points, _ := pointsAmong(runs)
-	return slices.DeleteFunc(points, func(r job.Run) bool {
-		return sameRun(&r, of) || r.Ranks != of.Ranks || r.Cores() != of.Cores() || OtherWork(&r, of, true) != ""
-	})
+// cores, in the same mix, without itself, oldest first. Left are the others on as many cores in that mix.
+func Peers(runs []job.Run, of *job.Run) (peers []job.Run, left []LeftOut) {
+	points, others := pointsAmong(runs)
+	for i := range points {
+		why := ""
+		if work := OtherWork(&points[i], of, true); work != "" {
+			why = fmt.Sprintf("job %s did other work: %s", of.DisplayID, work)
+		}
+		others = append(others, LeftOut{points[i], why})
+	}
+	for _, o := range others {
+		switch r := &o.Run; {
+		case sameRun(r, of) || r.Ranks != of.Ranks || r.Cores() != of.Cores():
+		case o.Why == "":
+			peers = append(peers, *r)
+		default:
+			left = append(left, o)
+		}
+	}
+	return peers, left
 }
 
 // lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that
