@@ -349,8 +349,8 @@ func (s *Study) Near() bool {
 	if s.Mine == nil || s.Mine.Cores() != s.Fastest || len(s.Counts) < 2 || s.Undecided() {
 		return false
 	}
-	here := s.on(s.Fastest)
-	return here.jobs() >= fewestEach && here.communication() > nearShare && oneRun(s.Mine).communication() > nearShare
+	here, mine := s.on(s.Fastest), countOf([]job.Run{*s.Mine})
+	return here.jobs() >= fewestEach && here.communication() > nearShare && mine.communication() > nearShare
 }
 
 // communication is the part of the run time that is neither the busiest rank's computing nor files.
