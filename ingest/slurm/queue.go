@@ -3,7 +3,6 @@ package slurm
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -21,12 +20,10 @@ func ReadCluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for line := range lines(out) {
-		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "ClusterName" && strings.TrimSpace(value) != "" {
-			return strings.TrimSpace(value), nil
-		}
+	if name := settingsOf(out)["ClusterName"]; name != "" {
+		return name, nil
 	}
-	return "", errors.New("slurm: scontrol show config tells no ClusterName")
+	return "", errNoCluster
 }
 
 const maxConfig = 1 << 20

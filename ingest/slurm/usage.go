@@ -128,10 +128,15 @@ func gpus(tres string) int {
 
 // tresBytes is the memory of a TRES list; unit is what a number without a unit counts.
 func tresBytes(tres string, unit float64) (int64, bool) {
+	return parseBytes(ofTRES(tres, "mem"), unit)
+}
+
+// ofTRES is what a TRES list has of a name; "": nothing.
+func ofTRES(tres, name string) string {
 	for item := range strings.SplitSeq(tres, ",") {
-		if value, is := strings.CutPrefix(item, "mem="); is {
-			return parseBytes(value, unit)
+		if value, is := strings.CutPrefix(item, name+"="); is {
+			return value
 		}
 	}
-	return 0, true
+	return ""
 }
