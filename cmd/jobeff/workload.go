@@ -209,7 +209,9 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 		return nil, nil, err
 	case found.Workload == nil && len(found.Job.Alike) > 0:
 		j := found.Job
-		return job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, j.Alike), j, nil
+		named := job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, j.Alike)
+		named.Room = j.Room
+		return named, j, nil
 	case found.Workload == nil:
 		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
 	}

@@ -46,9 +46,10 @@ type situation struct {
 	// out, and do not count.
 	earlier string
 	ago     int
-	several bool   // core counts are right: several workloads are to tell
-	muted   int    // days from now until which the user muted the workload; 0: it is not
-	rules   string // of the site, as TOML
+	several bool         // core counts are right: several workloads are to tell
+	muted   int          // days from now until which the user muted the workload; 0: it is not
+	rules   string       // of the site, as TOML
+	rooms   *slurm.Rooms // what Slurm tells of its partitions and QOS; nil: nothing
 	// says and never are regular expressions. "mail: 64 cores" must, or must not, be found in
 	// a mail. Other places are job (`jobeff ID`, with and without --full), workload (`jobeff workload ID`) and page
 	// (/jobs/ID), each of the last line's last job, the week's digest, and compare (`jobeff compare ID`, and what the digest
@@ -252,6 +253,9 @@ func atoi(digits string) int {
 // happen has the jobs end, the notifier decide, and looks at what is to be seen.
 func (s *situation) happen(t *testing.T, program string) seen {
 	c := newMadeCluster(t, s.rules)
+	if s.rooms != nil {
+		must(t, c.db.SetRooms(ctx, clusterName, time.Now(), s.rooms))
+	}
 	first := uint32(1000)
 	if s.earlier != "" {
 		then := situationsNow.AddDate(0, 0, -cmp.Or(s.ago, 14))

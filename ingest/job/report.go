@@ -331,6 +331,8 @@ type Job struct {
 	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
 	// like Overheads.
 	Alike []Ran `json:"alike,omitempty"`
+	// Room is the most that it could have asked for; nil: not known. Filled in like Overheads.
+	Room *Room `json:"room,omitempty"`
 
 	// Pending is what of the job, or of its array, Slurm's queue has; nil: nothing, or that is not known. The server
 	// fills it in where one job is read.

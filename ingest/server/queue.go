@@ -28,48 +28,71 @@ const (
 // queueReader is what a poller keeps of the queue.
 type queueReader struct {
 	cluster string
-	next    time.Time
-	failed  bool // said so
+	lookout
 }
 
-// readQueue keeps which jobs wait, unless it did so lately. What sacct tells does not depend on it.
+// lookout is when Slurm's daemons are asked next for what sacct does not depend on.
+type lookout struct {
+	next   time.Time
+	failed bool // said so
+}
+
+// readQueue keeps which jobs wait, unless it did so lately.
 func (p *Poller) readQueue(ctx context.Context) {
+	p.nowAndThen(ctx, &p.queue.lookout, p.Interval, p.keepQueue, "Slurm's queue", "jobs that wait are not shown")
+}
+
+// nowAndThen looks at what, unless it did so lately. If it cannot, it says once what that means.
+func (p *Poller) nowAndThen(ctx context.Context, l *lookout, every time.Duration, look func(context.Context, time.Time) error, what, without string) {
 	begin := p.now()
-	if wait := p.queue.next.Sub(begin); wait > 0 && wait <= p.queuePause(queueTimeout) || !slurm.Installed() {
+	if wait := l.next.Sub(begin); wait > 0 && wait <= pauseAfter(every, queueTimeout) || !slurm.Installed() {
 		return
 	}
-	err := p.keepQueue(ctx, begin)
-	pause := p.queuePause(p.now().Sub(begin))
-	p.queue.next = p.now().Add(pause)
+	timed, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	err := look(timed, begin)
+	end := p.now()
+	l.next = end.Add(pauseAfter(every, end.Sub(begin)))
 	switch {
 	case ctx.Err() != nil:
-	case err != nil && !p.queue.failed:
-		p.Log.Warn().Err(err).Msg("Slurm's queue cannot be read: jobs that wait are not shown; it is tried again")
-	case err == nil && p.queue.failed:
-		p.Log.Info().Msg("Slurm's queue can be read again")
+	case err != nil && !l.failed:
+		p.Log.Warn().Err(err).Msg(what + " cannot be read: " + without + "; it is tried again")
+	case err == nil && l.failed:
+		p.Log.Info().Msg(what + " can be read again")
 	}
-	p.queue.failed = err != nil
+	l.failed = err != nil
 }
 
-// queuePause is how long after a look that took so long the next one comes.
-func (p *Poller) queuePause(took time.Duration) time.Duration {
-	return max(p.Interval, queuePause*took)
+// pauseAfter is how long after a look that took so long the next one comes.
+func pauseAfter(every, took time.Duration) time.Duration {
+	return max(every, queuePause*took)
 }
 
 func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
-	timed, cancel := context.WithTimeout(ctx, queueTimeout)
-	defer cancel()
 	if p.queue.cluster == "" {
-		if p.queue.cluster, err = slurm.ReadCluster(timed); err != nil {
+		if p.queue.cluster, err = slurm.ReadCluster(ctx); err != nil {
 			return err
 		}
 	}
-	lines, left, err := slurm.ReadQueue(timed, p.queue.cluster, slurmid.MostPending)
+	lines, left, err := slurm.ReadQueue(ctx, p.queue.cluster, slurmid.MostPending)
 	if err != nil {
 		return err
 	}
-	look := store.QueueLook{Cluster: p.queue.cluster, At: at, LeftOut: left, Until: p.now().Add(max(queueLooks*p.queuePause(p.now().Sub(at)), queueTold))}
-	return p.Store.SetPending(timed, look, lines)
+	look := store.QueueLook{Cluster: p.queue.cluster, At: at, LeftOut: left, Until: p.now().Add(max(queueLooks*pauseAfter(p.Interval, p.now().Sub(at)), queueTold))}
+	return p.Store.SetPending(ctx, look, lines)
+}
+
+// readRooms keeps what Slurm gives jobs: sites change their partitions and QOS seldom.
+func (p *Poller) readRooms(ctx context.Context) {
+	p.nowAndThen(ctx, &p.rooms, accessEvery*p.Interval, p.keepRooms, "Slurm's partitions, nodes and QOS", "after a day it is not known what jobs may ask for")
+}
+
+func (p *Poller) keepRooms(ctx context.Context, at time.Time) error {
+	cluster, rooms, err := slurm.ReadRooms(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Store.SetRooms(ctx, cluster, at, rooms)
 }
 
 // getPending answers what waits, of what a list of jobs would select.

@@ -51,6 +51,7 @@ type Poller struct {
 	skip       int // jobs without an end that the next look does not ask for
 	accessRead time.Time
 	queue      queueReader
+	rooms      lookout
 	now        func() time.Time
 	kicked     chan struct{}
 }
@@ -77,6 +78,7 @@ func (p *Poller) Run(ctx context.Context) {
 		known, err := p.look(ctx)
 		if !errors.Is(err, slurm.ErrNoSlurm) {
 			err = errors.Join(err, p.readAccess(ctx))
+			p.readRooms(ctx)
 		}
 		switch {
 		case errors.Is(err, slurm.ErrNoSlurm):
@@ -266,7 +268,7 @@ func lookup(name string) (uid int64, ok bool) {
 }
 
 // accessEvery is how many of the poller's intervals pass before it asks Slurm again who may
-// see whose jobs.
+// see whose jobs, and what it gives them.
 const accessEvery = 10
 
 // readAccess asks Slurm who may see whose jobs, unless it did so lately. If it cannot, the old

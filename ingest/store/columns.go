@@ -188,12 +188,13 @@ type workloadRun struct {
 	slurmEnd     time.Time `db:"slurm_end_us"`
 	slurmElapsed int64     `db:"slurm_elapsed_s"`
 	outOfMemory  string    `db:"oom_steps"`
+	qos          string    `db:"qos"`
 }
 
 // Beside a run its job is read, from attempts, and the MPI of its execution.
 var (
 	ofJobOfRun = []string{"user_name", "account", "partition_name", "gpus", "alloc_cpus", "state", "array_job_id", "array_task_id", "het_job_id", "het_offset",
-		"slurm_start_us", "slurm_end_us", "slurm_elapsed_s", "oom_steps"}
+		"slurm_start_us", "slurm_end_us", "slurm_elapsed_s", "oom_steps", "qos"}
 	jobOfRun      = only(columnsOf[workloadRun](), ofJobOfRun...)
 	mpiOfRun      = only(columnsOf[workloadRun](), "mpi")
 	workloadTable = newTable("workload_runs", except(columnsOf[workloadRun](), append(ofJobOfRun, "mpi")...))

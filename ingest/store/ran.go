@@ -14,7 +14,7 @@ import (
 )
 
 // readRan are the columns that a line is made of.
-var readRan = of("r", only(columnsOfAttempt, "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "state",
+var readRan = of("r", only(columnsOfAttempt, "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "partition_name", "qos", "state",
 	"nodes", "alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
 	"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args", "tasks"))
 
@@ -77,9 +77,11 @@ func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint3
 			break
 		}
 		var ran []job.Ran
-		var user string
-		if ran, user, err = s.ran(ctx, v, ranOfName, o.uid, namedAmong, o.cluster, name); len(ran) > 0 {
-			w = job.NamedWorkload(o.cluster, o.uid, user, name, ran)
+		var newest *job.Job
+		if ran, newest, err = s.ran(ctx, v, ranOfName, o.uid, namedAmong, o.cluster, name); err == nil && len(ran) > 0 {
+			w = job.NamedWorkload(o.cluster, o.uid, newest.User, name, ran)
+			err = s.addRoom(ctx, newest)
+			w.Room = newest.Room
 			some.Some = append(some.Some, fmt.Sprintf("that of user %s (%d)", o.name, o.uid))
 		}
 	}
@@ -146,9 +148,9 @@ func (s *Store) eachNamed(ctx context.Context, v Viewer, q listing.WorkloadQuery
 	return next, err
 }
 
-// ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first, and the
-// name of their user.
-func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (all []job.Ran, user string, err error) {
+// ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first, and what a line
+// is made of of the newest.
+func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (all []job.Ran, newest *job.Job, err error) {
 	if where, seen := v.sees(); where != "" {
 		query, args = query+" AND "+where, append(args, seen...)
 	}
@@ -162,12 +164,14 @@ func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (a
 			return err
 		}
 		r.job.TimeLimit = time.Duration(r.limit) * time.Second
-		seen[r.attemptKey], user = true, r.job.User
+		if seen[r.attemptKey] = true; newest == nil {
+			newest = &r.job
+		}
 		one := job.RanOf(&r.job)
 		one.Args = r.scriptArgs
 		all = append(all, one)
 		return nil
 	})
 	slices.Reverse(all)
-	return all, user, err
+	return all, newest, err
 }

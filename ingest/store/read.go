@@ -318,7 +318,7 @@ func (s *Store) shownSince(now time.Time) int64 {
 	return now.Add(-s.patience).UnixMicro()
 }
 
-// fill reads the attempt's executions.
+// fill reads the attempt's executions, what it asked for, and what it could have.
 func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 	if r.job.Executions, r.trimmed, err = s.executions(ctx, r.attemptKey); err != nil {
 		return err
@@ -326,7 +326,7 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 	if r.trimmed {
 		r.job.Warnings = append(r.job.Warnings, doubt.NewWarning(doubt.WarnRanksDropped, 0))
 	}
-	return s.readAsked(ctx, r)
+	return errors.Join(s.readAsked(ctx, r), s.addRoom(ctx, &r.job))
 }
 
 // tasksOfArray counts the tasks of an array that run or wait, of those with the highest numbers, and sums up the completed

@@ -266,7 +266,7 @@ var runsOfWorkload = workloadRunRows + " WHERE w.workload_key = ? AND w.start_us
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
 
 // workload reads the runs of a key that the viewer may see, as workloadRuns chooses them, with the
-// sum of all where these are more.
+// sum of all where these are more, and the room of the newest.
 func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {
 	runs, cut, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
@@ -278,6 +278,11 @@ func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (
 	w, err := s.workloadOfRuns(ctx, key, runs)
 	if err == nil && cut {
 		w.All, err = s.sumOfRuns(ctx, v, w)
+	}
+	if newest := &runs[len(runs)-1]; err == nil {
+		if w.Room, err = s.roomIn(ctx, newest.Cluster, newest.Partition, newest.qos); w.Room == nil {
+			w.Room = newest.RoomOfNodes()
+		}
 	}
 	return w, err
 }
