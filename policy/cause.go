@@ -64,12 +64,13 @@ func (c Cause) blursUseful() bool {
 // sentence makes one of a clause.
 func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
 
-// clause is the text as a part of a sentence: "it ran out of memory".
+// clause is the text's first sentence as a part of one: "it ran out of memory".
 func (c Cause) clause() string {
 	if c.Text == "" {
 		return ""
 	}
-	return strings.ToLower(c.Text[:1]) + strings.TrimSuffix(c.Text[1:], ".")
+	first, _, _ := strings.Cut(strings.TrimSuffix(c.Text, "."), ". ")
+	return strings.ToLower(first[:1]) + first[1:]
 }
 
 // warnings are those of the job and of its executions.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/policy/doubt"
@@ -30,6 +31,11 @@ func TestCauseOf(t *testing.T) {
 	smt := func(e job.Execution) job.Execution { e.Nodes[0].Hardware = &job.Hardware{ThreadsPerCore: 2}; return e }
 	slept := func(s float64) job.Execution {
 		return loaded(alone(0), job.Load{Ranks: 4, Whole: 4, Span: sec(4000), Slept: sec(s)})
+	}
+	stood := func(j *job.Job) *job.Job {
+		since := time.Date(2026, 11, 20, 14, 20, 3, 0, time.UTC)
+		j.Stood = &hang.Hung{Since: since, AsOf: since.Add(40 * time.Minute), Calls: []hang.OpenCalls{{Size: 9, Count: 1, Ranks: "5", Function: hang.OutsideMPI, Some: []hang.RankNow{{Rank: 5, Node: "n2", PID: 7, State: "S"}}}}}
+		return j
 	}
 	within := func(e job.Execution, steps ...string) job.Execution { e.Steps = steps; return e }
 	stuck := func(s float64, e job.Execution) job.Execution {
@@ -126,16 +132,25 @@ func TestCauseOf(t *testing.T) {
 		{"five steps out of memory", outOf("FAILED", "0,1,2,3,4"), CauseEnded, "Its steps 0, 1, 2, 3 and 4 ran out of memory."},
 		{"six", outOf("FAILED", "0,1,2,3,4,5"), CauseEnded, "Its steps 0, 1, 2, 3 and 2 others ran out of memory."},
 		{"stood still for more than a tenth", as("CANCELLED", stuck(400, even()), stuck(101, even()), stuck(700, even()), finalized(even())), CauseHung, "for its last 00:01:41 all of its ranks were in MPI calls that they never left."},
+		{"told as hung while it ran", stood(as("CANCELLED", even())), CauseHung, "It was cancelled. It seemed to hang: from 2026-11-20 14:20 to 2026-11-20 15:00, when its nodes last told of it before its end, nothing of it moved. Rank 5 was outside MPI (n2, asleep)."},
+		{"told so, and failed", stood(as("FAILED", even())), CauseHung, "Rank 5 was outside MPI (n2, asleep)."},
+		{"told so, and came to its end", stood(as("COMPLETED", finalized(even()))), CauseCommunication, "in the next run may tell which."},
+		{"told so, and ranks came to their end", stood(as("FAILED", finalized(even()))), CauseEnded, "It failed, although all of its ranks called MPI_Finalize."},
+		{"told so, and a node failed", stood(as("NODE_FAIL", even())), CauseEnded, "A node failed."},
+		{"told so after a rank ran out of memory", stood(outOf("CANCELLED", "0", within(even(), "0"))), CauseEnded, "Its step 0 ran out of memory."},
 		{"stood still for a tenth", as("CANCELLED", stuck(100, even())), CauseEnded, "It was cancelled."},
 		{"one program of two stood still", as("CANCELLED", stuck(400, even()), even()), CauseEnded, "It was cancelled."},
 		{"stood still and failed", as("FAILED", stuck(400, even())), CauseEnded, "It failed."},
 		{"most of the time in one call", as("TIMEOUT", calls(two(alike(4, work(199, 801))...), barrier(1000), job.Call{Name: "MPI_Recv", Time: sec(204)}, barrier(2000))), CauseHung,
-			"until the time limit: 75 % of the ranks' time was in MPI_Barrier."},
+			"It may have hung: 75 % of the ranks' time was in MPI_Barrier."},
 		{"that was cancelled", as("CANCELLED", calls(two(alike(4, work(199, 801))...), barrier(3000))), CauseEnded, "It was cancelled."},
 		{"a fifth of it useful", as("TIMEOUT", calls(two(alike(4, work(200, 800))...), barrier(3100))), CauseCommunication, "in the next run may tell which."},
 		{"less of it in one call", as("DEADLINE", calls(two(alike(4, work(199, 801))...), barrier(2999))), CauseCommunication, "in the next run may tell which."},
 		{"a twentieth of it useful", as("TIMEOUT", calls(two(alike(4, work(50, 950))...), barrier(2000))), CauseCommunication, "in the next run may tell which."},
-		{"less, in whatever call", as("TIMEOUT", calls(two(alike(4, work(49, 951))...), barrier(2000))), CauseHung, "until the time limit: its ranks computed for 5 % of the time."},
+		{"less, in whatever call", as("TIMEOUT", calls(two(alike(4, work(49, 951))...), barrier(2000))), CauseHung, "It may have hung: its ranks computed for 5 % of the time."},
+		{"as little, but of one that computed", as("TIMEOUT", calls(two(work(501, 499), work(0, 1000), work(0, 1000), work(0, 1000)), barrier(3400))), CauseIdleRanks, "3 of 4 ranks computed for less than 5 % of the time."},
+		{"of one that computed for half of it", as("TIMEOUT", calls(two(work(500, 500), work(0, 1000), work(0, 1000), work(0, 1000)), barrier(3400))), CauseHung, "It may have hung: 85 % of the ranks' time was in MPI_Barrier."},
+		{"of one that slept", as("TIMEOUT", calls(loaded(two(work(600, 400), work(0, 1000), work(0, 1000), work(0, 1000)), job.Load{Ranks: 4, Whole: 4, Span: sec(4000), Slept: sec(301)}), barrier(3400))), CauseHung, "It may have hung: 85 % of the ranks' time was in MPI_Barrier."},
 		{"as little, but cancelled", as("CANCELLED", calls(two(alike(4, work(49, 951))...), barrier(2000))), CauseEnded, "It was cancelled."},
 		{"from a list", with(as("TIMEOUT", two(alike(4, work(100, 900))...)), func(j *job.Job) { j.Executions = nil }), CauseCommunication, "in the next run may tell which."},
 	} {

@@ -66,6 +66,52 @@ func CutShort(j *job.Job) string {
 	return end
 }
 
+// AtLimit says which limit a job ran up to, and what others of its work took on as many nodes and CPUs; "": it did not.
+func AtLimit(j *job.Job) string {
+	end := CutShort(j)
+	switch {
+	case limits[end] == "":
+		return ""
+	case end != "TIMEOUT" || j.TimeLimit <= 0:
+		return "It ran up to " + limits[end] + "."
+	}
+	return fmt.Sprintf("It ran up to %s of %s.%s", limits[end], figure.Clock(j.TimeLimit), othersTook(j))
+}
+
+// othersTook says how long other jobs of a job's work took that were completed, and how many were not by their limit.
+func othersTook(j *job.Job) string {
+	if len(j.Alike) == 0 {
+		return ""
+	}
+	var took []float64
+	limited := 0
+	for _, r := range j.Alike {
+		switch {
+		case r.JobID == j.JobID && r.Attempt == j.Attempt || r.Nodes != j.Nodes || r.CPUs != j.CPUs || r.GPUs != j.GPUs:
+		case r.State == "COMPLETED":
+			took = append(took, r.Elapsed)
+		case r.State == "TIMEOUT":
+			limited++
+		}
+	}
+	whose := "of its workload"
+	if job.WorkloadOf(j) == "" {
+		whose = "of its name"
+	}
+	text := fmt.Sprintf(" No other job %s on as many nodes and CPUs is known that was completed", whose)
+	clock := func(s float64) string { return figure.Clock(time.Duration(s * float64(time.Second))) }
+	if n := len(took); n > 0 {
+		text = fmt.Sprintf(" %s %s on as many nodes and CPUs came to an end, after %s", figure.Counted(n, "other job"), whose, clock(slices.Min(took)))
+		if n > 1 {
+			text += " to " + clock(slices.Max(took))
+		}
+	}
+	if limited > 0 {
+		text += fmt.Sprintf("; %s reached the limit, too", figure.Counted(limited, "other"))
+	}
+	return text + "."
+}
+
 // finished says whether every rank of the job's programs called MPI_Finalize. What ended the
 // job then came later, or concerned something else.
 func finished(j *job.Job) bool {
@@ -111,38 +157,47 @@ func stepsText(ids []string) string {
 // A job that was ended from outside hung if all of its ranks were in MPI calls that they never
 // left, for more than hungShare of its time. One that reached its limit may have hung, too, if its
 // parallel efficiency is below hungBelow and hungIn of the ranks' time was in one MPI function, or if
-// it is below hungAlone, in whatever function.
+// it is below hungAlone, in whatever function. No rank may have computed for more than hungBusiest of the time: the others
+// waited for that one then.
 const (
-	hungShare = 0.1
-	hungBelow = 0.2
-	hungIn    = 0.75
-	hungAlone = 0.05
+	hungShare   = 0.1
+	hungBelow   = 0.2
+	hungIn      = 0.75
+	hungAlone   = 0.05
+	hungBusiest = 0.5
 )
 
-// hung is a job that stood still when it was ended.
+// hung is a job that stood still when it was ended. Where a rank ran out of memory, or a node failed, that is why the others did.
 func hung(j *job.Job) Cause {
 	end := CutShort(j)
+	withEnd := func(text string) Cause {
+		return Cause{CauseHung, strings.TrimSpace(endings[end].Text + " " + text), "See at which point its output ends."}
+	}
+	if j.Stood != nil && end != "" && !slices.Contains([]string{outOfMemory, "NODE_FAIL", "BOOT_FAIL"}, end) {
+		return withEnd(stoodText(j.Stood))
+	}
 	limit := limits[end]
 	if limit == "" && end != "CANCELLED" || j.Metrics == nil {
 		return Cause{}
 	}
-	c := Cause{Code: CauseHung, Mend: "See at which point its output ends."}
 	if still := stoodStill(j); still > 0 {
-		c.Text = fmt.Sprintf("It may have hung: for its last %s all of its ranks were in MPI calls that they never left.", figure.Clock(still))
-		return c
+		return withEnd(fmt.Sprintf("It may have hung: for its last %s all of its ranks were in MPI calls that they never left.", figure.Clock(still)))
 	}
 	call, share := costliestCall(j)
 	switch pe := j.Metrics.MPI.Parallel; {
-	case limit == "" || pe >= hungBelow:
-		return Cause{}
+	case limit == "" || pe >= hungBelow || j.Metrics.MPI.Communication > hungBusiest && !busiestSlept(j):
 	case share >= hungIn:
-		c.Text = fmt.Sprintf("It may have hung until %s: %s of the ranks' time was in %s.", limit, figure.Percent(share), call)
+		return withEnd(fmt.Sprintf("It may have hung: %s of the ranks' time was in %s.", figure.Percent(share), call))
 	case pe < hungAlone:
-		c.Text = fmt.Sprintf("It may have hung until %s: its ranks computed for %s of the time.", limit, figure.Percent(pe))
-	default:
-		return Cause{}
+		return withEnd(fmt.Sprintf("It may have hung: its ranks computed for %s of the time.", figure.Percent(pe)))
 	}
-	return c
+	return Cause{}
+}
+
+// busiestSlept says whether the rank that was outside MPI most may have slept there for half of that time.
+func busiestSlept(j *job.Job) bool {
+	load := job.LoadOf(j.Executions)
+	return load != nil && load.Slept.Seconds() > j.Metrics.MPI.Communication*j.Metrics.Elapsed/2
 }
 
 // stoodStill is how long at the end no program of the job went on; 0 where one did, or where that

@@ -23,13 +23,7 @@ func HungText(j *job.Job) string {
 	if h == nil {
 		return ""
 	}
-	text := fmt.Sprintf("It seems to hang: nothing of it has moved since %s, as of %s.", figure.Minute(h.Since), figure.Minute(h.AsOf))
-	for i := range h.Calls[:min(len(h.Calls), mostGroups)] {
-		text += " " + callsText(&h.Calls[i])
-	}
-	if more := len(h.Calls) - mostGroups; more > 0 {
-		text += fmt.Sprintf(" Others are in %s.", figure.Counted(more, "further call"))
-	}
+	text := fmt.Sprintf("It seems to hang: nothing of it has moved since %s, as of %s.", figure.Minute(h.Since), figure.Minute(h.AsOf)) + groupsText(h, now)
 	for _, c := range append(h.OddCalls(), h.Calls...) {
 		if c.Function == hang.RankEnded || len(c.Some) == 0 {
 			continue
@@ -43,12 +37,33 @@ func HungText(j *job.Job) string {
 	return text
 }
 
-// callsText says which ranks are in what, with node and process where they are few.
-func callsText(c *hang.OpenCalls) string {
-	who, verb := "ranks "+c.Ranks, "are"
+// stoodText is HungText of a job that has ended. Whether it moved between its nodes' last word and its end is not known.
+func stoodText(h *hang.Hung) string {
+	return fmt.Sprintf("It seemed to hang: from %s to %s, when its nodes last told of it before its end, nothing of it moved.", figure.Minute(h.Since), figure.Minute(h.AsOf)) + groupsText(h, then)
+}
+
+// tense has the verbs of what ranks do: of one, and of several.
+type tense struct{ is, are, has, have string }
+
+var now, then = tense{"is", "are", "has", "have"}, tense{"was", "were", "had", "had"}
+
+// groupsText says which ranks are in what, a sentence for each.
+func groupsText(h *hang.Hung, t tense) (text string) {
+	for i := range h.Calls[:min(len(h.Calls), mostGroups)] {
+		text += " " + callsText(&h.Calls[i], t)
+	}
+	if more := len(h.Calls) - mostGroups; more > 0 {
+		text += fmt.Sprintf(" Others %s in %s.", t.are, figure.Counted(more, "further call"))
+	}
+	return text
+}
+
+// callsText says which ranks are in what, with node and, while it runs, process where they are few.
+func callsText(c *hang.OpenCalls, t tense) string {
+	who, verb, have := "ranks "+c.Ranks, t.are, t.have
 	switch {
 	case c.Count == 1:
-		who, verb = "rank "+c.Ranks, "is"
+		who, verb, have = "rank "+c.Ranks, t.is, t.has
 	case c.Count == c.Size:
 		who = "all " + figure.Counted(c.Count, "rank")
 	case c.Count > mostOdd:
@@ -58,7 +73,7 @@ func callsText(c *hang.OpenCalls) string {
 		who = figure.Counted(c.Count, "rank")
 	}
 	if c.Function == hang.RankEnded {
-		return sentence(who + " " + map[string]string{"is": "has", "are": "have"}[verb] + " ended")
+		return sentence(who + " " + have + " ended")
 	}
 	where := c.Function
 	if where != hang.OutsideMPI {
@@ -73,7 +88,11 @@ func callsText(c *hang.OpenCalls) string {
 	}
 	var places []string
 	for _, r := range c.Some {
-		places = append(places, fmt.Sprintf("%s pid %d%s", r.Node, r.PID, states[r.State]))
+		place := r.Node
+		if t == now {
+			place += fmt.Sprintf(" pid %d", r.PID)
+		}
+		places = append(places, place+states[r.State])
 	}
 	if len(places) == 0 {
 		return sentence(text)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
@@ -361,13 +362,17 @@ func (p *seenPart) team(m *madeUp) {
 }
 
 // kernel fills in what the newest node programs tell beside, and gives the CPU time of the
-// node's ranks, s.
+// node's ranks, s. Ranks that are killed were last read at a call: after a part of the time, or never.
 func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
+	elapsed *= m.number("read", 1)
 	k, threads, cpus := p.Nodes[0].Ranks, m.count("threads", m.count("team", m.count("cpt", 1))), m.count("mask", 0)
 	span := elapsed * float64(k)
 	busy, queue := m.number("busy", 1), m.number("queue", 0) // parts of the time that a rank had its CPU, and waited for one
 	others := float64(threads-1) * span * m.number("other", .9)
 	slept := max((1-busy-queue)*span-p.Nodes[0].MPI.Seconds()-p.Nodes[0].IO.Seconds(), m.number("slept", 0)*span) // outside MPI, at least
+	if span == 0 {
+		return 0
+	}
 	cpu := busy*span + others
 	list := fmt.Sprintf("0-%d", max(cmp.Or(cpus, k*m.count("cpt", 1)), 1)-1)
 	load := map[string]any{"ranks": k, "whole": k, "span_ns": seconds(span), "cpu_ns": seconds(cpu), "other_cpu_ns": seconds(others), "threads": threads,
@@ -491,7 +496,31 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 		if at == 0 {
 			r.Steps = append(r.Steps, job.Step{ID: "batch", Tasks: 1, Start: w.Start, End: w.End})
 		}
+		for _, look := range j.looks(r) {
+			all = append(all, mustJSON(t, look))
+		}
 		all = append(all, withNewest(t, r, beside))
+	}
+	return all
+}
+
+// looks are what a node told of a job while it ran in which nothing moved for so many seconds, up to a minute before its
+// end. It may have moved since.
+func (j *madeJob) looks(last *job.NodeReport) (all []*job.NodeReport) {
+	stood := seconds(j.of.number("stood", 0))
+	if stood == 0 {
+		return nil
+	}
+	last.Sequence = job.FinalSequence
+	for i, ago := range []time.Duration{stood, time.Minute, time.Minute / 2}[:2+j.of.count("moved", 0)] {
+		r := *last
+		r.AsOf = r.End.Add(-ago)
+		r.End, r.Sequence, r.Executions = r.AsOf, int(r.AsOf.Sub(r.Start)/time.Millisecond), nil
+		out := j.of.count("outside", 0)
+		calls := []hang.OpenCalls{{Execution: "k", Size: j.of.ranks, Function: j.of.text("in", "MPI_Allreduce"), Count: j.of.ranks - out, Ranks: fmt.Sprintf("%d-%d", out, j.of.ranks-1)},
+			{Execution: "k", Size: j.of.ranks, Function: hang.OutsideMPI, Count: out, Ranks: "0", Some: []hang.RankNow{{Node: r.Node, PID: 4711, State: "S"}}}}
+		r.Progress = &hang.Progress{Moment: r.AsOf, At: r.AsOf, AtMS: int64(r.Sequence), Read: r.AsOf, ReadMS: int64(r.Sequence), Mark: fmt.Sprint(i / 2), Calls: calls[:1+out]}
+		all = append(all, &r)
 	}
 	return all
 }

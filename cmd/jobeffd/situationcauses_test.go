@@ -79,7 +79,7 @@ var siblings = []situation{
 
 // atTheLimit hardly computed, in no one call.
 var atTheLimit = []situation{
-	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `
+	{name: "hardly computed up to its limit, in several calls", says: []string{"job: ran up to the time limit. It may have hung: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `
 256 t=86000 pe=.04 state=TIMEOUT in=MPI_Allreduce day=4`},
 	{name: "computed a little more up to its limit", never: []string{"mail: .", "(it|have|ranks) hung"}, jobs: `
 256 t=86000 pe=.06 state=TIMEOUT in=MPI_Allreduce day=4`},

@@ -317,6 +317,7 @@ func newMadeCluster(t *testing.T, rules string) *madeCluster {
 	db, err := store.Open(filepath.Join(dir, "db"))
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
+	db.FindHung(time.Duration(cfg.Server.HungAfter))
 	must(t, db.SetMark(ctx, "notice", situationsNow.AddDate(0, 0, -42)))
 	o := server.Options{Store: db, Log: zerolog.Nop(), Grace: time.Duration(cfg.Server.Grace)}
 	must(t, show(&o, cfg))

@@ -216,7 +216,7 @@ func (m *Merger) warnings(j *job.Job) []doubt.Warning {
 		all.Add(doubt.Warning{Code: doubt.WarnInterim, Args: doubt.Arguments{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together(), Time: m.every()}})
 	}
 	if h := hang.Find(m.reports, m.job.Nodes, m.HungAfter); h != nil {
-		all.Add(job.HungWarning(h))
+		all.Add(job.HungWarning(h, slices.ContainsFunc(m.reports, func(l hang.Look) bool { return l.Last })))
 	}
 	if j.Reports < j.Nodes {
 		all.Add(doubt.Warning{Code: doubt.WarnNodesMissing, Args: doubt.Arguments{N: j.Reports, Of: j.Nodes}})

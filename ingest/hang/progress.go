@@ -124,6 +124,7 @@ type Still struct {
 	CPU      time.Duration `json:"cpu_ns"`
 	Bytes    uint64        `json:"bytes"`
 	Doubted  bool          `json:"doubted,omitempty"`
+	Calls    []OpenCalls   `json:"calls,omitempty"` // the node's last report, which comes after the job's end, has none
 }
 
 // idleShare is the part of one core up to which all processes of a job on a node together count as standing
@@ -137,21 +138,27 @@ const (
 // Look is what a report tells of whether its node stands still.
 type Look struct {
 	Sequence int       // of the report
+	Last     bool      // the job has ended on its node
 	Progress *Progress // nil: it tells nothing
 	Still    *Still    // what is known with it
 }
 
 // Then is what is known after a further look at the node. It is nil where that says nothing. A look that
-// was there before, or comes late, changes nothing.
+// was there before, or comes late, changes nothing, and neither does the job's end.
 func (s *Still) Then(l Look) *Still {
 	p := l.Progress
 	if s != nil && l.Sequence <= s.Sequence {
 		return s
 	}
-	if p == nil {
+	switch {
+	case p == nil && l.Last && s != nil:
+		last := *s
+		last.Sequence = l.Sequence
+		return &last
+	case p == nil:
 		return nil
 	}
-	next := &Still{Since: p.Read, SinceMS: p.ReadMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: l.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	next := &Still{Since: p.Read, SinceMS: p.ReadMS, At: p.At, AtMS: p.AtMS, Moment: p.Moment, Sequence: l.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0, Calls: p.Calls}
 	if s != nil {
 		next.Before = s.Moment
 	}
@@ -198,8 +205,8 @@ type Hung struct {
 	Odd []RankNow `json:"odd,omitempty"`
 }
 
-// Find tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
-// can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
+// Find tells whether a job hangs, or did when its nodes last told of it before its end, from the last report of each
+// of them; nil: it does not, or nothing can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
 // a program all of which is outside may wait for a person, a file or a service. Nodes that have already told of the
 // next moment, too, stand still beyond that one.
 func Find(all []Look, nodes int, after time.Duration) *Hung {
@@ -209,13 +216,13 @@ func Find(all []Look, nodes int, after time.Duration) *Hung {
 	h, moment := new(Hung), time.Time{}
 	waits := false
 	for _, l := range all {
-		p, s := l.Progress, l.Still
-		if p == nil || s == nil || s.Doubted || s.Sequence != l.Sequence || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
+		s := l.Still
+		if s == nil || s.Doubted || s.Sequence != l.Sequence || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
 			return nil
 		}
 		moment, h.AsOf, h.Since = when.First(moment, s.Moment), when.First(h.AsOf, s.At), when.Last(h.Since, s.Since)
-		h.Calls = append(h.Calls, p.Calls...)
-		waits = waits || slices.ContainsFunc(p.Calls, func(c OpenCalls) bool { return c.inMPI() && c.Size != 1 })
+		h.Calls = append(h.Calls, s.Calls...)
+		waits = waits || slices.ContainsFunc(s.Calls, func(c OpenCalls) bool { return c.inMPI() && c.Size != 1 })
 	}
 	lacks := func(l Look) bool { return !l.Still.Moment.Equal(moment) && !l.Still.Before.Equal(moment) }
 	if !waits || h.AsOf.Sub(h.Since) < after || slices.ContainsFunc(all, lacks) {

@@ -89,7 +89,8 @@ func TestHung(t *testing.T) {
 		"the record is read late": {5, at(0, func(r *hang.Look) {
 			r.Progress.Read, r.Progress.ReadMS = r.Progress.Read.Add(11*time.Minute), r.Progress.ReadMS+660_000
 		}), -1},
-		"it ended there":            {5, at(4, func(r *hang.Look) { r.Progress, r.Sequence = nil, math.MaxInt }), -1},
+		"an older one ended there":  {5, at(4, func(r *hang.Look) { r.Progress, r.Sequence = nil, math.MaxInt }), -1},
+		"it ended unseen":           {1, at(0, func(r *hang.Look) { r.Progress, r.Last = nil, true }), -1},
 		"another moment":            {5, at(4, func(r *hang.Look) { r.Progress.Moment = r.Progress.Moment.Add(-2 * look) }), -1},
 		"clock set back":            {5, at(4, func(r *hang.Look) { r.Progress.At = r.Progress.At.Add(-5 * time.Hour) }), -1},
 		"booted, and its nonce too": {5, at(4, func(r *hang.Look) { r.Sequence = 5 }), -1},
@@ -116,11 +117,23 @@ func TestHung(t *testing.T) {
 	n1, n2 := after("n1", 5, nil), after("n2", 5, nil)
 	ahead, late := after("n2", 6, nil), after("n2", 7, nil)
 	moved := after("n2", 6, from(5, func(_ int, r *hang.Look) { r.Progress.Mark = "b" }))
+	ended := func(node string, moments int, edit func(*hang.Look)) *hang.Look {
+		return after(node, moments+1, func(i int, r *hang.Look) {
+			if i == moments {
+				r.Progress, r.Last, r.Sequence = nil, true, math.MaxInt
+			} else if i == moments-1 && edit != nil {
+				edit(r)
+			}
+		})
+	}
 	for name, tt := range map[string]struct {
-		n2  *hang.Look
-		end int // moment; 0: nothing is said
-	}{"one moment ahead": {ahead, 4}, "two": {late, 0}, "ahead, and it moved": {moved, 0}} {
-		h := hang.Find(looks(n1, tt.n2), 2, 30*time.Minute)
+		n1, n2 *hang.Look
+		end    int // moment; 0: nothing is said
+	}{"one moment ahead": {n1, ahead, 4}, "two": {n1, late, 0}, "ahead, and it moved": {n1, moved, 0},
+		"it ended on one": {n1, ended("n2", 5, nil), 4}, "it ended": {ended("n1", 5, nil), ended("n2", 5, nil), 4}, "after one told once more": {ended("n1", 5, nil), ended("n2", 6, nil), 4},
+		"it ended after it had moved": {ended("n1", 5, nil), ended("n2", 5, func(r *hang.Look) { r.Progress.Mark = "b" }), 0},
+		"it ended, stopped":           {ended("n1", 5, nil), ended("n2", 5, func(r *hang.Look) { r.Progress.Doubts = []string{hang.DoubtStopped} }), 0}} {
+		h := hang.Find(looks(tt.n1, tt.n2), 2, 30*time.Minute)
 		if (h != nil) != (tt.end > 0) || h != nil && !h.AsOf.Equal(began.Add(time.Duration(tt.end)*look)) {
 			t.Errorf("%s: %+v", name, h)
 		}

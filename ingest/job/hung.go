@@ -9,23 +9,33 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// HungWarning carries a Hung in a row of attempts, as TellHung reads it.
-func HungWarning(h *hang.Hung) doubt.Warning {
+// HungWarning carries a Hung in a row of attempts, as TellHung reads it. Ended: on a node, the job has.
+func HungWarning(h *hang.Hung, ended bool) doubt.Warning {
 	text, _ := json.Marshal(h) // cannot fail
-	return doubt.Warning{Code: WarnHung, Args: doubt.Arguments{Other: string(text)}}
+	w := doubt.Warning{Code: WarnHung, Args: doubt.Arguments{Other: string(text)}}
+	if ended {
+		w.Args.Kind = kindEnded
+	}
+	return w
 }
 
 // WarnHung is no doubt: it is how Hung is kept with a job.
 const WarnHung = "hung"
 
-// TellHung takes Hung out of the warnings of a job. It counts only while the job runs and Slurm has not suspended it.
+const kindEnded = "ended"
+
+// TellHung takes Hung, or Stood, out of the warnings of a job. Hung counts only while the job runs and Slurm has not suspended it.
 func (j *Job) TellHung() {
 	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == WarnHung })
 	if i < 0 {
 		return
 	}
 	var h hang.Hung
-	if json.Unmarshal([]byte(j.Warnings[i].Args.Other), &h) == nil && j.IsRunning() && (j.State == "" || j.State == "RUNNING") {
+	switch args := j.Warnings[i].Args; {
+	case json.Unmarshal([]byte(args.Other), &h) != nil:
+	case !j.End.IsZero():
+		j.Stood = &h
+	case j.IsRunning() && args.Kind != kindEnded && (j.State == "" || j.State == "RUNNING"):
 		j.Hung = &h
 	}
 	j.Warnings = slices.Delete(j.Warnings, i, i+1)

@@ -297,6 +297,8 @@ type Job struct {
 	Interim time.Duration `json:"-"`
 	// Hung is nil unless the job runs, and nothing of it has moved for long.
 	Hung *hang.Hung `json:"hung,omitempty"`
+	// Stood is Hung of a job that has ended, when its nodes last told of it before.
+	Stood *hang.Hung `json:"stood,omitempty"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
@@ -384,7 +386,7 @@ type Usage struct {
 
 // Look is what the report tells of whether its node stands still.
 func (r *NodeReport) Look() hang.Look {
-	return hang.Look{Sequence: r.Sequence, Progress: r.Progress, Still: r.Still}
+	return hang.Look{Sequence: r.Sequence, Last: r.AsOf.IsZero(), Progress: r.Progress, Still: r.Still}
 }
 
 // Measured says that the report holds measurements, which nobody else has.

@@ -220,6 +220,23 @@ func TestHungIsKept(t *testing.T) {
 	if j := mergedJob(t, s); j.Hung != nil || !j.Together || len(flagged()) > 0 {
 		t.Errorf("it moved: %+v", j.Hung)
 	}
+	for minute := 60; minute <= 90; minute += 10 { // it stands still again
+		add(t, s, report(0, minute, "m"))
+		add(t, s, report(1, minute, "m"))
+	}
+	for i, final := range finals {
+		final.Sequence, final.End = job.FinalSequence, day.Add(95*time.Minute)
+		add(t, s, final)
+		if j := mergedJob(t, s); j.Hung != nil || j.Stood != nil != (i == 1) {
+			t.Fatalf("its end by %d nodes: %+v, %+v", i+1, j.Hung, j.Stood)
+		}
+	}
+	if h := mergedJob(t, s).Stood; !h.Since.Equal(day.Add(60*time.Minute)) || !h.AsOf.Equal(day.Add(90*time.Minute)) || len(h.Calls) != 1 || h.Calls[0].Ranks != "0-3" {
+		t.Errorf("it stood still: %+v", h)
+	}
+	if ids := flagged(); len(ids) > 0 {
+		t.Errorf("it has ended: %v", ids)
+	}
 }
 
 // TestInterimOfATrimmedJob: root of a node tells of a job that ended long ago that it runs there. What is known of it

@@ -41,7 +41,7 @@ func someJobs() []someJob {
 		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "it ran out of memory; its figures are not judged"},
 		{"hung", with(aJob(world(1, 2, 10, alike(4, work(100, 3400))...)), func(j *job.Job) {
 			j.State, j.Executions[0].Calls = "TIMEOUT", []job.Call{{Name: "MPI_Barrier", Time: sec(4 * 3390)}}
-		}), "it may have hung until the time limit: 97 % of the ranks' time was in MPI_Barrier"},
+		}), "it may have hung: 97 % of the ranks' time was in MPI_Barrier"},
 		{"nodes of unequal work", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(1000, 2401), work(1000, 2401))), "load_balance_out is 0.65"},
 		{"half the nodes, and something else on the others", with(idling(world(1, 4, 10, alike(4, work(3400, 1))...)), func(j *job.Job) { j.CPUs, j.Usage.TotalCPU = 8, 8*time.Hour }),
 			"other programs may have run on the other nodes"},

@@ -39,10 +39,8 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	}
 	figures := figuresText(j, cause, better)
 	switch {
-	case endedBadly(cause):
-		return join(cause.String(), figures)
-	case limits[policy.CutShort(j)] != "":
-		return join("It ran up to "+limits[policy.CutShort(j)]+".", join(cause.String(), figures))
+	case endedBadly(cause) || policy.AtLimit(j) != "":
+		return join(policy.AtLimit(j), join(cause.String(), figures))
 	case cause.Code == policy.CauseWithoutRank:
 		return join(cause.String(), figures)
 	}
@@ -53,9 +51,6 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 func endedBadly(c policy.Cause) bool {
 	return slices.Contains([]string{policy.CauseEnded, policy.CauseHung, policy.CauseSuspended}, c.Code)
 }
-
-// limits are those that Slurm ends jobs at, by the job's state.
-var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the deadline"}
 
 // figuresText says in one or two sentences where the time went, with the better core count where
 // one is known.

@@ -1,0 +1,41 @@
+package main
+
+// hangs is that a job stands, or stood, still.
+const hangs = "seem(s|ed) to hang|(it|have|ranks) hung"
+
+// endedJobs: what is said of jobs that stood still, slept, or reached their limit.
+var endedJobs = []situation{
+	// Told as hung while they ran.
+	{name: "a rank slept while the others waited, and was told as hung before it was cancelled", jobs: `
+4 t=40000 pe=.26 first=.99 state=CANCELLED in=MPI_Barrier outside=1 stood=36000 day=4`,
+		says: []string{"job: It was cancelled. It seemed to hang: from 2026-11-13 13:", "job: nothing of it moved", "job: Ranks 1-3 were in MPI_Barrier. Rank 0 was outside MPI \\(n001, asleep\\)", "page: seemed to hang"}, never: []string{"mail: .", "seems to hang", "gdb", "pid", notToldOf}},
+	{name: "told as hung before the limit came", jobs: `
+4 t=40000 pe=.26 first=.99 state=TIMEOUT in=MPI_Barrier outside=1 stood=36000 day=4`, says: []string{"job: time limit", "job: seemed to hang"}, never: []string{"mail: .", "seems to hang", "it was cancelled", notToldOf}},
+	{name: "told as hung, and moved again before it was cancelled", jobs: `
+4 t=40000 pe=.26 first=.99 state=CANCELLED in=MPI_Barrier outside=1 stood=36000 moved=1 day=4`, says: []string{"job: cancelled"}, never: []string{hangs}},
+	{name: "stood still for too short to be told", jobs: `
+4 t=40000 pe=.26 first=.99 state=CANCELLED in=MPI_Barrier outside=1 stood=1200 day=4`, says: []string{"job: cancelled"}, never: []string{hangs}},
+	{name: "told as hung, and came to its end", jobs: `
+4 t=40000 pe=.26 first=.99 in=MPI_Barrier outside=1 stood=36000 day=4`, says: []string{"job: 56 % of the time"}, never: []string{hangs}},
+	{name: "told as hung after a rank ran out of memory", jobs: `
+4 t=40000 pe=.26 first=.99 state=CANCELLED oom=0 ending=killed in=MPI_Barrier outside=1 stood=36000 day=4`, says: []string{"job: ran out of memory"}, never: []string{hangs}},
+	{name: "one rank computed up to the limit", says: []string{"job: 63 of 64 ranks computed for less than 5 %", "job: time limit"}, never: []string{hangs, notToldOf}, jobs: `
+64 t=86000 pe=.0155 lb=.0157 slow=rank state=TIMEOUT in=MPI_Bcast limit=86400 day=4`},
+	{name: "one rank slept up to the limit", says: []string{"job: may have hung"}, never: []string{notToldOf}, jobs: `
+64 t=86000 pe=.0155 lb=.0157 slow=rank state=TIMEOUT in=MPI_Bcast limit=86400 slept=.0154 busy=.9846 day=4`},
+	// The limit, and what others took.
+	{name: "reached its limit, and others did not", says: []string{"job: It ran up to the time limit of 02:00:00. 3 other jobs of its workload on as many nodes and CPUs came to an end, after 01:10:20 to 01:27:00. ", "page: came to an end, after"}, never: []string{"mail: .", notToldOf, "reached the limit, too"}, jobs: `
+64 t=900,950 pe=.95 nodes=2
+64 t=4200,5000,5200 pe=.95
+64 t=7190 pe=.95 state=TIMEOUT limit=7200 day=2`},
+	{name: "reached its limit, as another did", says: []string{"job: 1 other job of its workload on as many nodes and CPUs came to an end, after 01:10:20; 1 other reached the limit, too\\."}, never: []string{"mail: .", notToldOf}, jobs: `
+64 t=4200 pe=.95
+64 t=7190,7190 pe=.95 state=TIMEOUT limit=7200 day=2`},
+	{name: "reached its limit, alone", says: []string{"job: the time limit of 02:00:00. No other job of its workload on as many nodes and CPUs is known that was completed\\."}, never: []string{"mail: .", notToldOf, "reached the limit, too"}, jobs: `
+64 t=7190 pe=.95 state=TIMEOUT limit=7200 day=2`},
+	{name: "without MPI, and reached its limit", says: []string{"job: the time limit of 02:00:00. 2 other jobs of its name on as many nodes and CPUs came to an end, after 01:00:20 to 01:10:20"}, never: []string{"mail: ."}, jobs: `
+4 t=3600,4200 bare=1 alloc=4
+4 t=7190 bare=1 alloc=4 state=TIMEOUT limit=7200 day=2`},
+	{name: "came to its end below its limit", says: []string{"job: parallel efficiency"}, never: []string{"came to an end", "up to the time limit"}, jobs: `
+64 t=4200,7100 pe=.95 limit=7200`},
+}
