@@ -171,23 +171,31 @@ func contended(j *job.Job, load *job.Load) Cause {
 // asleepBelow: ranks slept if they had CPU time in less than this part of their time.
 const asleepBelow = 0.8
 
+// readEnough: what was counted in ranks tells of them from this part of their time on. It is read at calls, so one that was
+// killed after a long time without any was read long before.
+const readEnough = 0.5
+
 // asleep is a job whose ranks used little CPU time although they were not in MPI.
 func asleep(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseAsleep, Mend: "See whether it waits for files, or sleeps."}
-	if load != nil {
+	ran := job.RankSeconds(j.Executions)
+	if load != nil && load.Span.Seconds() >= readEnough*ran {
 		if !load.IsAsleep() {
 			return Cause{}
 		}
 		c.Text = "Its ranks slept, or waited for a file: " + doubt.Slept(load.SleptArgs()) + "."
 		return c
 	}
-	ran := job.RankSeconds(j.Executions)
-	if j.Usage == nil || ran <= 0 || j.Usage.TotalCPU.Seconds() >= asleepBelow*ran {
+	if j.Usage == nil || ran <= 0 || j.Usage.TotalCPU <= 0 || j.Usage.TotalCPU.Seconds() >= asleepBelow*ran { // 0: nobody counted
 		return Cause{}
 	}
 	c.Text = fmt.Sprintf("Its ranks slept or waited: Slurm counted CPU time for only %s of their time.", figure.Percent(j.Usage.TotalCPU.Seconds()/ran))
 	return c
 }
+
+// AsleepText says that a job's ranks used little CPU time although they were not in MPI, whatever ended it; "": they did not,
+// or that is not known.
+func AsleepText(j *job.Job) string { return asleep(j, job.LoadOf(j.Executions)).Text }
 
 // heldUp is the part of the time from which a CPU limit, or waiting for memory, is a cause.
 const heldUp = 0.05

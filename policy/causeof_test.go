@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,12 @@ func TestCauseOf(t *testing.T) {
 		{"something else ran there", with(aJob(three(3600, 0)), func(j *job.Job) { j.Usage = &job.Usage{TotalCPU: sec(4 * 3600)} }), "", ""},
 		{"a rank on each core of two hardware threads", aJob(smt(two(alike(2, work(3600, 0))...))), "", ""},
 		{"a rank on one of two such cores", aJob(smt(two(work(3600, 0)))), CauseWithoutRank, ": 2 of 4 CPUs had no rank and no thread."},
+		{"asleep after it was read", with(onCPUs(3000), func(j *job.Job) {
+			j.Executions[0] = loaded(j.Executions[0], job.Load{Ranks: 4, Whole: 4, Span: sec(1)})
+		}), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
+		{"read at last", with(onCPUs(3000), func(j *job.Job) {
+			j.Executions[0] = loaded(j.Executions[0], job.Load{Ranks: 4, Whole: 4, Span: sec(2000)})
+		}), "", ""},
 		{"asleep", onCPUs(3000), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
 		{"not quite asleep", onCPUs(3200), "", ""},
 		{"nothing to sleep", with(onCPUs(0), func(j *job.Job) { j.Executions = nil }), "", ""},
@@ -277,6 +284,42 @@ func TestFields(t *testing.T) {
 		d := Describe(c.job, nil)
 		if doubts, waits := strings.Join(d.Doubts, "|"), strings.Join(d.Waits, "|"); doubts != c.doubts || waits != c.waits {
 			t.Errorf("%s: doubts %q, want %q; of these waits %q, want %q", c.name, doubts, c.doubts, waits, c.waits)
+		}
+	}
+}
+
+// TestWithoutCPU: useful time without a CPU is what ranks slept, or what Slurm's count leaves; nothing where that is little or
+// may be of a part.
+func TestWithoutCPU(t *testing.T) {
+	four := func(cpu, slept float64, edit func(*job.Job)) *job.Job { // 3600 s of useful time
+		return with(aJob(loaded(world(1, 4, 0, alike(4, work(900, 100))...), job.Load{Ranks: 4, Whole: 4, Span: sec(4000), Slept: sec(slept)})), func(j *job.Job) {
+			j.Usage = &job.Usage{TotalCPU: sec(cpu)}
+			if edit != nil {
+				edit(j)
+			}
+		})
+	}
+	for _, c := range []struct {
+		name string
+		job  *job.Job
+		want float64 // s
+	}{
+		{"all but a tenth had one", four(3241, 0, nil), 0},
+		{"a tenth had none", four(3240, 0, nil), 360},
+		{"hardly any had one", four(1, 0, nil), 3599},
+		{"nobody counted", four(0, 0, nil), 0},
+		{"steps of some nodes", four(1, 0, func(j *job.Job) { j.Usage.PartOfNodes = true }), 0},
+		{"Slurm silent", four(1, 0, func(j *job.Job) { j.Usage = nil }), 0},
+		{"ranks slept", four(3600, 400, nil), 400},
+		{"ranks hardly slept", four(3600, 359, nil), 0},
+		{"Slurm knows more than old readings", four(600, 400, nil), 3000},
+	} {
+		got := 0.0
+		if h := CoreHoursOf(c.job); h.NoCPU != nil {
+			got = h.NoCPU.Hours() * 3600
+		}
+		if math.Abs(got-c.want) > 1e-3 {
+			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
 		}
 	}
 }

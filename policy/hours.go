@@ -21,6 +21,7 @@ type CoreHours struct {
 	OpenMP  *job.CoreTime // those of threads in barriers, scheduling, and serial parts
 	Idle    *job.CoreTime // those on cores without a rank while an MPI program ran
 	Outside *job.CoreTime // those outside MPI_Init to MPI_Finalize
+	NoCPU   *job.CoreTime // of the useful ones, those in which a rank had no CPU, at least; nil: few, or not known
 	NoMPI   bool          // Outside are those outside of the first parallel region to the end
 }
 
@@ -78,7 +79,7 @@ func (h *CoreHours) split(j *job.Job) {
 	further, idle := j.Beside()
 	smt := min(CoreTime(further), *h.Used)
 	lost := max(*h.Used-smt-CoreTime(m.RealUseful()), 0)
-	h.SMT, h.Lost = &smt, &lost
+	h.SMT, h.Lost, h.NoCPU = &smt, &lost, withoutCPU(j)
 	left := lost
 	for _, part := range []struct {
 		of   **job.CoreTime
@@ -90,6 +91,23 @@ func (h *CoreHours) split(j *job.Job) {
 	if h.Outside = &left; float64(*h.Idle) > busyShare*float64(*h.Used) && othersBusy(j) {
 		h.Lost, h.Idle = nil, nil
 	}
+}
+
+// withoutCPU is the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a file or a CPU. Ranks
+// tell, or all CPU time that Slurm counted; nil: it is less than a tenth of it, or nothing tells.
+func withoutCPU(j *job.Job) *job.CoreTime {
+	useful, least := j.Metrics.RealUseful(), 0.0
+	if load := job.LoadOf(j.Executions); load != nil && j.Metrics.Hybrid == nil { // threads of OpenMP sleep outside useful time, too
+		least = load.Slept.Seconds()
+	}
+	if u := j.Usage; u != nil && u.TotalCPU > 0 && !u.PartOfNodes {
+		least = max(least, useful-u.TotalCPU.Seconds())
+	}
+	if least = min(least, useful); least < (1-busyUseful)*useful || least == 0 {
+		return nil
+	}
+	t := CoreTime(least)
+	return &t
 }
 
 // hours fills in where the core-hours went, and why some are not known.
@@ -133,6 +151,9 @@ func (c *Case) hours(j *job.Job) {
 // busyShare: if CPUs without a rank were busy for more than this part of their time, something
 // else ran there.
 const busyShare = 0.05
+
+// busyUseful: ranks had a CPU in so much of their useful time, or it is told.
+const busyUseful = 0.9
 
 // manyWithout: CPUs without a rank or thread are told from this part of the job's core-hours on.
 const manyWithout = 0.25

@@ -23,6 +23,20 @@ var endedJobs = []situation{
 64 t=86000 pe=.0155 lb=.0157 slow=rank state=TIMEOUT in=MPI_Bcast limit=86400 day=4`},
 	{name: "one rank slept up to the limit", says: []string{"job: may have hung"}, never: []string{notToldOf}, jobs: `
 64 t=86000 pe=.0155 lb=.0157 slow=rank state=TIMEOUT in=MPI_Bcast limit=86400 slept=.0154 busy=.9846 day=4`},
+	// Useful time without CPU time. What was counted in ranks that are killed is as old as their last call.
+	{name: "slept until it was cancelled", says: []string{"job: It was cancelled. Until then, 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99. Its ranks slept or waited: Slurm counted CPU time for only 1 % of their time",
+		"job: used, 0.0\\d lost.{0,60}; at least 1.9\\d of the useful ones without CPU time", "page: without CPU time"}, never: []string{"mail: .", notToldOf}, jobs: `
+2 t=3600 pe=.99 lb=1 state=CANCELLED read=.001 totalcpu=.01 day=4`},
+	{name: "slept until the limit, and nobody read", says: []string{"job: ran up to the time limit of 01:00:00. .*Its ranks slept or waited: Slurm counted", "job: without CPU time"}, never: []string{"mail: .", notToldOf}, jobs: `
+2 t=3590 pe=.99 lb=1 state=TIMEOUT read=0 totalcpu=.01 limit=3600 day=4`},
+	{name: "slept and came to its end", says: []string{"job: Its ranks slept, or waited for a file", "job: at least \\d.\\d\\d of the useful ones without CPU time"}, never: []string{"mail: ."}, jobs: `
+2 t=3600 pe=.99 lb=1 busy=.01 totalcpu=.01 day=4`},
+	{name: "computed until it was cancelled", says: []string{"job: cancelled"}, never: []string{"slept", "without CPU time"}, jobs: `
+2 t=3600 pe=.99 lb=1 state=CANCELLED read=.001 totalcpu=.98 day=4`},
+	{name: "waited in MPI until it was cancelled, without CPU time", says: []string{"job: cancelled"}, never: []string{"without CPU time"}, jobs: `
+64 t=3600 pe=.5 state=CANCELLED busy=.5 totalcpu=.5 day=4`},
+	{name: "Slurm counted on one of its nodes only", says: []string{"job: cancelled"}, never: []string{"without CPU time"}, jobs: `
+128 t=3600 pe=.99 lb=1 state=CANCELLED read=.001 totalcpu=.5 partnodes=1 day=4`},
 	// The limit, and what others took.
 	{name: "reached its limit, and others did not", says: []string{"job: It ran up to the time limit of 02:00:00. 3 other jobs of its workload on as many nodes and CPUs came to an end, after 01:10:20 to 01:27:00. ", "page: came to an end, after"}, never: []string{"mail: .", notToldOf, "reached the limit, too"}, jobs: `
 64 t=900,950 pe=.95 nodes=2

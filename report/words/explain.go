@@ -141,10 +141,12 @@ func hoursText(h policy.CoreHours) string {
 		return said + "how many were lost is not known"
 	case h.Lost == nil:
 		return said + "lost: " + strings.Join(parts, ", ") + ", and others not known"
-	case len(parts) == 0:
-		return said + hoursOf(h.Lost) + " lost"
 	}
-	return said + hoursOf(h.Lost) + " lost: " + strings.Join(parts, ", ")
+	noCPU := ""
+	if h.NoCPU != nil {
+		noCPU = fmt.Sprintf("at least %s of the useful ones without CPU time", hoursOf(h.NoCPU))
+	}
+	return block.Joined("; ", block.Joined(": ", said+hoursOf(h.Lost)+" lost", strings.Join(parts, ", ")), noCPU)
 }
 
 func hoursOf(t *job.CoreTime) string { return figure.Hours(t.Hours()) }

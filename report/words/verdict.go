@@ -38,6 +38,9 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 		return "It runs. Up to " + figure.Minute(j.AsOf) + ", " + lowerFirst(figuresText(j, policy.Cause{}, nil))
 	}
 	figures := figuresText(j, cause, better)
+	if policy.CutShort(j) == "CANCELLED" && cause.Code == policy.CauseEnded {
+		figures = join(figures, policy.AsleepText(j))
+	}
 	switch {
 	case endedBadly(cause) || policy.AtLimit(j) != "":
 		return join(policy.AtLimit(j), join(cause.String(), figures))
