@@ -88,6 +88,42 @@ func TestAllPlaces(t *testing.T) {
 	}
 }
 
+// TestPlacesOfOneExecution: of several sruns those of the one with the most core time are told, as those of one, and where the
+// others' are; a step has its own.
+func TestPlacesOfOneExecution(t *testing.T) {
+	j := placedJob()
+	for i, step := range []string{"0", "1", "1", "2"} {
+		e := placedJob().Executions[0]
+		e.Steps, e.Size, e.Nodes = []string{step}, 4, []job.NodeShare{{Ranks: 4, ElapsedMax: time.Duration(1+i%3) * time.Hour, ElapsedSum: time.Duration(4*(1+i%3)) * time.Hour}}
+		e.Executable += step
+		if j.Executions = append(j.Executions[:i], e); i == 3 {
+			j.Executions[3].Classes, j.Executions[3].Places = []job.Call{{Name: "collective", Time: 50 * time.Second}}, nil // it was not kept
+		}
+	}
+	text := func() string {
+		var out bytes.Buffer
+		if err := TextOfPlaces(&out, view.NewPlaces(j, "", false), Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	const among = "all of these are of one of the job's 4 executions, in step 1, with 29 % of their time in MPI; `jobeff where 123.0` has those of step 0"
+	if got := text(); !strings.Contains(got, "called in solver1") || !strings.Contains(got, among) || strings.Contains(got, "123.1") || strings.Contains(got, "123.2") {
+		t.Errorf("of the job: %s", got)
+	}
+	if notes := strings.Join(placesPart(j).Notes, " "); !strings.Contains(notes, among) {
+		t.Errorf("its page: %s", notes)
+	}
+	j.DisplayID, j.Executions = "123.0", j.Executions[:1]
+	if got := text(); !strings.Contains(got, "called in solver0") || strings.Contains(got, "executions") {
+		t.Errorf("of a step: %s", got)
+	}
+	j.Executions[0].Places = nil
+	if got := text(); !strings.Contains(got, "no places are known of job 123.0") || !strings.Contains(got, "or, of a job of more than 8 executions, others took more core time") {
+		t.Errorf("of a step without: %s", got)
+	}
+}
+
 // jobeffd's page and document have what travels: neither names nor callers, which nobody has checked.
 func TestPlacesThatNobodyLookedAt(t *testing.T) {
 	j := placedJob()

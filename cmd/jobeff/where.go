@@ -14,6 +14,7 @@ import (
 const whereHelp = `jobeff where shows at which lines of the program its ranks called MPI, and what part
 of the time in MPI that took. Calls of 20 microseconds or more were all counted;
 others are estimates from samples. Below stand the waits that make other ranks late.
+Of several MPI programs it is the one with the most core time; 123.1 is step 1.
 
 Functions, files and lines are found here and now, in the program's files on this
 machine: ask where the program lies, before it is built anew. Lines need -g. Only

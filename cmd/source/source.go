@@ -58,15 +58,16 @@ type found struct {
 }
 
 // Find fills in the names of a job's places, and of the waits that make its ranks late. It cuts the callers off
-// that are not sure. users: root may open users' files.
+// that are not sure. users: root may open users' files. Places are those of one execution: no others are told.
 func Find(ctx context.Context, j *job.Job, users bool) {
+	told := job.PlacedExecution(j.Executions)
 	for i := range j.Executions {
-		find(ctx, &j.Executions[i], users)
+		find(ctx, &j.Executions[i], &j.Executions[i] == told, users)
 	}
 }
 
-// find is Find of an execution.
-func find(ctx context.Context, e *job.Execution, users bool) {
+// find is Find of an execution, with or without its places.
+func find(ctx context.Context, e *job.Execution, placed, users bool) {
 	q := question{Began: e.Start, Users: users}
 	var places []*[]job.Frame
 	add := func(modules []job.Module, at *[]job.Frame) {
@@ -76,7 +77,7 @@ func find(ctx context.Context, e *job.Execution, users bool) {
 		}
 		places, q.Frames = append(places, at), append(q.Frames, frames)
 	}
-	if e.Places != nil {
+	if placed {
 		e.Places.Looked = true
 		for i := range e.Places.List {
 			add(e.Places.Modules, &e.Places.List[i].Frames)

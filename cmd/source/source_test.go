@@ -77,7 +77,7 @@ func idOf(t *testing.T, path string) string {
 func lookAt(t *testing.T, m job.Module, offset uint64) job.Frame {
 	t.Helper()
 	e := &job.Execution{Start: time.Now().Add(time.Hour), Places: &job.Places{Modules: []job.Module{m}, List: []job.Place{{Frames: []job.Frame{{Offset: offset}}}}}}
-	find(context.Background(), e, true)
+	find(context.Background(), e, e.Places != nil, true)
 	if len(e.Places.List[0].Frames) != 1 || !e.Places.Looked {
 		t.Fatalf("%+v", e.Places)
 	}
@@ -164,7 +164,7 @@ func TestCallers(t *testing.T) {
 				e.Places.List = append(e.Places.List, job.Place{Frames: []job.Frame{{Offset: called}, {Offset: at}}})
 			}
 		}
-		find(context.Background(), e, true)
+		find(context.Background(), e, e.Places != nil, true)
 		sure := map[string]int{}
 		for _, p := range e.Places.List {
 			if len(p.Frames) == 2 {
@@ -244,7 +244,7 @@ func TestChangedFile(t *testing.T) {
 		t.Errorf("an hour before the run: %+v", f)
 	}
 	e := &job.Execution{Start: time.Now().Add(-time.Hour), Places: &job.Places{Modules: []job.Module{{Path: path}}, List: []job.Place{{Frames: []job.Frame{{Offset: at}}}}}}
-	find(context.Background(), e, true)
+	find(context.Background(), e, e.Places != nil, true)
 	if f := e.Places.List[0].Frames[0]; f.Symbol != "" || f.Why != errChanged.Error() {
 		t.Errorf("since the run began: %+v", f)
 	}
@@ -305,7 +305,7 @@ func TestReaderDies(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	e := &job.Execution{Places: &job.Places{Modules: []job.Module{{}}, List: []job.Place{{Frames: []job.Frame{{Offset: 1}, {Offset: 2}}}, {}}}}
-	find(ended, e, false)
+	find(ended, e, e.Places != nil, false)
 	if got := e.Places.List[0].Frames; len(got) != 1 || got[0].Why == "" {
 		t.Errorf("%+v", got)
 	}

@@ -182,8 +182,10 @@ func (m *Merger) Job() *job.Job {
 		complete(&j.Executions[i])
 	}
 	j.Executions = foldExecutions(j.Executions, func(*job.Execution) bool { return true })
-	for _, e := range job.KeepTimelines(j.Executions, mostTimelines) {
-		e.SettleCourse()
+	for _, e := range job.KeepTimelines(j.Executions, mostTimelines, job.MostPlaced) {
+		if e.Timeline != nil {
+			e.SettleCourse()
+		}
 		if e.Places != nil {
 			e.Places = e.Places.Cut()
 		}

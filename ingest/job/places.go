@@ -58,6 +58,8 @@ type Frame struct {
 }
 
 const (
+	// MostPlaced is how many executions of a job have places.
+	MostPlaced = 8
 	// MostPlaces is how many an execution has.
 	MostPlaces  = 64
 	mostFrames  = 4
@@ -163,6 +165,21 @@ func (s *PlaceSums) Places(most int) *Places {
 		out.List = append(out.List, p.Place)
 	}
 	return out
+}
+
+// PlacedExecution is the execution whose places are told of a job: of those that have some, the one with the most core time; nil:
+// none has.
+func PlacedExecution(all []Execution) (told *Execution) {
+	most := -1.0
+	for i := range all {
+		if p := all[i].Places; p == nil || len(p.List) == 0 {
+			continue
+		}
+		if took := RankSeconds(all[i : i+1]); took > most {
+			told, most = &all[i], took
+		}
+	}
+	return told
 }
 
 // JoinPlaces are those of all parts of an execution that have some.

@@ -120,3 +120,23 @@ func TestPlacesShare(t *testing.T) {
 		t.Error("nothing of no time is known")
 	}
 }
+
+// TestPlacesOfExecutions: timelines are kept of the executions with the most core time, places of more, and told is the costliest.
+func TestPlacesOfExecutions(t *testing.T) {
+	var all []Execution
+	for _, hours := range []time.Duration{3, 1, 4, 2} {
+		all = append(all, Execution{Timeline: &Timeline{}, Places: &Places{List: make([]Place, 1)}, Nodes: []NodeShare{{Ranks: 1, ElapsedMax: hours * time.Hour, ElapsedSum: hours * time.Hour, Course: &Course{}}}})
+	}
+	all = append(all, Execution{Places: &Places{}, Nodes: []NodeShare{{Ranks: 1, ElapsedMax: 9 * time.Hour, ElapsedSum: 9 * time.Hour, Course: &Course{}}}})
+	if with := KeepTimelines(all, 1, 3); len(with) != 3 || with[0] != &all[2] {
+		t.Errorf("%d may have places", len(with))
+	}
+	for i, want := range []struct{ timeline, places bool }{{false, true}, {false, false}, {true, true}, {false, true}, {false, false}} {
+		if e := &all[i]; e.Timeline != nil != want.timeline || e.Places != nil != want.places || e.Nodes[0].Course != nil != want.timeline {
+			t.Errorf("execution %d: %+v", i, e)
+		}
+	}
+	if PlacedExecution(all) != &all[2] || PlacedExecution(all[1:2]) != nil {
+		t.Error("others are told")
+	}
+}

@@ -238,26 +238,28 @@ func SumTimelines(all []*Timeline) *Timeline {
 	return &sum
 }
 
-// KeepTimelines drops all timelines but those of the executions with the most core time. Courses of nodes
-// and places go with them. It returns those that still have one.
-func KeepTimelines(all []Execution, most int) (with []*Execution) {
+// KeepTimelines drops all timelines but those of the executions with the most core time, and all places but those of more of
+// them. Courses of nodes go with timelines. It returns those that may still have places.
+func KeepTimelines(all []Execution, most, places int) (with []*Execution) {
 	for i := range all {
 		if all[i].Timeline != nil {
 			with = append(with, &all[i])
+			continue
 		}
+		all[i].Places = nil
+		all[i].dropCourses()
 	}
 	slices.SortStableFunc(with, func(a, b *Execution) int {
 		return cmp.Compare(RankSeconds([]Execution{*b}), RankSeconds([]Execution{*a}))
 	})
-	most = min(most, len(with))
-	for _, e := range with[most:] {
-		e.Timeline = nil
-	}
-	for i := range all {
-		if all[i].Timeline == nil {
-			all[i].Places = nil
-			all[i].dropCourses()
+	for i, e := range with {
+		if i >= places {
+			e.Places = nil
+		}
+		if i >= most {
+			e.Timeline = nil
+			e.dropCourses()
 		}
 	}
-	return with[:most]
+	return with[:min(max(most, places), len(with))]
 }

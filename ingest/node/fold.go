@@ -68,7 +68,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 		}
 	}
 	out.executions = assemble.FoldWhole(out.executions)
-	job.KeepTimelines(out.executions, mostTimelines)
+	job.KeepTimelines(out.executions, mostTimelines, mostTimelines)
 	out.warnings, out.crossing, out.asOf, out.torn = f.warn.List(), f.crossing, f.asOf, f.torn
 	if f.isLive() {
 		out.progress = f.progress(rec, slots, worlds)
@@ -80,7 +80,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 // any number of them fits into the epilog's memory.
 const foldFirst = 400
 
-// mostTimelines is how many executions of a report have a timeline.
+// mostTimelines is how many executions of a report have a timeline and places.
 const mostTimelines = 16
 
 // foldMany folds what it can by program, and counts anew the rows that are listed.

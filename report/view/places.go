@@ -49,11 +49,13 @@ type Places struct {
 // NewPlaces makes the view of the places of a job, or of those of one function. wide: its reader sees characters outside ASCII.
 func NewPlaces(j *job.Job, function string, wide bool) *Places {
 	out := &Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}, Words: words.OfPlaces(j, function, wide)}
+	e := job.PlacedExecution(j.Executions)
+	if e != nil {
+		out.Places, out.Share = places(e)
+	}
 	for i := range j.Executions {
-		if all, share := places(&j.Executions[i]); all != nil {
-			out.Places, out.Share = all, share
-		}
-		if w := j.Executions[i].Windows; w != nil && w.Path != nil {
+		x := &j.Executions[i]
+		if w := x.Windows; w != nil && w.Path != nil && (e == nil || x == e) {
 			out.Links = waitLinks(w.Path, function)
 		}
 	}

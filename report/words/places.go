@@ -28,7 +28,7 @@ type Places struct {
 // callers that are sure. wide: its reader sees characters outside ASCII.
 func OfPlaces(of *job.Job, function string, wide bool) Places {
 	j := inert.Copy(of, wide)
-	e := placesOf(j)
+	e := job.PlacedExecution(j.Executions)
 	if e == nil {
 		return Places{None: "no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j)}
 	}
@@ -47,16 +47,38 @@ func whyNoPlaces(j *job.Job) string {
 	case j.Metrics == nil:
 		return "it has no figures"
 	}
-	return "its library noted none, or they were dropped for their age"
+	return "its library noted none, or they were dropped for their age, or, of a job of more than " + figure.Count(job.MostPlaced) + " executions, others took more core time"
 }
 
-// placesOf is the execution of a job that has places; nil if none has.
-func placesOf(j *job.Job) *job.Execution {
-	i := slices.IndexFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
-	if i < 0 {
-		return nil
+// amongNote says of which of a job's executions the places are, and where those of others are; "": it has one.
+func amongNote(e *job.Execution, j *job.Job) string {
+	n := job.CountExecutions(j.Executions)
+	if n < 2 {
+		return ""
 	}
-	return &j.Executions[i]
+	var all time.Duration
+	var others []string
+	for i := range j.Executions {
+		x := &j.Executions[i]
+		all = job.AddTime(all, job.PlacedTime(x.Classes))
+		if x != e && x.Places != nil && len(x.Steps) > 0 && !slices.Contains(e.Steps, x.Steps[0]) && !slices.Contains(others, x.Steps[0]) {
+			others = append(others, x.Steps[0])
+		}
+	}
+	note := "all of these are of one of the job's " + figure.Counted(n, "execution")
+	if len(e.Steps) > 0 {
+		note += ", in step " + e.Steps[0]
+	}
+	if all > 0 {
+		note += fmt.Sprintf(", with %s of their time in MPI", figure.Part(job.PlacedTime(e.Classes).Seconds(), all.Seconds()))
+	}
+	if len(others) > 0 && j.DisplayID != "" {
+		note += fmt.Sprintf("; `jobeff where %s.%s` has those of step %s", j.DisplayID, others[0], others[0])
+		if more := others[1:]; len(more) > 0 {
+			note += ", and likewise of " + figure.And(more)
+		}
+	}
+	return note
 }
 
 // spot is what was called at one line, whatever called that.
@@ -69,7 +91,7 @@ type spot struct {
 
 // placesPart has the costliest places.
 func placesPart(j *job.Job) block.Part {
-	e := placesOf(j)
+	e := job.PlacedExecution(j.Executions)
 	if e == nil {
 		return block.Part{}
 	}
@@ -131,7 +153,7 @@ func (s *spot) text() string {
 
 // placesNotes say how much of the time the places are, and why names are missing.
 func placesNotes(e *job.Execution, j *job.Job) []string {
-	var notes []string
+	notes := block.Notes(amongNote(e, j))
 	if share, known := e.Places.Share(e.Classes); known {
 		notes = append(notes, "all places together: "+figure.Percent(share)+" of the time in MPI")
 	}

@@ -77,7 +77,7 @@ func askText(r *workload.Recommendation, instead string) string {
 // tellsMore is what tells more of a job for which nothing better is known.
 func tellsMore(j *job.Job, study *workload.Study, verdicts []policy.Verdict) (text, line string) {
 	wrong := len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line || policy.CauseOf(j).Code != ""
-	placed := slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Places != nil && len(e.Places.List) > 0 })
+	placed := job.PlacedExecution(j.Executions) != nil
 	id := j.DisplayID
 	switch {
 	case j.IsRunning() && j.Unconfirmed:
