@@ -199,10 +199,10 @@ func (a *Array) worst(tasks []job.Job) {
 // IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known. Each busy CPU is taken
 // to have the further hardware threads of its core beside it.
 func IdleCoreHours(j *job.Job) *float64 {
-	if j.End.IsZero() || j.CPUEfficiency() == nil {
+	if j.End.IsZero() || j.CPUEfficiency() == nil || j.UsedTime() == nil {
 		return nil
 	}
-	idle := max(0, float64(j.CPUs)*j.Elapsed.Hours()-float64(j.ThreadsPerCore())*j.Usage.TotalCPU.Hours())
+	idle := max(0, *j.UsedCoreHours()-float64(j.ThreadsPerCore())*j.Usage.TotalCPU.Hours())
 	return &idle
 }
 
@@ -219,7 +219,7 @@ func HoursOf(jobs []job.Job) (sum listing.Hours) {
 		if j.Metrics != nil {
 			sum.Measured++
 		}
-		add(&sum.Used, job.UsedCoreTime(j.CPUs, j.Elapsed))
+		add(&sum.Used, j.UsedTime())
 		add(&sum.Judged, j.Judged)
 		add(&sum.Lost, j.Lost)
 	}

@@ -208,11 +208,11 @@ func (c *Case) unused(j *job.Job) {
 // othersBusy says whether Slurm counted CPU time beside that of the ranks: something else
 // ran on the CPUs that had none.
 func othersBusy(j *job.Job) bool {
-	if j.Usage == nil {
+	if j.Usage == nil || j.UsedTime() == nil {
 		return false
 	}
 	ranks := min(ranksCPU(j), j.Usage.TotalCPU.Seconds())
-	return j.Usage.TotalCPU.Seconds()-ranks > busyShare*(float64(j.CPUs)*j.Elapsed.Seconds()-ranks)
+	return j.Usage.TotalCPU.Seconds()-ranks > busyShare*(3600**j.UsedCoreHours()-ranks)
 }
 
 // ranksCPU is the CPU time of the ranks, s: counted, else the most that one thread each can have.

@@ -40,11 +40,12 @@ func CoreHoursOf(j *job.Job) CoreHours {
 	if ref, err := slurmid.Parse(j.DisplayID); err == nil && ref.Step != "" {
 		return CoreHours{}
 	}
-	h := CoreHours{Used: job.UsedCoreTime(j.CPUs, j.Elapsed), NoMPI: len(j.Executions) > 0 && !job.WithMPI(j.Executions)}
+	h := CoreHours{Used: j.UsedTime(), NoMPI: len(j.Executions) > 0 && !job.WithMPI(j.Executions)}
 	if h.Used == nil || j.End.IsZero() || notMeasured(j) != "" || len(j.Executions) == 0 {
 		return h
 	}
 	switch {
+	case job.ThreadsUnknown(j.Executions) && j.Used != nil:
 	case job.ThreadsUnknown(j.Executions):
 		inside := min(job.RunTime(j.Executions), j.Elapsed)
 		outside := *h.Used - job.CoreTime(j.CPUs)*job.CoreTime(inside.Microseconds())
@@ -57,7 +58,7 @@ func CoreHoursOf(j *job.Job) CoreHours {
 
 // CoreHoursListed are those of a job from a list, as the store keeps them: without parts of the lost ones.
 func CoreHoursListed(j *job.Job) CoreHours {
-	h := CoreHours{Used: job.UsedCoreTime(j.CPUs, j.Elapsed), Lost: j.Lost}
+	h := CoreHours{Used: j.UsedTime(), Lost: j.Lost}
 	if h.Used != nil && j.Judged != nil {
 		smt := *h.Used - *j.Judged
 		h.SMT = &smt
@@ -91,6 +92,9 @@ func (h *CoreHours) split(j *job.Job) {
 	if h.Outside = &left; float64(*h.Idle) > busyShare*float64(*h.Used) && othersBusy(j) {
 		h.Lost, h.Idle = nil, nil
 	}
+	if j.Used != nil { // how many CPUs it had while its programs ran is not kept
+		h.Idle, h.Outside = nil, nil
+	}
 }
 
 // withoutCPU is the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a file or a CPU. Ranks
@@ -121,6 +125,8 @@ func (c *Case) hours(j *job.Job) {
 	why := cmp.Or(ended, c.Unknown["mpi_runtime"])
 	switch {
 	case why != "":
+	case j.Used != nil:
+		why = "it was resized: how many CPUs it had while its programs ran is not known"
 	case job.ThreadsUnknown(j.Executions):
 		why = c.Unknown["parallel_efficiency"]
 	case c.Coverage < 1:
@@ -171,7 +177,7 @@ func WithoutRank(j *job.Job) string {
 // withoutRank is the time of the CPUs without a rank or thread, and how long the job's programs ran, s;
 // 0 and 0 where they are few, or where it is not known.
 func withoutRank(j *job.Job) (idle, ran float64) {
-	if !j.IsWhole() || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
+	if !j.IsWhole() || j.Used != nil || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
 		return 0, 0
 	}
 	ran = min(job.RunTime(j.Executions), j.Elapsed).Seconds()

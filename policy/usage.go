@@ -50,7 +50,7 @@ func (c *Case) cpu(j *job.Job) {
 		c.unknown("Slurm has not said how much CPU time the job used", "cpu_efficiency", "busy_cores")
 		return
 	}
-	c.CPUEfficiency, c.BusyCores = *e, *e*float64(j.CPUs)
+	c.CPUEfficiency, c.BusyCores = *e, j.Usage.TotalCPU.Seconds()/j.Elapsed.Seconds()
 	if c.why.Code == CauseContention {
 		c.unknown(c.why.clause(), "busy_cores")
 	}

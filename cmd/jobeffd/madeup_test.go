@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
@@ -462,6 +463,10 @@ func (j *madeJob) made(t testing.TB) made {
 		w.TRES = fmt.Sprintf("cpu=%d,mem=%gG,node=%d", j.alloc, given, j.nodes)
 	}
 	w.Usage.PartOfNodes = m.count("partnodes", 0) > 0
+	if part := m.number("resized", 0); part > 0 { // of the core time of its largest size
+		used := policy.CoreTime(part * w.Elapsed.Seconds() * float64(j.alloc))
+		w.Used = &used
+	}
 	w.TimeLimit, w.Name = seconds(m.number("limit", 0)), m.text("called", "job")
 	w.Eligible = w.Submit
 	if task := m.count("task", 0); task > 0 {

@@ -50,6 +50,11 @@ var endedJobs = []situation{
 	{name: "without MPI, and reached its limit", says: []string{"job: the time limit of 02:00:00. 2 other jobs of its name on as many nodes and CPUs came to an end, after 01:00:20 to 01:10:20"}, never: []string{"mail: ."}, jobs: `
 4 t=3600,4200 bare=1 alloc=4
 4 t=7190 bare=1 alloc=4 state=TIMEOUT limit=7200 day=2`},
+	// One that was resized is one job, and ended as its last part did.
+	{name: "shrank to half of its nodes for the second of two programs", says: []string{"job: COMPLETED", "job: 256 cores allocated at most: it was resized", "job: 384 used", "job: 2 executions of up to 256 ranks"},
+		never: []string{"RESIZING", "did not finish", "on CPUs without a rank", "outside MPI_Init", "512 used", "mail: ."}, jobs: `
+256 t=3590 pe=.95 job=a alloc=256 nodes=4 resized=.75
+128 t=3590 pe=.95 job=a prog=post on=2`},
 	{name: "came to its end below its limit", says: []string{"job: parallel efficiency"}, never: []string{"came to an end", "up to the time limit"}, jobs: `
 64 t=4200,7100 pe=.95 limit=7200`},
 }

@@ -318,8 +318,10 @@ type Job struct {
 	Threaded   bool        `json:"threaded,omitempty" db:"threaded"` // see ThreadsUnknown
 	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
 	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
-	Judged *CoreTime     `json:"judged_us,omitempty" db:"judged_us"`
-	Lost   *CoreTime     `json:"lost_us,omitempty" db:"lost_us"`
+	Judged *CoreTime `json:"judged_us,omitempty" db:"judged_us"`
+	Lost   *CoreTime `json:"lost_us,omitempty" db:"lost_us"`
+	// Used is the core time of a job that was resized, whose CPUs are the most that it had; nil: see UsedTime.
+	Used   *CoreTime     `json:"used_us,omitempty"`
 	NoData doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64        `json:"covered,omitempty"`

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -11,7 +12,7 @@ func (j *Job) CPUEfficiency() *float64 {
 	if j.Usage == nil || j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
 	}
-	e := j.Usage.TotalCPU.Seconds() / (j.Elapsed.Seconds() * float64(j.CPUs))
+	e := j.Usage.TotalCPU.Seconds() / j.usedSeconds()
 	return &e
 }
 
@@ -108,8 +109,28 @@ func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
 	return &used
 }
 
-// UsedCoreHours are AllocCPUS x Elapsed, of a job that runs so far; nil: not known.
-func (j *Job) UsedCoreHours() *float64 { return HoursOf(UsedCoreTime(j.CPUs, j.Elapsed)) }
+// UsedTime is AllocCPUS x Elapsed, of a job that was resized of each size, of one that runs so far; nil: not known.
+func (j *Job) UsedTime() *CoreTime { return cmp.Or(j.Used, UsedCoreTime(j.CPUs, j.Elapsed)) }
+
+// UsedCoreHours are UsedTime.
+func (j *Job) UsedCoreHours() *float64 { return HoursOf(j.UsedTime()) }
+
+// usedSeconds is UsedTime, s, of whatever Slurm says.
+func (j *Job) usedSeconds() float64 {
+	if j.Used != nil {
+		return 3600 * j.Used.Hours()
+	}
+	return j.Elapsed.Seconds() * float64(j.CPUs)
+}
+
+// CoveredBy is Covered of the job's core time.
+func (j *Job) CoveredBy(rankSeconds float64) *float64 {
+	if j.Used == nil {
+		return Covered(rankSeconds, j.CPUs, j.Elapsed)
+	}
+	c := min(rankSeconds/j.usedSeconds(), 1)
+	return &c
+}
 
 // LostCoreHours are those that jobeffd's database has kept as lost: policy.CoreHoursOf works them out. nil: not known.
 func (j *Job) LostCoreHours() *float64 { return HoursOf(j.Lost) }

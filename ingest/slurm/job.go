@@ -29,7 +29,8 @@ type Job struct {
 	End         time.Time
 	Elapsed     time.Duration
 	Nodes       int
-	CPUs        int // AllocCPUS
+	CPUs        int           // AllocCPUS
+	Used        *job.CoreTime // of a job that was resized; nil: CPUs x Elapsed
 	GPUs        int
 	TRES        string // AllocTRES
 	NodeList    string

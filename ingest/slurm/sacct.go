@@ -60,13 +60,27 @@ func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) 
 	if !to.IsZero() {
 		which = append(which, "--endtime="+to.UTC().Format(sacctTime))
 	}
-	return s.ask(ctx, maxOutput, which...)
+	jobs, err := s.ask(ctx, maxOutput, which...)
+	if err != nil {
+		return jobs, err
+	}
+	jobs, lone := joinResized(jobs)
+	for ids := range slices.Chunk(lone, unsureAtOnce) { // their first lines ended before
+		rest, err := s.ask(ctx, maxOutput, "--allocations", byID(ids))
+		if err != nil {
+			return jobs, err
+		}
+		rest, _ = joinResized(rest)
+		jobs = append(slices.DeleteFunc(jobs, func(j Job) bool { return slices.Contains(ids, j.RawID) }), rest...)
+	}
+	return jobs, nil
 }
 
 // ByID reads all attempts of the given raw job ids, and what their steps used. ErrTooMuch says
 // that they have too many steps to read at once.
 func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	jobs, err := s.ask(ctx, maxSteps, byID(ids))
+	jobs, _ = joinResized(jobs)
 	for i := range jobs {
 		j := &jobs[i]
 		if j.WithSteps = !j.StepsOpen || time.Since(j.End) > Settled; !j.WithSteps {

@@ -175,6 +175,13 @@ func TestAsk(t *testing.T) {
 	if d := cmp.Diff(want, string(args)); d != "" {
 		t.Error(d)
 	}
+	// A job that was resized before that time: its first line is asked for.
+	sacct(`text 7 | sed s/T20:47:08/T20:48:00/; [ "$jobs" ] && text 7 | sed 's/COMPLETED/RESIZING/; s/T20:48:10/T20:48:00/'; text 8`)
+	jobs, err = s.Between(context.Background(), from, from.Add(time.Hour))
+	if args, _ := os.ReadFile(filepath.Join(dir, "args")); err != nil || len(jobs) != 3 || jobs[0].RawID != 8 || jobs[2].State != "COMPLETED" || jobs[2].Used == nil || *jobs[2].Used != 61e6 || jobs[2].Submit.Second() != 8 ||
+		!strings.Contains(string(args), "--allocations\n--jobs=7\n") {
+		t.Errorf("%v, %+v, %s", err, jobs, args)
+	}
 	sacct("echo 'sacct: error: slurmdbd is away' >&2; exit 1")
 	if _, err := s.ByID(context.Background(), []uint32{1, 2}); err == nil || err.Error() != "slurm: sacct: exit status 1: sacct: error: slurmdbd is away" {
 		t.Errorf("failing sacct: %v", err)

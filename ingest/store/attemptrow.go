@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -196,6 +197,7 @@ func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
 		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End, limit: int64(j.TimeLimit / time.Second)}
 	if !j.Start.IsZero() {
 		r.setElapsed(j.Elapsed)
+		r.usedTime = cmp.Or(j.Used, r.usedTime)
 	}
 	r.setUsage(j.Usage)
 	return r

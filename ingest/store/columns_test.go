@@ -27,7 +27,7 @@ import (
 // viewer, the time and Slurm's partitions; the rules' flags come later,
 // what the job asked for stands in columns that no list reads, and the program of a task with its executions;
 // steps tell NTasks.
-var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Stood", "Eligible", "TimeLimit", "Array", "Alike", "Room", "Program", "Pending", "NTasks"}
+var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf", "Together", "Hung", "Stood", "Used", "Eligible", "TimeLimit", "Array", "Alike", "Room", "Program", "Pending", "NTasks"}
 
 // notTaken are the fields of sacct's line without a column: they make the displayed id, or say
 // which columns to write.

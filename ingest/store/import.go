@@ -385,6 +385,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 		r.job.State = j.StateWord()
 		r.slurmStart, r.slurmEnd = j.Start, j.End
 		r.setElapsed(j.Elapsed)
+		r.usedTime = j.UsedTime()
 		r.limit = int64(j.TimeLimit / time.Second)
 		r.setUsage(j.Usage)
 	}

@@ -114,12 +114,17 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 	for _, c := range []struct {
 		cpus, perCore       int
 		used, further, lost float64 // s
+		resized             bool    // it had fewer CPUs than these for a while
 	}{
-		{4, 1, 80, 0, 66}, {2, 2, 40, 0, 26}, {3, 2, 60, 12, 34}, {4, 2, 80, 24, 42}, {8, 2, 160, 24, 122}, {8, 4, 160, 72, 74}, {1, 2, 20, 0, 6},
+		{4, 1, 80, 0, 66, false}, {2, 2, 40, 0, 26, false}, {3, 2, 60, 12, 34, false}, {4, 2, 80, 24, 42, false}, {8, 2, 160, 24, 122, false}, {8, 4, 160, 72, 74, false}, {1, 2, 20, 0, 6, false},
+		{4, 1, 53, 0, 39, true},
 	} {
 		s := open(t)
 		line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
-		line.CPUs = c.cpus
+		if line.CPUs = c.cpus; c.resized {
+			used := policy.CoreTime(c.used)
+			line.Used = &used
+		}
 		add(t, s, onThreads(nodeReport(7, 1, "a", 0), c.perCore))
 		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 			t.Fatal(err)
@@ -143,7 +148,7 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 			return near(h.Used, c.used) && near(h.Judged, c.used-c.further) && near(h.Lost, c.lost)
 		}
 		of := listing.Hours{Used: j.Used.Hours(), Judged: j.Judged().Hours(), Lost: j.Lost.Hours()}
-		if !near(*listed.LostCoreHours(), c.lost) || !near(j.SMT.Hours(), c.further) || !hours(of) || !hours(policy.HoursOf(list.Jobs)) ||
+		if j.Idle != nil == c.resized || *listed.UsedCoreHours() != j.Used.Hours() || !near(*listed.LostCoreHours(), c.lost) || !near(j.SMT.Hours(), c.further) || !hours(of) || !hours(policy.HoursOf(list.Jobs)) ||
 			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(listing.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
 			t.Errorf("%+v: the job %+v, a list %v, its sum %+v, a week %+v, a month %+v", c, of, 3600**listed.LostCoreHours(), sum, facts.Total, month)
 		}

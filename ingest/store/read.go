@@ -23,16 +23,19 @@ var readOfAttempt = append(of("r", except(columnsOfAttempt, unread...)),
 	column[attemptRow]{lostOfAttempt, func(r *attemptRow) any { return &r.lostText }},
 	column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 
-// lostOfAttempt are two columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
-const lostOfAttempt = "r.judged_us || ' ' || r.lost_us"
+// lostOfAttempt are three columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
+const lostOfAttempt = "r.used_us || ' ' || COALESCE(r.judged_us || ' ' || r.lost_us, '')"
 
-// readLost reads what lostOfAttempt selects; nil where it is NULL.
+// readLost reads what lostOfAttempt selects; nil where it is NULL. What was used is kept where the job was resized.
 func (r *attemptRow) readLost() error {
-	if r.lostText == "" {
-		return nil
+	j, used, lost := &r.job, job.CoreTime(0), strings.Fields(r.lostText)
+	if len(lost) > 1 {
+		j.Judged, j.Lost = new(job.CoreTime), new(job.CoreTime)
 	}
-	r.job.Judged, r.job.Lost = new(job.CoreTime), new(job.CoreTime)
-	_, err := fmt.Sscan(r.lostText, r.job.Judged, r.job.Lost)
+	_, err := fmt.Sscan(r.lostText, []any{&used, j.Judged, j.Lost}[:len(lost)]...)
+	if whole := job.UsedCoreTime(j.CPUs, j.Elapsed); whole != nil && used > 0 && used != *whole {
+		j.Used = &used
+	}
 	return err
 }
 
@@ -83,7 +86,7 @@ func (r *attemptRow) finish() error {
 	}
 	tellInterim(j)
 	if j.TellHung(); r.ranked && j.AsOf.IsZero() {
-		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
+		j.Covered = j.CoveredBy(r.rankSeconds)
 	}
 	switch {
 	case r.unmerged == 0:
@@ -467,7 +470,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
-	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.Covered = j.CoveredBy(job.CoreSeconds(j.Executions))
 	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == (doubt.Warning{}) {
 		j.NoData = doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindStep, Name: step}}
 		switch {

@@ -90,7 +90,9 @@ func (d *draft) add(j *Judged) {
 		return
 	}
 	d.name = cmp.Or(j.Job.User, d.name)
-	d.used += float64(j.Job.CPUs) * j.Job.Elapsed.Hours()
+	if used := j.Job.UsedCoreHours(); used != nil {
+		d.used += *used
+	}
 	told, try := d.tellable(j)
 	if len(told) == 0 {
 		return

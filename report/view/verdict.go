@@ -30,7 +30,7 @@ type Verdict struct {
 // CoreHours are where a job's core-hours went. Each is a whole number of microseconds of core time, which is what lists,
 // months and digests sum up.
 type CoreHours struct {
-	Used    *float64 `json:"used_core_hours"`         // allocated cores x elapsed, of a job that runs so far
+	Used    *float64 `json:"used_core_hours"`         // allocated cores x elapsed, of a job that was resized for each size, of one that runs so far
 	SMT     *float64 `json:"smt_core_hours"`          // of the used ones, on further hardware threads of cores with a rank
 	Lost    *float64 `json:"lost_core_hours"`         // of the others, those in which the cores did no computing for the job
 	MPI     *float64 `json:"lost_mpi_core_hours"`     // of the lost ones, in MPI

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -97,6 +98,10 @@ func timeText(j *job.Job) string {
 
 func sizeText(j *job.Job) string {
 	var parts []string
+	most := ""
+	if j.Used != nil {
+		most = " at most: it was resized"
+	}
 	if m := j.Metrics; m != nil {
 		ranks := figure.Counted(ranksRan(j), "rank")
 		if !job.WithMPI(j.Executions) {
@@ -111,7 +116,7 @@ func sizeText(j *job.Job) string {
 		parts = append(parts, figure.Counted(j.Nodes, "node")+" allocated")
 	}
 	if j.CPUs > 0 {
-		parts = append(parts, figure.Counted(j.CPUs, "core")+" allocated")
+		parts = append(parts, figure.Counted(j.CPUs, "core")+" allocated"+most)
 	}
 	if j.GPUs > 0 {
 		parts = append(parts, figure.Counted(j.GPUs, "GPU"))
@@ -183,7 +188,7 @@ func dataText(j *job.Job) string {
 	}
 	if j.Covered != nil && j.Metrics != nil {
 		said := fmt.Sprintf("the figures cover %s of the allocated core time", figure.Percent(*j.Covered))
-		if further := job.Covered(j.FurtherThreads(), j.CPUs, j.Elapsed); further != nil && *further >= 0.005 {
+		if further := j.CoveredBy(j.FurtherThreads()); further != nil && *further >= 0.005 {
 			said += fmt.Sprintf(" (another %s are further hardware threads of its cores)", figure.Percent(*further))
 		}
 		parts = append(parts, said)
@@ -205,6 +210,9 @@ func cpuText(j *job.Job) string {
 		return ""
 	}
 	given, waits := job.MulTime(j.Elapsed, j.CPUs), ""
+	if j.Used != nil {
+		given = time.Duration(*j.Used) * time.Microsecond
+	}
 	if job.WithMPI(j.Executions) {
 		waits = "waiting in MPI counts as busy"
 	}
