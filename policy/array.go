@@ -10,22 +10,21 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/when"
 	"jobeff/policy/curve"
-	"jobeff/policy/workload"
 )
 
 // Array is what the tasks of an array say together, each by its last attempt.
 type Array struct {
 	ID         string // 123
 	Tasks      int
-	States     []Counted      // most tasks first
-	Flags      []Counted      // rules that flag tasks, likewise
-	Parts      []ArrayPart    // one for each program that tasks ran which ended, likewise
-	Hours      listing.Hours  // of all attempts
-	Worst      []job.Job      // at most three: those that lost most core-hours, or left most idle
-	Idle       bool           // of none is it known what it lost: Worst are by the CPU time that Slurm counted
-	Again      []job.Job      // those that ended and were not completed
-	Begun, End time.Time      // zero: not known; some run
-	Line       *workload.Line // that fits all of them
+	States     []Counted     // most tasks first
+	Flags      []Counted     // rules that flag tasks, likewise
+	Parts      []ArrayPart   // one for each program that tasks ran which ended, likewise
+	Hours      listing.Hours // of all attempts
+	Worst      []job.Job     // at most three: those that lost most core-hours, or left most idle
+	Idle       bool          // of none is it known what it lost: Worst are by the CPU time that Slurm counted
+	Again      []job.Job     // those that ended and were not completed
+	Begun, End time.Time     // zero: not known; some run
+	Request    *Request      // that fits all of them
 }
 
 // Counted is how many tasks have something.
@@ -93,7 +92,7 @@ func ArrayOf(attempts []job.Job) *Array {
 		return cmp.Or(cmp.Compare(y.Tasks, x.Tasks), cmp.Compare(x.Program, y.Program))
 	})
 	a.worst(tasks)
-	a.Line = lineOfTasks(a.ID, tasks)
+	a.Request = RequestOfTasks(a.ID, tasks)
 	return a
 }
 
@@ -227,15 +226,4 @@ func HoursOf(jobs []job.Job) (sum listing.Hours) {
 		*of /= job.CoreHour
 	}
 	return sum
-}
-
-// lineOfTasks is the line that fits each task.
-func lineOfTasks(id string, tasks []job.Job) *workload.Line {
-	var all []job.Ran
-	for i := range tasks {
-		if !tasks[i].End.IsZero() {
-			all = append(all, job.RanOf(&tasks[i]))
-		}
-	}
-	return workload.LineOfArray(id, all)
 }

@@ -53,7 +53,7 @@ func TestArray(t *testing.T) {
 		t.Errorf("again: %+v", a.Again)
 	}
 	// a line is for all tasks, also for those that do other work
-	if l := a.Line; l.Why != "" || l.Memory < 900<<20 || l.Time < 1000*time.Second || l.Runs != 4 || l.Like.ID != "8" || l.Like.Elapsed != 1600 {
+	if l := a.Request; l.Why != "" || l.Memory < 900<<20 || l.Time < 1000*time.Second || l.Needs.Runs != 4 || l.Like.ID != "8" || l.Like.Elapsed != 1600 {
 		t.Errorf("line: %+v", l)
 	}
 	if ArrayOf(nil) != nil {
@@ -61,13 +61,35 @@ func TestArray(t *testing.T) {
 	}
 }
 
+// TestArrayOfFailures: what its tasks ran out of is asked for twice, or is left as it was where it is not known.
+func TestArrayOfFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		change   func([]job.Job)
+		memory   int64 // MiB; 0: as it was
+		measured int
+		time     bool
+	}{
+		"out of memory": {func(all []job.Job) { all[3].State = "OUT_OF_MEMORY" }, 8192, 3, true},
+		"out of time":   {func(all []job.Job) { all[3].State = "TIMEOUT" }, 0, 3, false},
+		"one not read":  {func(all []job.Job) { all[2].Cgroup = nil }, 0, 3, true},
+		"most not read": {func(all []job.Job) { all[0].Cgroup, all[1].Cgroup, all[2].Cgroup = nil, nil, nil }, 0, 1, true},
+	} {
+		var all []job.Job
+		for n := range uint32(4) {
+			all = append(all, task(n+1, "/opt/a", "COMPLETED", 100, 100))
+		}
+		c.change(all)
+		r := ArrayOf(all).Request
+		if r.Why != "" || (r.Time > 0) != c.time || r.Needs.Measured != c.measured || c.memory > 0 && r.Memory>>20 != c.memory || (r.NoMemory != "") != (c.measured < 2) {
+			t.Errorf("%s: %+v of %+v", name, r, r.Needs)
+		}
+	}
+}
+
 // TestArrayLine: no line where the data do not carry one.
 func TestArrayLine(t *testing.T) {
 	for why, change := range map[string]func([]job.Job){
-		"job 8_2 ran out of memory: what it needed is not known":                 func(all []job.Job) { all[1].State = "OUT_OF_MEMORY" },
-		"job 8_1 reached its time limit: what it would have needed is not known": func(all []job.Job) { all[0].State = "TIMEOUT" },
-		"its tasks had different numbers of nodes, CPUs or ranks":                func(all []job.Job) { all[2].CPUs = 8 },
-		"how much memory it needed was not read on its nodes":                    func(all []job.Job) { all[2].Cgroup = nil },
+		"its tasks had different numbers of nodes, CPUs or ranks": func(all []job.Job) { all[2].CPUs = 8 },
 		"no task of it was completed": func(all []job.Job) {
 			for i := range all {
 				all[i].State = "FAILED"
@@ -84,8 +106,8 @@ func TestArrayLine(t *testing.T) {
 			all = append(all, task(n+1, "/opt/a", "COMPLETED", 100+int(n), 100))
 		}
 		change(all)
-		if a := ArrayOf(all); a.Line.Why != why || why == "" && (a.Line.Memory < 100<<20 || a.Line.Time < 149*time.Second) {
-			t.Errorf("%+v, want %q", a.Line, why)
+		if a := ArrayOf(all); a.Request.Why != why || why == "" && (a.Request.Memory < 100<<20 || a.Request.Time < 149*time.Second) {
+			t.Errorf("%+v, want %q", a.Request, why)
 		}
 	}
 }

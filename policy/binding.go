@@ -94,7 +94,7 @@ func (b *Binding) mend() string {
 	case b.Line == "":
 		return "The job has a core for each of them. Its launcher is not known, so jobeff cannot tell the line that binds them: look for its option to give each rank several cores."
 	case b.Threads:
-		return "The job has a CPU for each of them, which may be a hardware thread: start it with `" + b.Line + "`."
+		return "The job has a CPU for each of them, which may be a hardware thread."
 	}
-	return "The job has a core for each of them: start it with `" + b.Line + "`."
+	return "The job has a core for each of them."
 }

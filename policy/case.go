@@ -20,16 +20,15 @@ type Case struct {
 	why     Cause
 	Hours   CoreHours
 	// Of a job that runs, what rules may read that speak of it while it runs; nil: its nodes do not tell of one moment.
-	SoFar *Case
-	Runs  bool   // it runs
-	AsOf  string // how a text of such a case begins
-	// From the study of the job's workload.
-	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
-	Waits       []string                 // the doubts of these that are the cause itself: ranks lacked CPUs
-	FewRuns     []string                 // what makes past_inflexion uncertain
-	CPUDoubt    string                   // … what Slurm counted of CPUs
-	MemoryDoubt string                   // … and of memory
-	Muted       *time.Time               // its owner wants to be told nothing of it until then
+	SoFar       *Case
+	Runs        bool       // it runs
+	AsOf        string     // how a text of such a case begins
+	Request     *Request   // what the next one is to ask for
+	Waits       []string   // the doubts of these that are the cause itself: ranks lacked CPUs
+	FewRuns     []string   // what makes past_inflexion uncertain
+	CPUDoubt    string     // … what Slurm counted of CPUs
+	MemoryDoubt string     // … and of memory
+	Muted       *time.Time // its owner wants to be told nothing of it until then
 }
 
 // Fields that are not known for a reason that concerns them all.

@@ -147,7 +147,7 @@ func withThreads(j *job.Job, load *job.Load) Cause {
 
 // contended is a job whose ranks waited for CPUs: its useful time is not all useful.
 func contended(j *job.Job, load *job.Load) Cause {
-	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
+	c := Cause{Code: CauseContention, Mend: "Each rank and thread wants a CPU of its own, and to be bound to it."}
 	if load != nil && load.CrowdBusy > 0 {
 		c.Text = doubt.Crowd(load.CrowdArgs()) + ", so part of the useful time is waiting for a CPU."
 		if b := BindingOf(j); b != nil {
@@ -227,7 +227,7 @@ const slowFault = 20 * time.Millisecond
 // paging is a job that waited for memory. The kernel says so of whole nodes (PSI), or its ranks were off the CPU outside MPI, and
 // page faults that read from a disk can be why.
 func paging(j *job.Job, load *job.Load) Cause {
-	c := Cause{Code: CausePaging, Mend: "Ask for more memory (--mem), or read files in larger pieces instead of mapping them."}
+	c := Cause{Code: CausePaging, Mend: "It may map files, which can be read in larger pieces instead, or its nodes may have too little memory."}
 	if g := j.Cgroup; g != nil && g.Stalled != nil && g.Nodes > 0 && j.Elapsed > 0 {
 		if of := float64(g.Nodes) * j.Elapsed.Seconds(); g.Stalled.Seconds() > heldUp*of {
 			c.Text = fmt.Sprintf("All of its processes waited for memory in %s of the time", figure.Part(g.Stalled.Seconds(), of))

@@ -177,7 +177,7 @@ func inThreads(m *job.Metrics) Cause {
 	if h.Useful <= fullyIdle*m.Useful && h.Threads > m.Ranks {
 		return Cause{CauseIdleThreads, fmt.Sprintf("Threads idle: the %s of its %s computed for hardly longer than one thread of each rank could.",
 			figure.Counted(h.Threads, "thread"), figure.Counted(m.Ranks, "rank")),
-			"Ask for one CPU for each rank: --cpus-per-task=1, and OMP_NUM_THREADS=1."}
+			"With one thread for each rank (OMP_NUM_THREADS=1) it needs no other CPUs."}
 	}
 	if parallel, _, _ := m.OpenMPQuotients(); parallel >= m.MPI.Parallel {
 		return Cause{}
@@ -194,7 +194,7 @@ func threadsLost(h *job.Hybrid) Cause {
 	switch min(o.Serialisation, o.LoadBalance, o.Scheduling) {
 	case o.Serialisation:
 		return Cause{CauseSerial, part(h.Serial) + "outside of parallel regions, while another thread of the rank computed alone (OpenMP serialisation efficiency).",
-			"Put more of the work into parallel regions, or ask for fewer CPUs (--cpus-per-task)."}
+			"Put more of the work into parallel regions, or run fewer threads."}
 	case o.LoadBalance:
 		return Cause{CauseUnequalThreads, part(h.Imbalance) + "waiting in barriers and at the ends of regions for threads with more work (OpenMP load balance).",
 			"Distribute the work evenly among the threads: schedule(dynamic) or schedule(guided) may help."}

@@ -13,7 +13,7 @@ import (
 
 // endings are Slurm's states of jobs whose figures are those of a part of a run.
 var endings = map[string]Cause{
-	outOfMemory: {Text: "It ran out of memory.", Mend: "Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+	outOfMemory: {Text: "It ran out of memory."},
 	"NODE_FAIL": {Text: "A node failed.", Mend: "Start it again."},
 	"BOOT_FAIL": {Text: "A node did not boot.", Mend: "Start it again."},
 	"FAILED":    {Text: "It failed.", Mend: "See its output first."},

@@ -17,10 +17,10 @@ func TestCauseOfThreads(t *testing.T) {
 		code, text, mend string
 	}{
 		{"one thread of four works", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0, 1, 0), CauseIdleThreads,
-			"Threads idle: the 8 threads of its 2 ranks computed for hardly longer than one thread of each rank could.", "--cpus-per-task=1"},
-		{"one thread of eight works", openmp(world(1, 1, 10, work(3400, 100), work(10, 3490)), 4, 0, 1, 0), CauseIdleThreads, "Threads idle", "--cpus-per-task=1"},
-		{"no regions to speak of", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.01, 0, 0), CauseIdleThreads, "Threads idle", "--cpus-per-task=1"},
-		{"serial parts", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.5, 0.1, 0.1), CauseSerial, "22 % of the threads' time was outside of parallel regions", "--cpus-per-task"},
+			"Threads idle: the 8 threads of its 2 ranks computed for hardly longer than one thread of each rank could.", "OMP_NUM_THREADS=1"},
+		{"one thread of eight works", openmp(world(1, 1, 10, work(3400, 100), work(10, 3490)), 4, 0, 1, 0), CauseIdleThreads, "Threads idle", "OMP_NUM_THREADS=1"},
+		{"no regions to speak of", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.01, 0, 0), CauseIdleThreads, "Threads idle", "OMP_NUM_THREADS=1"},
+		{"serial parts", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.5, 0.1, 0.1), CauseSerial, "22 % of the threads' time was outside of parallel regions", "run fewer threads"},
 		{"unequal threads", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.5, 0.4, 0.1), CauseUnequalThreads, "waiting in barriers", "schedule(dynamic)"},
 		{"small chunks", openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 4, 0.5, 0.1, 0.4), CauseScheduling, "handing out loops", "larger"},
 		{"MPI, with good threads", openmp(world(1, 1, 10, alike(2, work(1700, 1800))...), 4, 0.9, 0.1, 0), CauseCommunication, "MPI is slow", ""},

@@ -223,8 +223,7 @@ func ranksCPU(j *job.Job) float64 {
 	return job.CoreSeconds(j.Executions)
 }
 
-// cause fills in why the job's figures are not good, and the core count that the runs of its
-// workload recommend.
+// cause fills in why the job's figures are not good, and what to ask for instead.
 func (c *Case) cause(j *job.Job, study *workload.Study) {
 	c.why = CauseOf(j)
 	c.Cause, c.CauseText = c.why.Code, c.why.String()
@@ -234,8 +233,11 @@ func (c *Case) cause(j *job.Job, study *workload.Study) {
 	if c.why.blursUseful() {
 		c.unknown(c.why.clause(), EfficiencyFields...)
 	}
-	if c.Recommended = recommend(study, j, c.why); c.Recommended != nil {
-		c.Advised = int(c.Recommended.Cores.Value)
+	if c.Request = requestFor(study, j, c.why); c.Request.Best != nil {
+		c.Advised = int(c.Request.Best.Cores.Value)
+	}
+	if c.Request.Why == "" && !c.Request.Leave() {
+		c.Ask = c.Request.Said()
 	}
 }
 

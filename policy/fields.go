@@ -18,6 +18,7 @@ type Fields struct {
 
 	Cause     string `expr:"cause" doc:"What cost most of the lost time, or why that cannot be said: communication, between_nodes, contention ... (doc/RULES.md); empty: there is nothing to explain."`
 	CauseText string `expr:"cause_text" doc:"The cause in words, with what may help."`
+	Ask       string `expr:"request" doc:"What the next such job is to ask for, in a sentence; empty: nothing better is known."`
 	Advised   int    `expr:"advised_cores" doc:"The smaller core count that the runs of its workload recommend; 0: none is known, or the number of cores is not the cause."`
 
 	Hung     bool   `expr:"hung" doc:"It runs, and nothing of it has moved for server.hung_after: no call ended, no CPU time outside MPI, no byte, on all of its nodes. Only a rule with while_running = true can see it."`

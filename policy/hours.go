@@ -194,5 +194,5 @@ func unused(j *job.Job, load *job.Load) Cause {
 		return Cause{}
 	}
 	return Cause{CauseWithoutRank, "Most of the lost core-hours are those of CPUs without work: " + WithoutRank(j),
-		"Start more ranks or threads, or ask for fewer CPUs (--ntasks, --cpus-per-task), unless it needs their memory."}
+		"More ranks or threads would use them; they are not lost if it needs their memory."}
 }

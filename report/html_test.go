@@ -150,7 +150,7 @@ func TestPlacedPage(t *testing.T) {
 	shown := placedHTML(t)
 	checkPage(t, shown)
 	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores",
-		`<pre class="copy">sbatch --ntasks=`, `href="../jobs/9/compare"`, "The run before", "The run after"} {
+		`<pre class="copy">sbatch --nodes=`, `href="../jobs/9/compare"`, "The run before", "The run after"} {
 		if !bytes.Contains(shown, []byte(want)) {
 			t.Errorf("no %q", want)
 		}

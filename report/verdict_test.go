@@ -47,7 +47,7 @@ func TestVerdict(t *testing.T) {
 		want string
 	}{
 		{"good", even(), "10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
-		{"two CPUs without a rank", even(), "Most of the lost core-hours are those of CPUs without work: 2 of 4 CPUs had no rank and no thread. Start more ranks or threads, or ask for fewer CPUs (--ntasks, --cpus-per-task), unless it needs their memory. " +
+		{"two CPUs without a rank", even(), "Most of the lost core-hours are those of CPUs without work: 2 of 4 CPUs had no rank and no thread. More ranks or threads would use them; they are not lost if it needs their memory. " +
 			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"on the line", aJob(execution(2, work{8, 2}, work{8, 2})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, not below the 0.80 that POP recommends."},
@@ -66,9 +66,9 @@ func TestVerdict(t *testing.T) {
 		{"cancelled", state(cut(even()), "CANCELLED by 1000"),
 			"It was cancelled. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"out of memory", state(cut(even()), "OUT_OF_MEMORY"),
-			"It ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
+			"It ran out of memory. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"a step out of memory", outOfMemory(state(cut(even()), "FAILED"), "0"),
-			"Its step 0 ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
+			"Its step 0 ran out of memory. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"its script failed when its ranks were done", state(even(), "FAILED"),
 			"It failed, although all of its ranks called MPI_Finalize. See its output first. 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: doubt.Warning{Code: doubt.WhyNoReport, Args: doubt.Arguments{Kind: doubt.KindYet}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived from its nodes yet: it should within a minute of the job's end."},
@@ -80,9 +80,9 @@ func TestVerdict(t *testing.T) {
 		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),
 			"Under 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99, above the 0.80 that POP recommends."},
 		{"too many ranks for the CPUs", warn(even(), doubt.Warning{Code: doubt.WarnOversubs, Args: doubt.Arguments{N: 4, CPUs: 2, Names: "n1"}}),
-			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
+			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Each rank and thread wants a CPU of its own, and to be bound to it."},
 		{"threads on too few CPUs", load(even(), job.Load{Ranks: 2, Whole: 2, Threaded: 2, CrowdRanks: 2, CrowdBusy: 4, CrowdCPUs: "0-1"}),
-			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
+			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Each rank and thread wants a CPU of its own, and to be bound to it."},
 		{"one thread without MPI", withoutMPI(execution(1, work{10, 0})), "1 thread has nobody to wait for: parallel efficiency 1.00 says nothing about more threads."},
 		{"no data without a reason", &job.Job{}, "No parallel efficiency: no reason was recorded."},
 		{"off in a step", fixtures()["off"], "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},

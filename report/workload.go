@@ -31,12 +31,12 @@ func TextOfWorkload(w io.Writer, v *view.Workload, opts Options) error {
 	return p.writeTo(w)
 }
 
-// lineTo ends a text with the line for sbatch, unbroken, and what it stands on; where there is none, with nothing.
+// lineTo ends a text with a request and what it stands on; where there is none, with nothing.
 func lineTo(p *terminal, line block.Action) {
 	if line.Line != "" {
 		p.line("")
-		p.field("Line", line.Text)
-		p.line(line.Line)
+		p.field("Request", line.Text)
+		p.command(line.Line)
 	}
 }
 
@@ -68,7 +68,7 @@ func TextOfPlan(w io.Writer, v *view.Plan, opts Options) error {
 	p := newTerminal(opts)
 	p.paragraph("# ", "# ", v.Words.Said, nil)
 	if v.Words.Line != "" {
-		p.line(v.Words.Line)
+		p.command(v.Words.Line)
 	}
 	return p.writeTo(w)
 }

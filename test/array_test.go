@@ -43,7 +43,7 @@ func TestArrayOfTwoPrograms(t *testing.T) {
 			t.Errorf("%s: %d of %d, efficiency %+v, time %+v; want %+v", *p.Program, p.Of, p.Tasks, p.Efficiency, p.Time, want)
 		}
 	}
-	if l := a.Line; l == nil || (l.Sbatch == nil) == (l.Why == "") {
+	if l := a.Request; l == nil || (l.Line == nil) == (l.Why == "") {
 		t.Errorf("line %+v", l)
 	}
 	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ")

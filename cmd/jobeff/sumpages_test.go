@@ -336,7 +336,7 @@ func (s *sums) workloadView(where string, v seenView) {
 var (
 	mailLost = regexp.MustCompile(`^jobeff: ([\d,]+) jobs? of yours on demo lost ([\d.,]+) core-hours$`)
 	itemLost = regexp.MustCompile(`\| ([\d,]+) jobs? that lost ([\d.,]+) core-hours[.:]`)
-	itemTold = regexp.MustCompile(`Instead of ([\d,]+) cores: ([\d,]+) cores would have taken (.+?) \((.+?)\) and saved (\S+) % \((\S+) % to (\S+) %\) of the core-hours \([^)]*\)\. .*?sbatch --ntasks=(\d+) (?:--nodes=(\d+) )?`)
+	itemTold = regexp.MustCompile(`Ask for [\d,]+ cores instead of ([\d,]+)\. ([\d,]+) cores would have taken (.+?) \((.+?)\) and saved (\S+) % \((\S+) % to (\S+) %\) of the core-hours \([^)]*\)\. .*?sbatch (?:--nodes=(\d+) )?--ntasks=(\d+) `)
 	surely   = regexp.MustCompile(`would surely save ([\d.,]+) of the ([\d.,]+) core-hours`)
 )
 
@@ -414,9 +414,9 @@ func (s *sums) toldLine(where string, m []string) {
 	slices.SortFunc(ends, func(a, b span) int { return int(math.Copysign(1, a.low-b.low)) })
 	s.fits(where+", saved at least", m[6]+" %", ends[0])
 	s.fits(where+", saved at most", m[7]+" %", ends[1])
-	s.fits(where+", ntasks", m[8], to)
-	if m[9] != "" {
-		s.fits(where+", nodes", m[9], exactly(math.Ceil((to.low+to.high)/2/64)))
+	s.fits(where+", ntasks", m[9], to)
+	if m[8] != "" {
+		s.fits(where+", nodes", m[8], exactly(math.Ceil((to.low+to.high)/2/64)))
 	}
 }
 

@@ -166,14 +166,15 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) error {
 	switch {
 	case flags.format != "":
-		l, name := policy.LineOf(w)
+		study := workload.NewStudy(w, j, p.now(), curve.Settings{})
+		r := policy.RequestOf(cmp.Or(study, &workload.Study{Workload: w}))
 		if j != nil {
-			l, name = policy.LineFor(workload.NewStudy(w, j, p.now(), curve.Settings{}), j)
+			r = policy.RequestFor(study, j)
 		}
-		if l.Why != "" {
-			return fmt.Errorf("no line for workload %s: %s", w.Name, l.Why)
+		if r.Why != "" {
+			return fmt.Errorf("no line for workload %s: %s", w.Name, r.Why)
 		}
-		_, err := fmt.Fprintln(p.stdout, shell.Line(l, name))
+		_, err := fmt.Fprintln(p.stdout, shell.Request(r))
 		return err
 	case flags.forPlan || flags.html != "":
 		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to plan a run for, or to draw", w.Name)
@@ -210,12 +211,12 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 	case found.Workload == nil && len(found.Job.Alike) > 0:
 		j := found.Job
 		named := job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, j.Alike)
-		named.Room = j.Room
+		named.Room, named.Last = j.Room, j
 		return named, j, nil
 	case found.Workload == nil:
 		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
 	}
-	found.Workload.Jobs = found.Job.Alike
+	found.Workload.Jobs, found.Workload.Last = found.Job.Alike, found.Job
 	return found.Workload, found.Job, nil
 }
 

@@ -490,6 +490,14 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 		if m.count("smt", 1) > 1 {
 			r.Cgroup = &job.Cgroup{Nodes: 1, CPUs: r.OnlineCPUs, Cores: coresPerNode}
 		}
+		if kept := strings.Split(m.text("kept", ""), ","); kept[0] != "" { // GiB that each of its nodes needed, in turn for the jobs of the line
+			gib, err := strconv.ParseFloat(kept[int(j.id-j.array)%len(kept)], 64)
+			if err != nil {
+				t.Fatalf("%q: kept is no number", m.line)
+			}
+			bytes := int64(gib * (1 << 30))
+			r.Cgroup = &job.Cgroup{Nodes: 1, CPUs: r.OnlineCPUs, Cores: coresPerNode, Low: bytes, NodeLow: bytes, High: bytes, NodeHigh: bytes, Peaks: 1, Samples: 60, Events: 1, Full: m.count("full", 0)}
+		}
 		var beside []map[string]any
 		step := job.Step{ID: "0", Start: w.Start, End: w.End}
 		for _, part := range j.seen[at] {
@@ -498,7 +506,7 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 			step.Tasks += part.Nodes[0].Ranks
 		}
 		r.Steps = []job.Step{step}
-		if at == 0 {
+		if at == 0 && m.count("session", 0) == 0 {
 			r.Steps = append(r.Steps, job.Step{ID: "batch", Tasks: 1, Start: w.Start, End: w.End})
 		}
 		for _, look := range j.looks(r) {

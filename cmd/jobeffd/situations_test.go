@@ -151,7 +151,7 @@ func (s *situation) judge(got seen) (wrong []string, rightMails int) {
 			wrong = append(wrong, fmt.Sprintf("several %s: %v", what, one))
 		}
 	}
-	return append(wrong, got.outside()...), rightMails
+	return slices.Concat(wrong, got.outside(), got.requests()), rightMails
 }
 
 // mostMail is what a person reads of a mail, bytes.
@@ -212,7 +212,7 @@ var (
 )
 
 // perRank are ranks with several CPUs each: together they are so many cores.
-var perRank = regexp.MustCompile(`--ntasks=(\d+) --cpus-per-task=(\d+)`)
+var perRank = regexp.MustCompile(`--ntasks=(\d+)(?: --ntasks-per-node=\d+)? --cpus-per-task=(\d+)`)
 
 // all are the different groups that a pattern finds.
 func (s seen) all(pattern *regexp.Regexp) (found []string) {
@@ -227,6 +227,35 @@ func (s seen) all(pattern *regexp.Regexp) (found []string) {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// request is what is to be typed for another run.
+var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]+)+? YOUR-(?:SCRIPT|PROGRAM)`)
+
+// requests says where a job, its page, its workload and the line for scripts ask for different things, and where one of them is
+// silent.
+func (s seen) requests() (wrong []string) {
+	lines := map[string]bool{}
+	for place, texts := range map[string][]string{"job": s["job"], "page": s["page"], "workload": s["workload"], "line": s["line"]} {
+		text := strings.Join(texts, " ")
+		found := request.FindAllString(text, -1)
+		for _, line := range found {
+			lines[line] = true
+		}
+		if len(found) == 0 {
+			lines["none in "+place] = place != "workload" || !strings.Contains(text, "belongs to no workload")
+		}
+	}
+	var all []string
+	for line, counts := range lines {
+		if counts {
+			all = append(all, line)
+		}
+	}
+	if slices.Sort(all); len(all) > 1 && slices.ContainsFunc(all, func(line string) bool { return !strings.HasPrefix(line, "none in ") }) {
+		wrong = append(wrong, "different requests: "+strings.Join(all, "; "))
+	}
+	return wrong
 }
 
 // saved is a share of the core-hours with the interval that stands behind it.
@@ -272,7 +301,7 @@ func (s *situation) happen(t *testing.T, program string) seen {
 		c.mute(last, situationsNow.AddDate(0, 0, s.muted))
 	}
 	c.notify(situationsNow)
-	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
+	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "line": {c.ask(program, "workload", last, "--format", "sbatch")}, "page": {c.page("/jobs/" + last)}}
 	claimed := map[string]bool{}
 	for _, claim := range slices.Concat(s.says, s.never) {
 		place, _ := placeOf(claim)
@@ -424,7 +453,7 @@ func (c *madeCluster) ask(program string, args ...string) string {
 	if err != nil {
 		return flat(fmt.Sprintf("%s (jobeff %s: %v)", out, strings.Join(args, " "), err))
 	}
-	return flat(string(out))
+	return strings.ReplaceAll(flat(string(out)), ` \ `, " ") // a command goes on after a backslash
 }
 
 // digest is the text of a span's digest.

@@ -24,7 +24,7 @@ const (
 )
 
 // situationKinds are the groups of situations. With -short the first of each happens.
-var situationKinds = [][]situation{trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, statesOfSlurm, filesAndGPUs, contention, hybrid, wrongStart, mails, numbers, sites(), advice, withoutWork, manyRuns, alike, nearIt, oneCause, siblings, atTheLimit, choices, repeated, afterAdvice, changes, slower, losses, sayNothing, withoutMPI, bindings, onlyWhereItFollows, sinceAdvice, comparedRuns, slowerStill, noMedian, rooms, endedJobs}
+var situationKinds = [][]situation{trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, statesOfSlurm, filesAndGPUs, contention, hybrid, wrongStart, mails, numbers, sites(), advice, withoutWork, manyRuns, alike, nearIt, oneCause, siblings, atTheLimit, choices, repeated, afterAdvice, changes, slower, losses, sayNothing, withoutMPI, bindings, onlyWhereItFollows, sinceAdvice, comparedRuns, slowerStill, noMedian, rooms, endedJobs, memoryNeeds, timeNeeds, cpuNeeds, people, countsAsked}
 
 // situations are all of them.
 func situations() []situation { return slices.Concat(situationKinds...) }
@@ -372,12 +372,12 @@ var mails = []situation{
 		never: []string{"mail: To: <anna@.*Instead of 128", "mail: To: <bert@.*Instead of 256"}, jobs: `
  32 t=17000,16900,17100 pe=.85 user=bert
 128 t=15500,15400,15600 pe=.233 user=bert` + wasted},
-	{name: "a rule of the site's own", mails: 1, jobs: "256 t=7200,7100,7300 pe=.40", says: []string{"mail: --ntasks=64"},
+	{name: "a rule of the site's own", mails: 1, several: true, jobs: "256 t=7200,7100,7300 pe=.40", says: []string{"mail: --ntasks=64"},
 		rules: "[[rule]]\nname = \"site\"\ncondition = \"ranks > 1 and parallel_efficiency < 0.5\"\ntext = \"Submit it with --ntasks=64, as our guide says.\"\n"},
 	{name: "a rule of the site's own on ranks that share cores", mails: 1, jobs: "64 t=14400,14300,14500 pe=.98 lb=.99 busy=.50 queue=.48 mask=32",
 		says: []string{"mail: share 32 CPUs", "mail: mpirun -n 64 --map-by socket:PE=1 --bind-to core YOUR-PROGRAM"}, rules: asksForCPUs},
 	{name: "a rule of the site's own on too few CPUs", mails: 1, jobs: "4 t=100000 pe=.90 busy=.50 queue=.45 alloc=2 mask=2 day=3",
-		says: []string{"mail: share 2 CPUs", "mail: sbatch --ntasks=4 --cpus-per-task=1 YOUR-SCRIPT"}, rules: asksForCPUs},
+		says: []string{"mail: share 2 CPUs", "mail: sbatch --nodes=1 --ntasks=4 --cpus-per-task=1 --time=.* YOUR-SCRIPT"}, rules: asksForCPUs},
 	{name: "the site leaves a user out", jobs: past256,
 		rules: "[[rule]]\nname = \"past-inflexion\"\nexclude_users = [\"anna\"]\n[[rule]]\nname = \"low-efficiency\"\nexclude_users = [\"anna\"]\n"},
 	{name: "short tries while they write the program", jobs: "16 t=300 pe=.30 x=20 args=try"},

@@ -3,7 +3,7 @@ package main
 // What Slurm's figures alone tell. asks is what no job is told that used what it had, or of which too little
 // is known; moreNodes takes the rule out of the shadow.
 const (
-	asks      = `ask for|kept [\d.]+ of its|seen to need|needed at least|other work|several pieces|would have held|leave a reserve|sbatch --nodes`
+	asks      = `ask for|kept [\d.]+ of its|seen to need|needed at least|other work|several pieces|would have held|leave a reserve`
 	moreNodes = "[[rule]]\nname = \"spare-nodes\"\nshadow = false\n"
 	longLimit = "[[rule]]\nname = \"long-time-limit\"\nshadow = false\n"
 )
@@ -31,7 +31,7 @@ var sayNothing = []situation{
 	{name: "two busy nodes without MPI", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=32 nodes=2 totalcpu=.9 given=64 held=40", rules: moreNodes},
 	{name: "two nodes for their memory", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=32 nodes=2 totalcpu=.3 given=64 held=60", rules: moreNodes},
 	{name: "ranks that sleep on two nodes", never: []string{"would have held"}, jobs: "128 t=7200 pe=.9 totalcpu=.1 given=256 held=4", rules: moreNodes},
-	{name: "a limit that it reached", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=7200 state=TIMEOUT", rules: longLimit},
+	{name: "a limit that it reached", never: []string{"ask for (more mem|less|fewer)"}, says: []string{"job: Ask for more time[.].*reached its limit of 02:00:00.*--time=04:00:00"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=7200 state=TIMEOUT", rules: longLimit},
 	{name: "an unlimited job", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20", rules: longLimit},
 }
 
@@ -53,7 +53,7 @@ var bindings = []situation{
 	{name: "srun bound all to core 0, with hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2 alloc=16 by=pmix:slurm.pmix.",
 		says: []string{"job: srun --ntasks=8 --cpus-per-task=1 --threads-per-core=1 --cpu-bind=cores"}},
 	{name: "srun bound all to core 0, and CPUs may be hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2 by=pmix:slurm.pmix.",
-		says: []string{"job: may be a hardware thread: start it with .srun --ntasks=8 --cpus-per-task=1 --cpu-bind=threads YOUR-PROGRAM"}},
+		says: []string{"job: may be a hardware thread[.]", "job: srun --ntasks=8 --cpus-per-task=1 --cpu-bind=threads YOUR-PROGRAM"}},
 	{name: "Open MPI bound all to core 0, and CPUs may be hardware threads", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 smt=2", never: []string{"mpirun", "a core for each"}},
 	{name: "Open MPI bound all to core 0", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1", says: []string{"job: mpirun -n 8 --map-by socket:PE=1 --bind-to core YOUR-PROGRAM"}},
 	{name: "an unknown launcher bound all to core 0", jobs: "8 t=7200,7210 pe=.98 lb=.99 busy=.12 queue=.85 mask=1 by=start:", says: []string{"job: launcher is not known"},

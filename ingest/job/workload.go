@@ -106,6 +106,8 @@ type Workload struct {
 	// Jobs are the newest ones that had these runs, oldest first, where one workload is asked for. One of
 	// jobs that left no record of a program has jobs alone.
 	Jobs []Ran `json:"jobs,omitempty"`
+	// Last is the job of its newest run that was completed, or ran out of memory or time; nil: not read.
+	Last *Job `json:"last,omitempty"`
 	// Room is the most that its next job can ask for where its newest one ran; nil: not known.
 	Room *Room `json:"room,omitempty"`
 }

@@ -200,6 +200,9 @@ func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
 	if err != nil {
 		return nil, noWorkload(name, err)
 	}
+	if err = s.store.AddJobsOf(r.Context(), by.Viewer, found); err != nil {
+		return nil, err
+	}
 	study := workload.NewStudy(found, nil, time.Now(), curve.Settings{})
 	return written(func(w io.Writer) error {
 		return views.PageOfWorkload(w, view.NewWorkload(study, true), menu(r, by.Viewer, ""))

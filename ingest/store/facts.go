@@ -312,7 +312,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *listing.Facts) error {
 	return nil
 }
 
-// heaviestJob reads the job that lost most, with its executions.
+// heaviestJob reads the job that lost most, with all that a request stands on.
 func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*job.Job, error) {
 	var k attemptKey
 	where, accounts := p.among("r.account")
@@ -321,11 +321,11 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.attempts(ctx, p.viewer(), selection{"r.cluster = ? AND r.job_id = ? AND r.attempt = ?", k.args(), "r.attempt"}, 1)
-	if err != nil || len(rows) == 0 {
+	j, err := s.attemptOf(ctx, p.viewer(), k)
+	if err != nil || j == nil {
 		return nil, errors.Join(err, sql.ErrNoRows)
 	}
-	return &rows[0].job, s.fill(ctx, rows[0])
+	return j, s.AddAlike(ctx, p.viewer(), j)
 }
 
 // ofExecution joins a workload's run with its execution.

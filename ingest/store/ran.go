@@ -39,10 +39,42 @@ func (s *Store) AddAlike(ctx context.Context, v Viewer, j *job.Job) (err error) 
 	return wrapWorkload(err)
 }
 
-// AddJobsOf reads the newest jobs of a workload.
+// AddAsked reads what else a request for a job of a list stands on: jobs alike, and its steps.
+func (s *Store) AddAsked(ctx context.Context, j *job.Job) error {
+	r := &attemptRow{attemptKey: attemptKey{j.Cluster, j.JobID, int64(j.Attempt)}}
+	if err := s.readSteps(ctx, r); err != nil {
+		return fmt.Errorf("store: steps: %w", unavailable(err))
+	}
+	j.Steps, j.NTasks = r.job.Steps, r.job.NTasks
+	return s.AddAlike(ctx, Viewer{All: true}, j)
+}
+
+// AddJobsOf reads what a request for a job like the newest of a workload stands on: its newest jobs, and all of the last.
 func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err error) {
-	w.Jobs, _, err = s.ran(ctx, v, ranOfKey, w.Key, job.RanMost)
+	if w.Jobs, _, err = s.ran(ctx, v, ranOfKey, w.Key, job.RanMost); err == nil {
+		err = s.addLast(ctx, v, w)
+	}
 	return wrapWorkload(err)
+}
+
+// addLast reads the newest of a workload's jobs that tells of the next one.
+func (s *Store) addLast(ctx context.Context, v Viewer, w *job.Workload) (err error) {
+	for _, r := range slices.Backward(w.Jobs) {
+		if r.State == "COMPLETED" || r.State == "OUT_OF_MEMORY" || r.State == "TIMEOUT" {
+			w.Last, err = s.attemptOf(ctx, v, attemptKey{w.Cluster, r.JobID, int64(r.Attempt)})
+			break
+		}
+	}
+	return err
+}
+
+// attemptOf reads all of an attempt; nil: it is gone, or the viewer may not see it.
+func (s *Store) attemptOf(ctx context.Context, v Viewer, k attemptKey) (*job.Job, error) {
+	rows, err := s.attempts(ctx, v, selection{"r.cluster = ? AND r.job_id = ? AND r.attempt = ?", k.args(), "r.attempt"}, 1)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0].job, s.complete(ctx, rows[0])
 }
 
 // ownersOf are those of jobs of a name, of one user or among the newest of all.
@@ -91,6 +123,8 @@ func (s *Store) NamedJobs(ctx context.Context, v Viewer, name string, uid *uint3
 		err = ErrNoWorkload
 	case len(some.Some) > 1 && uid == nil:
 		err = some
+	default:
+		err = s.addLast(ctx, v, w)
 	}
 	return w, wrapWorkload(err)
 }

@@ -150,6 +150,7 @@ func (s *Store) summarize(ctx context.Context, v Viewer, one *listing.WorkloadSu
 	one.Name, one.Newest, one.Mute = w.Name, w.Runs[len(w.Runs)-1], w.Mute
 	if detail {
 		one.Workload = w
+		return s.AddJobsOf(ctx, v, w)
 	}
 	return nil
 }

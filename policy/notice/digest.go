@@ -128,7 +128,7 @@ func shares(this, before []listing.NamedHours) (all []Share, more int) {
 // where nothing better is known.
 func savingOf(h *listing.HeavyWorkload, now time.Time) *Saving {
 	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
-	best := policy.Recommend(study, h.Job)
+	best := policy.RequestFor(study, h.Job).Best
 	if best == nil || best.Share == nil || best.Share.Value <= 0 {
 		return nil
 	}

@@ -109,7 +109,7 @@ func (d *draft) hold(j *Judged, rule, why string) { d.held = append(d.held, Held
 // tellable picks the verdicts to tell of a job: all of the site's own, with a line where there is
 // one, and the first other one with a line to try. One cause is enough; past the inflexion point
 // comes before others.
-func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
+func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *policy.Request) {
 	lead := -1
 	for i, v := range j.Verdicts {
 		if v.Outcome != policy.Flagged {
@@ -147,14 +147,14 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 func isPast(v *policy.Verdict) bool { return strings.Contains(v.Condition, "past_inflexion") }
 
 // badLine says why a verdict is not told although it has a line, "" where it is told.
-func (d *draft) badLine(j *Judged, try *Try) string {
+func (d *draft) badLine(j *Judged, try *policy.Request) string {
 	for i := range d.sent {
-		if e := &d.sent[i]; try != nil && try.Advice != nil && d.now.Sub(e.At) < workload.AdviceFor && j.advisedBy(e) {
+		if e := &d.sent[i]; try != nil && try.Best != nil && d.now.Sub(e.At) < workload.AdviceFor && j.advisedBy(e) {
 			return fmt.Sprintf("a notice advised %s on %s", figure.Counted(j.cores, "core"), e.At.UTC().Format(time.DateOnly))
 		}
 	}
 	switch {
-	case try != nil && try.CPUs == 0 && try.Saved.Low <= 0:
+	case try != nil && try.Saved != nil && try.Saved.Low <= 0:
 		return "the line to try may save nothing"
 	case try != nil && try.Once:
 		return "the workload ran on so many cores only once, which may be a test"
@@ -197,17 +197,17 @@ func (d *draft) tooSoon(subject string) string {
 }
 
 // addTo adds a job to its workload's item, which speaks of the one that lost most.
-func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
+func (d *draft) addTo(j *Judged, told []policy.Verdict, try *policy.Request) {
 	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: told, Try: try, Jobs: 1, last: j.Job.End,
 		asked: slices.ContainsFunc(told, func(v policy.Verdict) bool { return slices.Contains(d.Asked, v.Rule) }), of: []*Judged{j}}
 	if lost := told[0].Hours.Lost; lost != nil {
 		item.Lost = lost.Hours()
 	}
-	if try != nil && try.Launch {
+	if try != nil && try.Kind == policy.AskTogether {
 		item.Lost = try.Saved.Value // copies compute all the time, in vain
 	}
 	if try != nil {
-		item.Saving = &try.Saved
+		item.Saving = try.Saved
 		item.onCores = []onCores{newOnCores(&item)}
 	}
 	item.most = item.Lost
@@ -225,7 +225,7 @@ func (d *draft) joinBare() {
 	for _, b := range d.bare {
 		v := &b.job.Verdicts[b.rule]
 		at := slices.IndexFunc(d.items, func(i NoticeItem) bool {
-			return i.Subject == b.job.subject() && i.Try != nil && i.Try.Advice != nil && i.Verdicts[0].Rule == v.Rule && i.Try.Cores == b.job.cores
+			return i.Subject == b.job.subject() && i.Try != nil && i.Try.Best != nil && i.Verdicts[0].Rule == v.Rule && i.Try.Instead == b.job.cores
 		})
 		if at < 0 {
 			d.hold(b.job, v.Rule, "no line to try is known")

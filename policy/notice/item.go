@@ -17,7 +17,7 @@ type NoticeItem struct {
 	Name     string // of the workload
 	Job      *job.Job
 	Verdicts []policy.Verdict // the one whose cause is told, and those that the site asks for
-	Try      *Try             // the line to try; nil: only the site's own text
+	Try      *policy.Request  // what to ask for; nil: only the site's own text
 	Jobs     int              // of the workload that were flagged
 	Lost     float64          // core-hours that they lost in sum, where it is known
 	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
@@ -34,13 +34,13 @@ type onCores struct {
 	cores int
 	jobs  int
 	used  float64 // core-hours of the MPI programs
-	try   *Try
+	try   *policy.Request
 }
 
 func newOnCores(i *NoticeItem) onCores {
 	a := onCores{jobs: 1, try: i.Try}
-	if r := i.Try.Advice; r != nil {
-		a.cores, a.used = i.Try.Cores, r.Saved.Value/r.Share.Value
+	if r := i.Try.Best; r != nil {
+		a.cores, a.used = i.Try.Instead, r.Saved.Value/r.Share.Value
 	}
 	return a
 }
@@ -54,7 +54,7 @@ func joined(was, one NoticeItem) NoticeItem {
 	all.Jobs, all.Lost, all.asked, all.of = was.Jobs+1, was.Lost+one.Lost, was.asked || one.asked, append(was.of, one.of...)
 	all.onCores = was.onCores
 	for _, a := range one.onCores {
-		at := slices.IndexFunc(all.onCores, func(b onCores) bool { return a.try.Advice != nil && b.try.Advice != nil && a.cores == b.cores })
+		at := slices.IndexFunc(all.onCores, func(b onCores) bool { return a.try.Best != nil && b.try.Best != nil && a.cores == b.cores })
 		if at < 0 {
 			all.onCores = append(all.onCores, a)
 			continue
@@ -75,11 +75,12 @@ func losesMore(a, b *NoticeItem) bool {
 // sure is the lower end of what the item's jobs would have saved together, core-hours.
 func (i *NoticeItem) sure() (sum float64) {
 	for _, a := range i.onCores {
-		low := a.try.Saved.Low
-		if a.try.Advice != nil {
-			low = a.try.Advice.ShareOver(a.jobs).Low * a.used
+		switch {
+		case a.try.Best != nil:
+			sum += max(a.try.Best.ShareOver(a.jobs).Low*a.used, 0)
+		case a.try.Saved != nil:
+			sum += max(a.try.Saved.Low, 0)
 		}
-		sum += max(low, 0)
 	}
 	return sum
 }

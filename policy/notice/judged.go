@@ -22,21 +22,22 @@ type Judged struct {
 	// began are the starts of the first runs on each core count: of those that share the job's
 	// curve, and of those that cannot.
 	began, beganApart map[int]time.Time
-	try               []*Try // by verdict; nil where it names no line
+	request           *policy.Request // of a flagged one
 }
 
 // NewJudged is a job, described as c, with its verdicts; study is that of its workload, or nil.
 func NewJudged(j *job.Job, study *workload.Study, c *policy.Case, verdicts []policy.Verdict) Judged {
-	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: verdicts, cores: coresOf(j)}
-	if study != nil && judged.flagged() {
+	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: verdicts, cores: policy.CoresOf(j)}
+	if !judged.flagged() {
+		return judged
+	}
+	judged.request = policy.RequestFor(study, j)
+	if study != nil {
 		judged.began, judged.beganApart = map[int]time.Time{}, map[int]time.Time{}
 		first(study.Runs, judged.began)
 		for _, split := range study.Splits {
 			first(split.Runs, judged.beganApart)
 		}
-	}
-	for i := range judged.Verdicts {
-		judged.try = append(judged.try, TryOf(j, &judged.Verdicts[i], study))
 	}
 	return judged
 }
@@ -95,10 +96,10 @@ type Held struct {
 	Reason string
 }
 
-// tryFor is the line of a verdict.
-func (j *Judged) tryFor(i int) *Try {
-	if i >= len(j.try) {
+// tryFor is the job's request, where it answers a verdict.
+func (j *Judged) tryFor(i int) *policy.Request {
+	if j.request == nil || !j.request.Answers(&j.Verdicts[i]) {
 		return nil
 	}
-	return j.try[i]
+	return j.request
 }

@@ -34,7 +34,7 @@ func lossesOf(heavy []listing.HeavyWorkload, savings []Saving) (all []Loss) {
 		if advised || h.Lost <= (1-figure.Line)*h.Used {
 			continue
 		}
-		all = append(all, Loss{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account, Jobs: h.Jobs, Cores: coresOf(h.Job),
+		all = append(all, Loss{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account, Jobs: h.Jobs, Cores: policy.CoresOf(h.Job),
 			Used: h.Used, Lost: h.Lost, Job: h.Job.DisplayID, JobName: h.Job.Name, Cause: policy.CauseOf(h.Job).Text})
 	}
 	return largest(all, digestLosses)

@@ -34,7 +34,7 @@ func TestLosses(t *testing.T) {
 func TestLossesInAMail(t *testing.T) {
 	bare := func(id uint32, key string, lost float64) Judged {
 		j := flaggedJob(1, id, key, lost)
-		j.try, j.Job.DisplayID = nil, fmt.Sprint(id)
+		j.request, j.Job.DisplayID = nil, fmt.Sprint(id)
 		j.Job.Executions = aJob(world(1, 2, 0, alike(4, work(1800, 1800))...)).Executions
 		j.Job.Metrics = job.JobMetrics(j.Job.Executions)
 		return j

@@ -20,8 +20,8 @@ func flaggedJob(uid, id uint32, key string, lost float64) Judged {
 	return Judged{
 		Job:      &job.Job{Cluster: "test", JobID: id, Attempt: 1, UID: uid, User: fmt.Sprint("user", uid), State: "COMPLETED", CPUs: 10, Elapsed: time.Hour, End: began.Add(time.Duration(id) * time.Minute)},
 		Workload: key, Name: "lmp-" + key, Program: "lmp",
-		Verdicts: []policy.Verdict{{Rule: "a", Outcome: policy.Passed}, {Rule: "b", Outcome: policy.Flagged, Confidence: policy.Sure, Hours: policy.CoreHours{Lost: &core}}},
-		try:      []*Try{nil, {Nodes: 1, Saved: curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}}},
+		Verdicts: []policy.Verdict{{Rule: "a", Outcome: policy.Passed}, {Rule: "b", Condition: "unused_nodes > 0", Outcome: policy.Flagged, Confidence: policy.Sure, Hours: policy.CoreHours{Lost: &core}}},
+		request:  &policy.Request{Kind: policy.AskNodes, Nodes: 1, Saved: &curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}},
 	}
 }
 
@@ -96,14 +96,14 @@ func TestWhatIsWorthAMail(t *testing.T) {
 	now := began.Add(24 * time.Hour)
 	judged := func(f func(*Judged)) Judged { // 10 core-hours used, 5 lost, surely 1.25 saved
 		j := flaggedJob(1, 7, "k1", 5)
-		j.Verdicts, j.try = slices.Clone(j.Verdicts), slices.Clone(j.try)
+		j.Verdicts = slices.Clone(j.Verdicts)
 		if f != nil {
 			f(&j)
 		}
 		return j
 	}
 	ended := func(state string) Judged { return judged(func(j *Judged) { j.Job.State = state }) }
-	noLine := judged(func(j *Judged) { j.try = nil })
+	noLine := judged(func(j *Judged) { j.request = nil })
 	for _, c := range []struct {
 		name     string
 		jobs     []Judged
@@ -122,8 +122,12 @@ func TestWhatIsWorthAMail(t *testing.T) {
 		{"out of memory", []Judged{ended("OUT_OF_MEMORY")}, NoticeSettings{}, "ended as OUT_OF_MEMORY"},
 		{"cancelled", []Judged{ended("CANCELLED by 1")}, NoticeSettings{}, "ended as CANCELLED"},
 		{"time limit", []Judged{ended("TIMEOUT")}, NoticeSettings{}, "ended as TIMEOUT"},
-		{"may save nothing", []Judged{judged(func(j *Judged) { j.try[1] = &Try{Saved: curve.Estimate{Value: 2, High: 9}} })}, NoticeSettings{}, "may save nothing"},
-		{"ran once", []Judged{judged(func(j *Judged) { j.try[1] = &Try{Once: true, Saved: curve.Estimate{Value: 2, Low: 1, High: 3}} })}, NoticeSettings{}, "only once"},
+		{"may save nothing", []Judged{judged(func(j *Judged) {
+			j.request = &policy.Request{Kind: policy.AskNodes, Saved: &curve.Estimate{Value: 2, High: 9}}
+		})}, NoticeSettings{}, "may save nothing"},
+		{"ran once", []Judged{judged(func(j *Judged) {
+			j.request = &policy.Request{Kind: policy.AskNodes, Once: true, Saved: &curve.Estimate{Value: 2, Low: 1, High: 3}}
+		})}, NoticeSettings{}, "only once"},
 		{"no line", []Judged{noLine}, NoticeSettings{}, "no line to try"},
 		{"no line, and the site asks", []Judged{noLine}, NoticeSettings{WithoutLine: true}, ""},
 		{"no line counts nothing", []Judged{noLine}, NoticeSettings{WithoutLine: true, LeastCoreHours: 0.1}, "surely saves only 0.00"},
@@ -142,7 +146,7 @@ func TestWhatIsWorthAMail(t *testing.T) {
 func passing(n int, key string) (all []Judged) {
 	for i := range n {
 		j := flaggedJob(1, uint32(100+i), key, 0)
-		j.Verdicts, j.try = []policy.Verdict{{Rule: "b", Outcome: policy.Passed}}, nil
+		j.Verdicts, j.request = []policy.Verdict{{Rule: "b", Outcome: policy.Passed}}, nil
 		all = append(all, j)
 	}
 	return all
@@ -180,7 +184,8 @@ func TestAdvisedCount(t *testing.T) {
 	} {
 		j := flaggedJob(1, 7, "k1", 5)
 		j.Job.End, j.cores, j.began, j.beganApart = now.Add(-time.Hour), c.cores, c.began, c.apart
-		j.try[1] = &Try{Advice: &workload.Recommendation{Saved: &curve.Estimate{Value: 2, Low: 1}, Share: &curve.Estimate{Value: .5, Low: .4}, Time: &curve.Estimate{}, Typical: &curve.Estimate{}}, Saved: curve.Estimate{Value: 2, Low: 1}}
+		best := &workload.Recommendation{Saved: &curve.Estimate{Value: 2, Low: 1}, Share: &curve.Estimate{Value: .5, Low: .4}, Time: &curve.Estimate{}, Typical: &curve.Estimate{}}
+		j.Verdicts[1].Recommended, j.request = best, &policy.Request{Kind: policy.AskCores, Best: best, Saved: best.Saved}
 		log := []listing.Told{{Cluster: "test", UID: 1, At: now.AddDate(0, 0, -c.days), Subject: "k1", Cores: 128, Advised: 64}}
 		due, held := Notices([]Judged{j}, SentOf(log, false), NoticeSettings{}, now)
 		if (len(due) == 0) != c.held || c.held && !strings.Contains(held[0].Reason, "a notice advised 64 cores on 20") {

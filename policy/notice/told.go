@@ -32,14 +32,14 @@ func (i *NoticeItem) Told(at time.Time) listing.Told {
 }
 
 // Cores is what the item's job ran on.
-func (i *NoticeItem) Cores() int { return coresOf(i.Job) }
+func (i *NoticeItem) Cores() int { return policy.CoresOf(i.Job) }
 
 // advised is the core count that the item names; 0: none.
 func (i *NoticeItem) advised() int {
-	if i.Try == nil || i.Try.Advice == nil {
+	if i.Try == nil || i.Try.Best == nil {
 		return 0
 	}
-	return int(i.Try.Advice.Cores.Value)
+	return int(i.Try.Best.Cores.Value)
 }
 
 // Muted lists what users would have been told without their mutes: one line for each workload

@@ -79,8 +79,8 @@ func (r *rule) judge(c *policy.Case) policy.Verdict {
 		if v.Text = r.tell(c, v.Reason); !r.readsAny("hung") { // its words tell of when they are
 			v.Text = c.AsOf + v.Text
 		}
-		if r.readsAny(adviceFields...) {
-			v.Recommended = c.Recommended
+		if c.Request != nil && r.readsAny(adviceFields...) {
+			v.Recommended = c.Request.Best
 		}
 	default:
 		v.Outcome, v.Reason = policy.Passed, c.AsOf+figuresText(v.Figures, r.limits)+"the condition does not hold"

@@ -271,7 +271,7 @@ func checkNodes(nodes []parse.Node) error {
 }
 
 // sayNothing are fields that add nothing to a text where they are not known.
-var sayNothing = []string{"cause_text", "advised_cores"}
+var sayNothing = []string{"cause_text", "advised_cores", "request"}
 
 // fields are what conditions and texts may read, in their order.
 var fields = policy.AllFields()

@@ -61,7 +61,7 @@ func TestPast(t *testing.T) {
 				t.Errorf("slower by %v, want %v", d.SlowerBy, c.slower)
 			}
 			cores := 0.0
-			if r := d.Recommended; r != nil {
+			if r := d.Request.Best; r != nil {
 				cores = r.Cores.Value
 				if r.Reason == "" || r.Saved == nil || r.Saved.Value <= 0 || r.Cores.Value >= float64(last.Ranks) {
 					t.Errorf("%+v", r)
@@ -80,7 +80,7 @@ func TestPast(t *testing.T) {
 			if want == "" {
 				want = policy.CannotTell
 			}
-			if v.Outcome != want || (v.Confidence == policy.Sure) != (c.confident && want != policy.CannotTell) || want == policy.Flagged && !reflect.DeepEqual(v.Recommended, d.Recommended) {
+			if v.Outcome != want || (v.Confidence == policy.Sure) != (c.confident && want != policy.CannotTell) || want == policy.Flagged && !reflect.DeepEqual(v.Recommended, d.Request.Best) {
 				t.Errorf("%+v", v)
 			}
 		})

@@ -32,7 +32,6 @@ type Recommendation struct {
 	Runs    int             // that it is known from
 	Level   float64         // of the intervals of Time, Typical, Saved and Share
 	Reason  string          // one sentence
-	Asks    string          // what else to ask for there, in sentences: memory and time, as far as it is known
 
 	cost float64 // CPUs allocated there / those allocated on the job's cores
 }
@@ -85,7 +84,6 @@ func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
 	}
 	if r, why = s.adviceOn(s.Mine.Cores(), map[int]bool{}); r != nil {
 		r.saves(s, j)
-		r.Asks = s.asks(r, j)
 	}
 	return r, why
 }
@@ -99,6 +97,9 @@ func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why s
 	if best == nil && than.Past {
 		best = s.recommendation(than.Than, n)
 		best.For, best.Reason = ForSpeed, "it was the fastest"
+		if no := s.unfit(best, n); no != "" {
+			best, why = nil, no
+		}
 	}
 	if best == nil {
 		return nil, why
@@ -183,6 +184,9 @@ func (s *Study) noMend(n int, r *Recommendation) string {
 	at := int(r.Cores.Value)
 	if at < s.Counts[0].N {
 		return fmt.Sprintf("%s were the fewest that were run", figure.Counted(s.Counts[0].N, "core"))
+	}
+	if why := s.unfit(r, n); why != "" {
+		return why
 	}
 	here, near := s.on(n), s.nearest(at, n)
 	if why := s.notSame(here, near); why != "" {

@@ -1,14 +1,11 @@
 package workload
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
-	"jobeff/report/figure"
 )
 
 // Alloc is how many CPUs a run on n cores is charged: AllocCPUS of the jobs that ran there. Where
@@ -101,24 +98,49 @@ func heldBy(j *job.Job) int64 {
 	return max(need.Use, need.High)
 }
 
-// asks is what is known of memory and of time on the recommended cores: what a node has to hold, if
-// there are fewer, and how long a run takes, if that is longer.
-func (s *Study) asks(r *Recommendation, j *job.Job) string {
-	var all []string
-	if nodes, held := s.NodesFor(int(r.Cores.Value)), heldBy(j); held > 0 && nodes > 0 && nodes < j.Nodes {
-		bytes := func(n int64) string { return figure.Bytes(uint64(n)) }
-		tasks := int64(r.Cores.Value) / int64(max(1, s.Mine.Threads)*nodes)
-		text := fmt.Sprintf("On %s, each may need %s of memory, if all of it stays as much as here", figure.Counted(nodes, "node"), bytes(held/int64(nodes)))
-		if u := j.Usage; u != nil && u.LargestTask > 0 && tasks > 0 {
-			text += fmt.Sprintf(", or %s, if that of each task does", bytes(u.LargestTask*tasks))
+// NeedsOn is what is known of memory and time on the recommended cores where no job had them: each node holds
+// what the job held, at most, and the program takes as long as the runs say.
+func (s *Study) NeedsOn(r *Recommendation, j *job.Job, nodes int, room *job.Room) *Needs {
+	n := &Needs{NoMemory: "no job had the advised cores yet", NoTime: "no job had the advised cores yet"}
+	if j != nil {
+		n.Like = job.RanOf(j)
+	}
+	cores := int(r.Cores.Value)
+	if held := heldBy(j); held > 0 && nodes > 0 {
+		need, all := s.heldOn(cores, nodes, held, j), int64(math.MaxInt64)
+		if room != nil && room.Memory > 0 {
+			all = room.Memory >> 20 << 20
 		}
-		all = append(all, text+" (--mem).")
+		if memory := roundUp(float64(need) * (1 + unmeasured)); need > 0 && need <= all {
+			n.Memory, n.NoMemory, n.Most = min(memory, all), "", float64(need)
+		}
 	}
-	if r.Time != nil && r.Time.Value > 0 {
-		longest := time.Duration(s.Mine.Elapsed * (1 + r.Time.High) * float64(time.Second))
-		all = append(all, fmt.Sprintf("Its program may run for %s (--time).", figure.Clock(longest.Round(time.Second))))
+	if r.Time != nil && j != nil && len(j.Executions) == 1 {
+		outside := math.Max(j.Elapsed.Seconds()-s.Mine.Elapsed, 0)
+		within := (1 + r.Time.High) / (1 + r.Time.Value) // of one run in twenty; one in four hundred lies as far from that
+		longest := outside + s.Mine.Elapsed*(1+r.Time.High)*within
+		n.Time, n.NoTime, n.Longest = time.Duration(math.Ceil(longest*(1+unmeasured)/60))*time.Minute, "", longest
+		if room != nil && room.Time > 0 {
+			n.Time = min(n.Time, room.Time.Truncate(time.Minute))
+		}
 	}
-	return strings.Join(all, " ")
+	return n
+}
+
+// unmeasured is the reserve on what no run has shown.
+const unmeasured = 0.2
+
+// heldOn is what each of some nodes has to hold, bytes: as much as all of it here, or what so many tasks hold. Where
+// the two lie far apart it is not known, and 0.
+func (s *Study) heldOn(cores, nodes int, held int64, j *job.Job) int64 {
+	whole, tasks := held/int64(nodes), int64(0)
+	if u := j.Usage; u != nil {
+		tasks = u.LargestTask * int64(cores/max(1, s.ThreadsFor(cores))/nodes)
+	}
+	if tasks > 0 && (tasks > apartBy*whole || whole > apartBy*tasks) {
+		return 0
+	}
+	return max(whole, tasks)
 }
 
 // coresPerNode is how many cores of each node the runs on several nodes had, 0 where

@@ -46,8 +46,8 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 		return nil, nil
 	}
 	for _, one := range known {
-		if run := runOf(one.Runs, j); run != nil {
-			return one.mineIs(run, ""), nil
+		if runOf(one.Runs, j) != nil {
+			return one.As(j), nil
 		}
 	}
 	first := known[0]
@@ -58,7 +58,7 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 			return other, nil
 		}
 	}
-	return first.mineIs(nil, first.whyNotMine(j)), nil
+	return first.As(j), nil
 }
 
 // runOf is the job's among runs, nil where it is not.
@@ -71,9 +71,18 @@ func runOf(runs []job.Run, j *job.Job) *job.Run {
 	return nil
 }
 
+// As is the study as a job asks about it that is one of the workload's.
+func (s *Study) As(j *job.Job) *Study {
+	if run := runOf(s.Runs, j); run != nil {
+		return s.mineIs(run, j, "")
+	}
+	return s.mineIs(nil, j, s.whyNotMine(j))
+}
+
 // mineIs is the study with another job's run as the one that is asked about.
-func (s *Study) mineIs(run *job.Run, why string) *Study {
+func (s *Study) mineIs(run *job.Run, j *job.Job, why string) *Study {
 	other := *s
+	other.of(j)
 	other.Mine, other.notMine = run, why
 	return &other
 }

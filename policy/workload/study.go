@@ -38,7 +38,10 @@ type Study struct {
 	Inflexions []SectionPoint // in the order of the sections' labels
 	Warnings   []doubt.Doubt
 
-	notMine string // why Mine is nil although a job was asked about
+	notMine string    // why Mine is nil although a job was asked about
+	jobs    []job.Ran // of the workload
+	room    *job.Room // what Slurm gives them
+	held    int64     // bytes that the job needed on all nodes, at most; 0: not known
 	groups  []curve.Group
 	inJob   map[jobID]int // how many runs of the workload
 	like    likeness
@@ -100,12 +103,24 @@ func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Setting
 		settings.Level = adviceLevel
 	}
 	s := gathered(w, j, settings.WithDefaults())
+	s.of(j)
 	if w.Mute != nil && w.Mute.Until.After(now) {
 		s.Muted = w.Mute
 	}
 	s.fit()
 	s.sections()
 	return s
+}
+
+// of takes over what a job tells beside its run; nil: what the workload does.
+func (s *Study) of(j *job.Job) {
+	s.jobs, s.room, s.held = s.Workload.Jobs, s.Workload.Room, heldBy(j)
+	if j != nil && len(j.Alike) > 0 {
+		s.jobs = j.Alike
+	}
+	if j != nil && j.Room != nil {
+		s.room = j.Room
+	}
 }
 
 // gathered is a study without its curve: which runs belong together, and what they were.

@@ -11,8 +11,8 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/shell"
 	"jobeff/report/view"
-	"jobeff/report/words"
 )
 
 // Preview shows the mail that each user would get now, and says what is held back and why.
@@ -72,8 +72,7 @@ func previewMail(b *strings.Builder, m *view.NoticeFor, zone *time.Location) {
 			item := &n.Items[i]
 			fmt.Fprintf(b, "  told: %s, %s by %s\n", harmless(item.Name), figure.Counted(item.Jobs, "job"), item.Verdicts[0].Rule)
 			if item.Try != nil {
-				_, line := words.TryText(item.Try, m.Studies[item.Workload])
-				fmt.Fprintf(b, "        %s\n", line)
+				fmt.Fprintf(b, "        %s\n", shell.Request(item.Try))
 			}
 		}
 		if n.More > 0 {

@@ -4,71 +4,76 @@ package shell
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurmid"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 )
 
-// Sbatch is the line that submits a script with a core count. A study adds the threads of each rank,
-// the number of nodes and the workload's name; it may be nil.
-func Sbatch(cores int, study *workload.Study) string {
-	if study == nil {
-		return fmt.Sprintf("sbatch --ntasks=%d YOUR-SCRIPT", cores)
+// Request is what a user types for a request; "" where nothing is asked for.
+func Request(r *policy.Request) string {
+	switch {
+	case r.Why != "":
+		return ""
+	case r.Kind == policy.AskTogether:
+		return srun(r.MPI)
+	case r.Kind == policy.AskBound:
+		return r.Start
 	}
-	threads := study.ThreadsFor(cores)
-	line := fmt.Sprintf("sbatch --ntasks=%d", cores/threads)
-	if threads > 1 {
-		line += fmt.Sprintf(" --cpus-per-task=%d", threads)
-	}
-	if nodes := study.NodesFor(cores); nodes > 0 {
-		line += fmt.Sprintf(" --nodes=%d", nodes)
-	}
-	return line + namedOption(study) + " YOUR-SCRIPT"
+	return sbatch(r.Nodes, r.Tasks, r.CPUsPerTask, sizes(r)+option("--job-name", r.JobName)+option("--jobeff-workload", r.Workload))
 }
 
-// Nodes is how a script is submitted with its ranks on so many nodes.
-func Nodes(nodes, ranks int) string {
-	return fmt.Sprintf("sbatch --nodes=%d --ntasks=%d YOUR-SCRIPT", nodes, ranks)
+// sbatch submits a script; what is 0 is as the script has it.
+func sbatch(nodes, tasks, each int, others string) string {
+	line := "sbatch"
+	add := func(name string, n int) {
+		if n > 0 {
+			line += fmt.Sprintf(" --%s=%d", name, n)
+		}
+	}
+	add("nodes", nodes)
+	add("ntasks", tasks)
+	if nodes > 1 { // Slurm may put all tasks but one on one of several nodes, and its memory would not do
+		add("ntasks-per-node", (tasks+nodes-1)/nodes)
+	}
+	add("cpus-per-task", each)
+	return line + others + " YOUR-SCRIPT"
 }
 
-// Srun is how a step is started so that its ranks meet: by what its MPI library speaks.
-func Srun(mpi string) string {
+// sizes are the options for memory and time.
+func sizes(r *policy.Request) (line string) {
+	if r.Memory > 0 {
+		line = fmt.Sprintf(" --mem=%dM", r.Memory>>20)
+	}
+	if r.Time == 0 {
+		return line
+	}
+	days, rest := r.Time/(24*time.Hour), r.Time%(24*time.Hour)
+	limit := fmt.Sprintf("%02d:%02d:00", rest/time.Hour, rest%time.Hour/time.Minute)
+	if days > 0 {
+		limit = fmt.Sprintf("%d-%s", days, limit)
+	}
+	return line + " --time=" + limit
+}
+
+// option is one whose value somebody chose; "" where it cannot be one word of a shell.
+func option(name, value string) string {
+	if word := quoted(value); word != "" {
+		return " " + name + "=" + word
+	}
+	return ""
+}
+
+// srun is how a step is started so that its ranks meet: by what its MPI library speaks.
+func srun(mpi string) string {
 	plugin := "pmix"
 	if mpi == "MPICH" {
 		plugin = "pmi2"
 	}
 	return "srun --mpi=" + plugin + " YOUR-PROGRAM"
-}
-
-// CPUs is how a script is submitted whose ranks need so many CPUs each.
-func CPUs(ranks, each int) string {
-	return fmt.Sprintf("sbatch --ntasks=%d --cpus-per-task=%d YOUR-SCRIPT", ranks, each)
-}
-
-// Line is the line that would have fitted the jobs of a workload; "" where there is none. name is that of
-// its jobs where this tells the workload, else "".
-func Line(l *workload.Line, name string) string {
-	if l.Why != "" {
-		return ""
-	}
-	days, rest := l.Time/(24*time.Hour), l.Time%(24*time.Hour)
-	limit := fmt.Sprintf("%02d:%02d:00", rest/time.Hour, rest%time.Hour/time.Minute)
-	if days > 0 {
-		limit = fmt.Sprintf("%d-%s", days, limit)
-	}
-	each := "" // Slurm may put all tasks but one on one of several nodes, and its memory would not do
-	if l.Nodes > 1 {
-		each = fmt.Sprintf(" --ntasks-per-node=%d", (l.Tasks+l.Nodes-1)/l.Nodes)
-	}
-	line := fmt.Sprintf("sbatch --nodes=%d --ntasks=%d%s --cpus-per-task=%d --mem=%dM --time=%s", l.Nodes, l.Tasks, each, l.CPUsPerTask, l.Memory>>20, limit)
-	if word := quoted(name); word != "" {
-		line += " --job-name=" + word
-	}
-	return line + " YOUR-SCRIPT"
 }
 
 // mostTasks is how long a list of an array's tasks may be, bytes.
@@ -112,14 +117,13 @@ func Workload(name, key string) string {
 
 // Plan is the sbatch line of the next run. Nobody recorded the name of the script, so the user
 // fills it in.
-func Plan(s *workload.Study) string { return Sbatch(s.Curve.Next.N, s) }
-
-// namedOption makes a new run join a workload that its user named.
-func namedOption(s *workload.Study) string {
-	if name := quoted(s.Workload.Name); name != "" && !strings.HasPrefix(s.Workload.Name, filepath.Base(s.Workload.Executable)+"-") {
-		return " --jobeff-workload=" + name
+func Plan(s *workload.Study) string {
+	cores := s.Curve.Next.N
+	each, name := s.ThreadsFor(cores), ""
+	if s.Workload.Named() {
+		name = s.Workload.Name
 	}
-	return ""
+	return sbatch(s.NodesFor(cores), cores/each, each, option("--jobeff-workload", name))
 }
 
 // plainWord says whether a shell takes s as one word that means itself.

@@ -19,7 +19,7 @@ type Array struct {
 	Programs []ArrayProgram `json:"programs"`          // one for each that took most of some tasks' core time
 	Worst    []ArrayTask    `json:"worst"`             // those that lost most; where that is known of none, left most idle
 	Again    []uint32       `json:"again"`             // numbers of those that ended and were not completed
-	Line     *Line          `json:"line"`              // that would have fitted each of them
+	Request  *Request       `json:"request"`           // that fits each of them
 
 	Words words.Array `json:"-"`
 }
@@ -68,7 +68,7 @@ func arrayFigures(found *listing.JobAndWorkload) *Array {
 		return nil
 	}
 	d := &Array{ID: a.ID, Tasks: a.Tasks, More: found.MoreTasks, States: map[string]int{}, Flags: map[string]int{}, Used: a.Hours.Used, Judged: a.Hours.Judged, Lost: a.Hours.Lost,
-		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Line: lineOf(a.Line, found.Name)}
+		Programs: []ArrayProgram{}, Worst: []ArrayTask{}, Again: []uint32{}, Request: requestOf(a.Request)}
 	for _, c := range a.States {
 		d.States[c.Name] = c.Tasks
 	}

@@ -66,7 +66,7 @@ type Job struct {
 	Workload   *Place               `json:"workload"` // null where it is not known, in a list and for a step
 	Cause      *string              `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string              `json:"cause_text"`
-	Line       *Line                `json:"line"`              // null in a list and for a step
+	Request    *Request             `json:"request"`           // null in a list and for a step
 	Array      *Array               `json:"array,omitempty"`   // what its tasks say together, where the id of an array was asked for; else absent
 	Verdicts   []Verdict            `json:"verdicts"`          // of the rules; null where they were not asked: by hand, in a list and for a step
 	Pending    *slurmid.PendingList `json:"pending,omitempty"` // what of it, or of its array, waits; absent: nothing, that is not known, or in a list
@@ -269,8 +269,8 @@ func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []pol
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := figuresOf(j)
 	d.CoreHours = coreHours(policy.CoreHoursOf(j))
-	d.Workload = placeOf(study, j)
-	d.Line = lineOf(policy.LineFor(study, j))
+	r := policy.RequestFor(study, j)
+	d.Workload, d.Request = placeOf(study, j, r), requestOf(r)
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
 		d.QueueTime = &queue
 	}

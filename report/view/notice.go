@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"jobeff/ingest/listing"
+	"jobeff/policy"
 	"jobeff/policy/notice"
-	"jobeff/policy/workload"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/shell"
@@ -21,8 +21,7 @@ type NoticeFor struct {
 	User    string
 	Name    string // to greet by; "": User
 	Cluster string
-	Notice  *notice.Notice             // nil: only what got better
-	Studies map[string]*workload.Study // by workload key
+	Notice  *notice.Notice // nil: only what got better
 	Better  []listing.Told
 	Shadow  bool
 }
@@ -50,7 +49,7 @@ func (n *NoticeFor) words(site Site) *NoticeWords {
 		data.Summary = summary(n.Notice)
 		for i := range n.Notice.Items {
 			item := &n.Notice.Items[i]
-			data.Items = append(data.Items, itemData(item, n.Studies[item.Workload], site))
+			data.Items = append(data.Items, itemData(item, site))
 		}
 	}
 	if n.Notice != nil {
@@ -84,7 +83,7 @@ func summary(n *notice.Notice) string {
 	return fmt.Sprintf("%s lost %s core-hours.", of, figure.Hours(lost))
 }
 
-func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
+func itemData(i *notice.NoticeItem, site Site) Item {
 	name := shell.Workload(i.Name, i.Workload)
 	d := Item{Name: harmless(i.Name), Jobs: figure.Counted(i.Jobs, "job"), Job: harmless(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + harmless(i.Job.DisplayID),
 		Ended: i.Job.End.In(site.Zone).Format("Monday, 2 January, 15:04")}
@@ -98,11 +97,11 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 			d.Links = append(d.Links, v.Link)
 		}
 	}
-	if i.Try != nil && i.Try.Launch {
+	if i.Try != nil && i.Try.Kind == policy.AskTogether {
 		d.Cores = i.Job.CPUs // of all copies
 	}
 	if i.Try != nil {
-		d.Advice, d.Sbatch = words.TryText(i.Try, study)
+		d.Advice, d.Sbatch = words.RequestText(i.Try, true), shell.Request(i.Try)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name

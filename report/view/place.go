@@ -24,12 +24,12 @@ type Place struct {
 }
 
 // placeOf is a job's place; nil without a study.
-func placeOf(s *workload.Study, j *job.Job) *Place {
+func placeOf(s *workload.Study, j *job.Job, r *policy.Request) *Place {
 	if s == nil {
 		return nil
 	}
 	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, AllRuns: s.Workload.Sum().Runs, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
-		Scaling: string(s.Scaling), Recommended: recommended(policy.Recommend(s, j)), Options: optionsOf(policy.Options(s, j))}
+		Scaling: string(s.Scaling), Recommended: recommended(r.Best), Options: optionsOf(policy.Options(s, j))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
 	}

@@ -27,7 +27,7 @@ type Workload struct {
 	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
 	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
 
-	Line *Line `json:"line"` // for a job like its newest; null in a list
+	Request *Request `json:"request"` // for a job like its newest; null in a list
 
 	Scaling     string           `json:"scaling"` // strong, weak, unclear
 	ScalingNote string           `json:"scaling_note"`
@@ -111,17 +111,17 @@ func NewWorkload(s *workload.Study, wide bool) *Workload {
 }
 
 func workloadFigures(s *workload.Study) Workload {
-	w, sum := s.Workload, s.Workload.Sum()
+	w, sum, request := s.Workload, s.Workload.Sum(), policy.RequestOf(s)
 	d := Workload{
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
-		Curve: curveFigures(s.Curve, nil), Advice: recommended(policy.Recommend(s, nil)), Options: optionsOf(policy.Options(s, nil)), Sections: []Bounds{},
+		Curve: curveFigures(s.Curve, nil), Advice: recommended(request.Best), Options: optionsOf(policy.Options(policy.AsLast(s))), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}
 	if len(w.Jobs) > 0 {
-		d.Line = lineOf(policy.LineOf(w))
+		d.Request = requestOf(request)
 	}
 	for _, c := range s.Counts {
 		d.Counts = append(d.Counts, countOf(c))
@@ -219,7 +219,7 @@ type NamedJobs struct {
 	Cluster string    `json:"cluster"`
 	UID     uint32    `json:"uid"`
 	User    string    `json:"user,omitempty"`
-	Line    *Line     `json:"line"`
+	Request *Request  `json:"request"`
 	Jobs    []job.Ran `json:"jobs"`
 
 	Words words.NamedJobs `json:"-"`
@@ -227,5 +227,5 @@ type NamedJobs struct {
 
 // NewNamedJobs makes it.
 func NewNamedJobs(w *job.Workload, wide bool) *NamedJobs {
-	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, lineOf(policy.LineOf(w)), w.Jobs, words.OfNamedJobs(w, wide)}
+	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, requestOf(policy.RequestOf(&workload.Study{Workload: w})), w.Jobs, words.OfNamedJobs(w, wide)}
 }

@@ -47,7 +47,7 @@ func recommendationText(r *workload.Recommendation, said string) string {
 	if reason := r.Reason; !repeats(reason, said) {
 		text += "; " + reason
 	}
-	return strings.TrimSpace(text + ". " + r.Asks)
+	return text + "."
 }
 
 // savedHours are the core-hours that advice would have saved, with their interval; "" where none are known.

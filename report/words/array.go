@@ -37,11 +37,9 @@ func OfArray(attempts []job.Job, cut, wide bool) Array {
 	if len(v.Worst) > 0 {
 		v.example = v.Worst[0].DisplayID
 	}
-	a := Array{Name: v.name, Headline: block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}, Line: lineAction(v.Line, v.name, wide),
+	a := Array{Name: v.name, Headline: block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}, Line: requestAction(v.Request, wide),
 		Facts: v.facts(j, cut, wide), Again: v.rerun(), Further: fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID)}
-	if a.Line.Line != "" {
-		a.Ask = lineAsk + a.Line.Text
-	}
+	a.Ask = a.Line.Text
 	for i := range v.Parts[:min(listed, len(v.Parts))] {
 		a.Programs = append(a.Programs, v.part(&v.Parts[i], wide))
 	}
@@ -122,7 +120,7 @@ func (v *arrayView) facts(j *job.Job, cut, wide bool) block.Facts {
 	if len(flags) > 0 {
 		f.Add("Rules", strings.Join(flags, ", ")+"; jobeff explain "+v.example+" says why of one")
 	}
-	f.Add("No line", v.Line.Why)
+	f.Add("No line", v.Request.Why)
 	return f.Inert(wide)
 }
 
@@ -205,9 +203,9 @@ func (v *arrayView) rerun() (again block.Facts) {
 	for _, j := range v.Again {
 		lacks[j.StateWord()] = append(lacks[j.StateWord()], j)
 	}
-	for _, one := range []struct{ state, what string }{{"OUT_OF_MEMORY", "memory"}, {"TIMEOUT", "time"}} {
+	for _, one := range []struct{ state, what string }{{"OUT_OF_MEMORY", "ran out of memory"}, {"TIMEOUT", "reached the time limit"}} {
 		if some := lacks[one.state]; len(some) > 0 {
-			said += fmt.Sprintf(" Ask for more %s for %s, which ran out of it.", one.what, idsOf(some))
+			said += fmt.Sprintf(" %s %s.", idsOf(some), one.what)
 		}
 	}
 	again.Add("", said)

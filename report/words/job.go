@@ -86,13 +86,13 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 		w.ofQueue(j.Pending, wide)
 		return w
 	}
-	best := policy.Recommend(study, of)
+	r := policy.RequestFor(study, of)
+	best := r.Best
 	w.Headline = headline(j, best)
 	w.Headline.Text = inert.Text(w.Headline.Text, wide)
 	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
-		if w.Todo = todo(of, study, verdicts, wide); len(w.Todo) > 0 {
-			w.Ask, w.Todo = &w.Todo[0], w.Todo[1:]
-		}
+		first, others := todo(of, verdicts, r, wide)
+		w.Ask, w.Todo = &first, others
 	}
 	w.Facts, w.Brief, w.Data, w.Steps, w.Warnings = jobFacts(j), briefFacts(j), dataFacts(j), stepsPart(j), doubt.All(warningsOf(j))
 	w.Told.Add("Core-hours", coreHours(j, verdicts))
@@ -110,8 +110,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	if j.Metrics != nil {
 		w.ofFigures(j)
 	}
-	l, name := policy.LineFor(study, of)
-	w.Line = lineAction(l, name, wide)
+	w.Line = requestAction(r, wide)
 	if !found.Step {
 		w.Beside = beside(found, study, wide)
 	}

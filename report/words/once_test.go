@@ -44,15 +44,16 @@ func TestRunningIsWatched(t *testing.T) {
 	for i := range copies {
 		copies[i].ArgsHash, copies[i].InputHash, copies[i].Executable = "a", "b", "/a/solver"
 	}
-	j := &job.Job{DisplayID: "7", Executions: copies}
+	j := &job.Job{DisplayID: "7", State: "COMPLETED", Executions: copies}
 	verdicts := []policy.Verdict{{Rule: "singletons", Outcome: policy.Flagged, Condition: "singletons > 1"}}
 	for _, runs := range []bool{true, false} {
 		j.AsOf, j.End = time.Time{}, time.Now()
 		if runs {
 			j.AsOf, j.End = j.End, time.Time{}
 		}
-		var lines []string
-		for _, a := range todo(j, nil, verdicts, false) {
+		first, others := todo(j, verdicts, policy.RequestFor(nil, j), false)
+		lines := []string{first.Line}
+		for _, a := range others {
 			lines = append(lines, a.Line)
 		}
 		if len(lines) == 0 || slices.Contains(lines, "jobeff live "+j.DisplayID) != runs || !slices.Contains(lines, "srun --mpi=pmix YOUR-PROGRAM") {

@@ -41,10 +41,10 @@ type Workload struct {
 // OfWorkload says what the runs of a workload say.
 func OfWorkload(study *workload.Study, wide bool) Workload {
 	s := inert.Copy(study, wide)
-	l, name := policy.LineOf(study.Workload)
-	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s),
-		Options: optionsPart(policy.Options(study, nil)), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
-		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: lineAction(l, name, wide)}
+	r := policy.RequestOf(study)
+	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, r, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s, r),
+		Options: optionsPart(policy.Options(policy.AsLast(study))), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
+		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: requestAction(r, wide)}
 	w.Runs, w.Older = runsTable(s)
 	w.Curves = curvesOf(study)
 	if s.Curve.Next != nil {
@@ -163,17 +163,17 @@ func spreadText(c workload.Count) string {
 }
 
 // adviceFacts are the core counts that follow from the runs.
-func adviceFacts(s *workload.Study) []block.Fact {
+func adviceFacts(s *workload.Study, r *policy.Request) []block.Fact {
 	var f block.Facts
 	if s.Curve.Refused != "" {
 		f.Add("No curve", whyRefused(s))
 	} else {
 		f = countsFacts(s.Curve)
 	}
-	best := policy.Recommend(s, nil)
+	best := r.Best
 	f.Add("Advice", recommendationText(best, ""))
-	if why := s.WhyNone(nil); why != "" {
-		f.Add("Advice", "none: "+why)
+	if as, last := policy.AsLast(s); best == nil && s.Mine != nil && s.Curve.Refused == "" {
+		f.Add("Advice", "none: "+noAdviceFor(as, last))
 	}
 	if s.Mine != nil && best != nil {
 		f.Add("", fmt.Sprintf("(compared with runs on %s, as many as job %s had)", figure.Counted(s.Mine.Cores(), "core"), s.Mine.DisplayID))
@@ -289,11 +289,11 @@ func OfPlan(study *workload.Study, wide bool) Plan {
 const mostRunsListed = 50
 
 // workloadHeadline is the core count that its newest run should have had.
-func workloadHeadline(study *workload.Study, wide bool) block.Headline {
-	if r := policy.Recommend(study, nil); r != nil {
-		return block.Headline{Text: upperFirst(inert.Text(betterText(r), wide)) + ".", Bad: true}
+func workloadHeadline(study *workload.Study, r *policy.Request, wide bool) block.Headline {
+	if r.Best != nil {
+		return block.Headline{Text: upperFirst(inert.Text(betterText(r.Best), wide)) + ".", Bad: true}
 	}
-	why := inert.Text(noAdvice(study, nil), wide) + "."
+	why := inert.Text(noAdviceFor(policy.AsLast(study)), wide) + "."
 	if study.Curve.Refused == "" && study.Mine != nil {
 		n, pe := study.Mine.Cores(), study.At(study.Mine.Cores()).PE
 		where := fmt.Sprintf(" Runs on %s have a parallel efficiency of %s.", figure.Counted(n, "core"), figure.Efficiency(pe))

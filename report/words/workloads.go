@@ -76,7 +76,7 @@ func briefAdvice(s *workload.Study) string {
 	if s.Muted != nil {
 		muted = " (muted)"
 	}
-	if r := policy.Recommend(s, nil); r != nil {
+	if r := policy.RequestOf(s).Best; r != nil {
 		said := figure.Counted(int(r.Cores.Value), "core")
 		if r.Share != nil {
 			said += fmt.Sprintf(": %s saved", figure.Percent(r.Share.Value))

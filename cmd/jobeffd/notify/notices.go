@@ -189,8 +189,7 @@ func (w *week) judge(ctx context.Context) error {
 			j.Complete = j.IsComplete(w.now, time.Duration(w.cfg.Server.Grace))
 			study, err := w.study(ctx, j)
 			if err == nil {
-				c := policy.Describe(j, study)
-				w.jobs = append(w.jobs, notice.NewJudged(j, study, c, w.rules.JudgeCase(c)).Slim())
+				err = w.add(ctx, j, study)
 			}
 			return err
 		})
@@ -201,6 +200,22 @@ func (w *week) judge(ctx context.Context) error {
 	}
 }
 
+// add asks the rules about a job. Of one that is flagged it reads what a request stands on.
+func (w *week) add(ctx context.Context, j *job.Job, study *workload.Study) error {
+	c := policy.Describe(j, study)
+	verdicts := w.rules.JudgeCase(c)
+	if slices.ContainsFunc(verdicts, func(v policy.Verdict) bool { return v.Outcome == policy.Flagged }) {
+		if err := w.store.AddAsked(ctx, j); err != nil {
+			return err
+		}
+		if study != nil {
+			study = study.As(j) // which knows of the others now
+		}
+	}
+	w.jobs = append(w.jobs, notice.NewJudged(j, study, c, verdicts).Slim())
+	return nil
+}
+
 // study returns the study of the job's workload, or nil.
 func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
@@ -208,7 +223,7 @@ func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 
 func (w *week) mailTo(who user, name string) *view.NoticeFor {
 	if w.mails[who] == nil {
-		w.mails[who] = &view.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
+		w.mails[who] = &view.NoticeFor{User: name, Cluster: who.cluster, Shadow: w.cfg.Notice.Shadow}
 	}
 	return w.mails[who]
 }
@@ -220,11 +235,6 @@ func (w *week) tell(ctx context.Context, n *notice.Notice) error {
 	m.Notice = n
 	for i := range n.Items {
 		item := &n.Items[i]
-		study, err := w.study(ctx, item.Job)
-		if err != nil {
-			return err
-		}
-		m.Studies[item.Workload] = study
 		t := item.Told(w.at)
 		t.Shadow = w.cfg.Notice.Shadow
 		w.told[who] = append(w.told[who], t)

@@ -1,0 +1,527 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+	"jobeff/report/figure"
+)
+
+// Kind is what a request changes first.
+type Kind string
+
+// The kinds of a request, the first that applies to a job.
+const (
+	AskTogether Kind = "together"  // its ranks never met: how they are started as one program
+	AskBound    Kind = "bound"     // its threads shared cores although the job had enough: how it is started with a core for each
+	AskCores    Kind = "cores"     // another core count, which the runs of its workload show to be better
+	AskMoreCPUs Kind = "cpus"      // a CPU for each of its busy threads
+	AskLessCPUs Kind = "one_cpu"   // one CPU for each rank, whose other threads had hardly anything to do
+	AskNodes    Kind = "nodes"     // only the nodes on which ranks ran
+	AskSpread   Kind = "spread"    // twice the nodes: it ran out of all the memory that those had
+	AskAsItRan  Kind = "as_it_ran" // with the memory and time that it needs; Less and More say what changes
+)
+
+// Request is what the next job like one is to ask for. There is one for each job, array and workload, and whatever
+// speaks of what to ask for says this.
+type Request struct {
+	Why  string // why nothing is known to ask for; "": the following is
+	Kind Kind
+
+	// What Slurm is asked for; 0: as it was.
+	Nodes, Tasks, CPUsPerTask int
+	Memory                    int64         // bytes of each node
+	Time                      time.Duration // whole minutes
+	NoMemory, NoTime          string        // why they are as they were
+
+	Less, More []string        // what changes, of "memory", "time" and "CPUs"
+	Needs      *workload.Needs // what memory and time stand on; nil: they are as they were
+	Like       job.Ran         // the job that it is for, or compares with
+	Array      bool            // Like is an array, with the time of all its tasks
+	JobName    string          // tells the workload; "": something else does
+	Workload   string          // the name that its user gave the workload
+
+	Best    *workload.Recommendation // of AskCores
+	Instead int                      // cores of the job, …
+	Once    bool                     // … on which it ran once only
+	Ranks   int                      // of the job, where it tells of them
+	MPI     string                   // the library of AskTogether
+	Start   string                   // the line of AskBound
+	Saved   *curve.Estimate          // core-hours of the job; nil: not known
+}
+
+// Leave says whether what the job asked for is right, by all that is known.
+func (r *Request) Leave() bool {
+	return r.Why == "" && r.Kind == AskAsItRan && len(r.Less)+len(r.More) == 0
+}
+
+// Said is what to ask for, in one sentence.
+func (r *Request) Said() string {
+	switch {
+	case r.Why != "":
+		return "What the next one needs is not known: " + r.Why + "."
+	case r.Leave():
+		return "Leave the request as it is: nothing better is known."
+	}
+	switch r.Kind {
+	case AskTogether:
+		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(r.Ranks, "rank"))
+	case AskBound:
+		return "Start it with a core for each of its threads."
+	case AskCores:
+		text := "Ask for " + figure.Counted(int(r.Best.Cores.Value), "core")
+		if r.Instead > 0 {
+			text += " instead of " + figure.Count(r.Instead)
+		}
+		return text + "."
+	case AskMoreCPUs:
+		return fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(r.Ranks, "rank"), figure.Counted(r.CPUsPerTask, "CPU"))
+	case AskLessCPUs:
+		return fmt.Sprintf("Give each of its %s one CPU: the others had hardly anything to do.", figure.Counted(r.Ranks, "rank"))
+	case AskNodes:
+		return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(r.Nodes, "node"))
+	case AskSpread:
+		return fmt.Sprintf("Ask for %s: it ran out of all the memory of %s.", figure.Counted(r.Nodes, "node"), figure.Count(r.Like.Nodes))
+	}
+	var all []string
+	for _, what := range r.More {
+		all = append(all, "more "+what)
+	}
+	for _, what := range r.Less {
+		all = append(all, map[bool]string{true: "fewer ", false: "less "}[what == "CPUs"]+what)
+	}
+	return "Ask for " + figure.And(all) + "."
+}
+
+// RequestFor is the request for the next job like this one. Study is that of its workload, or nil.
+func RequestFor(study *workload.Study, j *job.Job) *Request { return requestFor(study, j, CauseOf(j)) }
+
+// requestFor is RequestFor for a job whose cause was looked for before.
+func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
+	r := &Request{Kind: AskAsItRan, Like: job.RanOf(j)}
+	a := asking{study, j, why, alikeOf(study, j), j.Room}
+	if job.WorkloadOf(j) == "" {
+		r.JobName = j.Name
+	} else if study != nil && study.Workload.Named() {
+		r.Workload = study.Workload.Name
+	}
+	switch {
+	case !byScript(j):
+		r.Why = "it was no batch script: what a session needs is its user's to know"
+	case j.HetJobID != 0:
+		r.Why = "it is a part of a heterogeneous job, whose parts are asked for together"
+	case j.State == "" && !j.IsRunning():
+		r.Why = "Slurm has not said how it ended"
+	case a.notCompared():
+		r.Why = "it did not come to its end, so its core count is not compared with the others"
+	case !a.together(r) && !a.cpus(r) && !a.cores(r) && !a.nodes(r) && !a.oneEach(r):
+		a.asItRan(r)
+	}
+	return r
+}
+
+// RequestOf is the request for a job like the newest one of a workload; where that was not read whole, like the newest that was
+// completed.
+func RequestOf(study *workload.Study) *Request {
+	w := study.Workload
+	if as, last := AsLast(study); last != nil {
+		return RequestFor(as, last)
+	}
+	r := &Request{Kind: AskAsItRan}
+	if len(w.Runs) == 0 {
+		r.JobName = w.Name
+	} else if w.Named() {
+		r.Workload = w.Name
+	}
+	a := asking{study: study, alike: w.Jobs, room: w.Room}
+	if a.cores(r) {
+		return r
+	}
+	at := -1
+	for i := range w.Jobs {
+		if !workload.NotCompleted(&w.Jobs[i]) {
+			at = i
+		}
+	}
+	if at < 0 {
+		r.Why = "no job of it was completed"
+		return r
+	}
+	r.Like = w.Jobs[at]
+	a.asItRan(r)
+	return r
+}
+
+// AsLast is a study as the workload's newest job asks about it, with that job; as it is, and nil, where that was not read whole.
+func AsLast(study *workload.Study) (*workload.Study, *job.Job) {
+	if last := study.Workload.Last; last != nil {
+		return study.As(last), last
+	}
+	return study, nil
+}
+
+// RequestOfTasks is the request that fits each task of an array.
+func RequestOfTasks(id string, tasks []job.Job) *Request {
+	r := &Request{Kind: AskAsItRan, Array: true}
+	if len(tasks) > 0 {
+		r.JobName = tasks[0].Name
+	}
+	var all, done []job.Ran
+	var elapsed float64
+	var room *job.Room
+	for i := range tasks {
+		if tasks[i].End.IsZero() {
+			continue
+		}
+		ran := job.RanOf(&tasks[i])
+		if all = append(all, ran); !workload.NotCompleted(&ran) {
+			done, elapsed, room = append(done, ran), elapsed+ran.Elapsed, tasks[i].Room
+		}
+	}
+	if len(done) == 0 {
+		r.Why = "no task of it was completed"
+		return r
+	}
+	r.Like = done[len(done)-1]
+	if slices.ContainsFunc(done, func(one job.Ran) bool { return !workload.SameShape(&one, &r.Like) }) {
+		r.Why = "its tasks had different numbers of nodes, CPUs or ranks"
+		return r
+	}
+	a := asking{alike: all, room: room}
+	r.Needs = workload.NeedsOfTasks(all, r.Like, room)
+	a.shape(r, done)
+	a.sizes(r)
+	r.Like.ID, r.Like.Elapsed = id, elapsed
+	return r
+}
+
+// alikeOf are the jobs of the work of one, itself among them.
+func alikeOf(study *workload.Study, j *job.Job) []job.Ran {
+	all := j.Alike
+	if len(all) == 0 && study != nil {
+		all = study.Workload.Jobs
+	}
+	if j.End.IsZero() || slices.ContainsFunc(all, func(r job.Ran) bool { return r.JobID == j.JobID && r.Attempt == j.Attempt }) {
+		return all
+	}
+	return append(slices.Clip(all), job.RanOf(j))
+}
+
+// byScript says whether the job was a batch script, as far as is known.
+func byScript(j *job.Job) bool {
+	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s job.Step) bool { return s.ID == "batch" })
+}
+
+// notCompared says whether something else than the job itself ended it, where another core count might be better.
+func (a *asking) notCompared() bool {
+	end := CutShort(a.job)
+	return end != "" && end != outOfMemory && limits[end] == "" && a.study != nil && len(a.study.Counts) > 1
+}
+
+// asking is what a request is made of. Study and job may be nil.
+type asking struct {
+	study *workload.Study
+	job   *job.Job
+	why   Cause
+	alike []job.Ran
+	room  *job.Room
+}
+
+// cores is another core count, where the runs show one to be better.
+func (a *asking) cores(r *Request) bool {
+	var best *workload.Recommendation
+	if a.job == nil {
+		best = a.study.Recommend(nil)
+	} else {
+		best = recommend(a.study, a.job, a.why)
+	}
+	if best == nil {
+		return false
+	}
+	n := int(best.Cores.Value)
+	r.Kind, r.Best, r.Saved, r.Instead = AskCores, best, best.Saved, a.study.Mine.Cores()
+	r.Once = a.study.At(r.Instead).Runs < 2
+	r.CPUsPerTask = a.study.ThreadsFor(n)
+	r.Tasks, r.Nodes = n/r.CPUsPerTask, a.study.NodesFor(n)
+	for _, ran := range a.alike {
+		if ran.Ranks == r.Tasks && (r.Nodes == 0 || ran.Nodes == r.Nodes) && !workload.NotCompleted(&ran) {
+			r.Like, r.Needs = ran, &workload.Needs{}
+		}
+	}
+	if r.Needs != nil {
+		r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
+	} else {
+		r.Needs = a.study.NeedsOn(best, a.job, r.Nodes, a.room)
+	}
+	a.sizes(r)
+	return true
+}
+
+// asItRan is what the job had, with the memory and time that jobs like it need.
+func (a *asking) asItRan(r *Request) {
+	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
+	done := slices.DeleteFunc(slices.Clone(a.alike), func(one job.Ran) bool {
+		return workload.NotCompleted(&one) || !workload.SameShape(&one, &r.Like)
+	})
+	a.shape(r, done)
+	a.sizes(r)
+	if r.Needs.RanOut != nil && r.Needs.AllMemory && r.Needs.Memory == 0 && r.Like.Ranks > r.Nodes && (a.room == nil || a.room.Nodes == 0 || a.room.Nodes >= 2*r.Nodes) {
+		r.Kind, r.Nodes, r.Less, r.More = AskSpread, 2*r.Nodes, nil, nil
+	}
+	if r.Memory == 0 && r.Time == 0 && r.Kind == AskAsItRan && len(r.Less) == 0 {
+		if r.Why = r.NoMemory; r.NoTime != r.Why {
+			r.Why += "; " + r.NoTime
+		}
+	}
+}
+
+// mostThreads: so many CPUs may be the hardware threads of one core, where it is not known how many that has.
+const mostThreads = 2
+
+// leastSeen is how long jobs must have kept one core busy, in sum, to be asked for one CPU, s.
+const leastSeen = 600
+
+// shape is the tasks of r.Like, and the CPUs of each, that make those that it was given. Those that used one core each time
+// ask for one. Of a job without MPI, Slurm's tasks are known: srun starts as many as are asked for.
+func (a *asking) shape(r *Request, done []job.Ran) {
+	l := &r.Like
+	if r.Nodes = l.Nodes; l.Nodes < 1 || l.CPUs < 1 {
+		r.Nodes = 0
+		return
+	}
+	tasks := max(l.Ranks, l.Tasks, l.Nodes)
+	var seen float64
+	for i := range done {
+		seen += done[i].Elapsed
+	}
+	if seen >= leastSeen && l.CPUs > max(l.PerCore, mostThreads) && !slices.ContainsFunc(done, func(one job.Ran) bool { return !workload.IsOneCore(&one) }) {
+		r.Tasks, r.CPUsPerTask = 1, 1
+		r.Less = append(r.Less, "CPUs")
+		return
+	}
+	if l.CPUs%tasks == 0 {
+		r.Tasks, r.CPUsPerTask = tasks, l.CPUs/tasks
+	}
+}
+
+// What is near enough to what the job had is left so: a limit of time that is too long costs others little.
+const (
+	muchLessMemory = 0.75
+	muchLessTime   = 0.5
+)
+
+// sizes takes over the needs. Near enough to what the job had, they are that.
+func (a *asking) sizes(r *Request) {
+	n := r.Needs
+	r.Memory, r.Time, r.NoMemory, r.NoTime = n.Memory, n.Time, n.NoMemory, n.NoTime
+	same := r.Kind == AskAsItRan
+	had := r.Like.Memory / int64(max(r.Like.Nodes, 1)) >> 20 << 20
+	switch {
+	case r.Memory == 0 || had == 0 || !same:
+	case r.Memory > had && n.RanOut == nil && (1+workload.LeastReserve)*n.Most <= float64(had):
+		r.Memory = had
+	case r.Memory > had:
+		r.More = append(r.More, "memory")
+	case a.job != nil && wholeNodes(a.job):
+		r.Memory, r.NoMemory = 0, "it had whole nodes, whose memory nobody else could have had"
+	case float64(r.Memory) <= muchLessMemory*float64(had):
+		r.Less = append([]string{"memory"}, r.Less...)
+	default:
+		r.Memory = had
+	}
+	limit := time.Duration(r.Like.Limit) * time.Second
+	switch {
+	case a.why.Code == CauseHung:
+		r.Time, r.NoTime = 0, "it may have hung: its time tells nothing of the next one's"
+	case r.Time == 0 || limit == 0 || !same || n.AtLimit:
+	case r.Time > limit && n.OverTime == nil && (1+workload.LeastReserve)*n.Longest <= limit.Seconds():
+		r.Time = limit
+	case r.Time > limit:
+		r.More = append(r.More, "time")
+	case r.Time.Seconds() <= muchLessTime*limit.Seconds():
+		r.Less = append(r.Less, "time")
+	default:
+		r.Time = limit
+	}
+}
+
+func wholeNodes(j *job.Job) bool {
+	whole, _ := j.WholeNodes()
+	return whole
+}
+
+// Reserves are what memory and time have over the most that the runs needed, fractions of that; 0 where it is not known.
+func (r *Request) Reserves() (memory, limit float64) {
+	if r.Memory > 0 && r.Needs.Most > 0 {
+		memory = max(float64(r.Memory)/r.Needs.Most-1, 0)
+	}
+	if r.Time > 0 && r.Needs.Longest > 0 {
+		limit = max(r.Time.Seconds()/r.Needs.Longest-1, 0)
+	}
+	return memory, limit
+}
+
+// Freed is what the job of a request that is as it ran would not have held with it, at least; less than 0: what it lacked.
+// Slurm may give whole cores, with all hardware threads of each.
+func (r *Request) Freed() (memoryHours, coreHours float64) {
+	l, hours := &r.Like, r.Like.Elapsed/3600
+	if r.Kind != AskAsItRan || r.Why != "" {
+		return 0, 0
+	}
+	if r.Tasks > 0 && r.CPUsPerTask > 0 {
+		asked, each := r.Tasks*r.CPUsPerTask, max(l.PerCore, 1)
+		given := max(asked, min((asked+each-1)/each*each, l.CPUs))
+		coreHours = float64(l.CPUs-given) * hours
+	}
+	if l.Memory > 0 && r.Memory > 0 && slices.Contains(append(slices.Clip(r.Less), r.More...), "memory") {
+		memoryHours = float64(l.Memory-r.Memory*int64(r.Nodes)) / (1 << 30) * hours
+	}
+	return memoryHours, coreHours
+}
+
+// together is the request for copies of one program that never met. Copies that differ in arguments
+// or input may be on purpose. Of equal copies, all but one repeated the work.
+func (a *asking) together(r *Request) bool {
+	var copies []*job.Execution
+	hours, ranks := 0.0, 0
+	for i := range a.job.Executions {
+		e := &a.job.Executions[i]
+		if !e.IsSingleton() {
+			continue
+		}
+		if e.InputHash == "" || e.ArgsHash == "" {
+			return false
+		}
+		if len(copies) > 0 && (e.InputHash != copies[0].InputHash || e.ArgsHash != copies[0].ArgsHash || e.BuildID != copies[0].BuildID || e.Executable != copies[0].Executable) {
+			return false
+		}
+		copies, ranks = append(copies, e), ranks+e.Count()
+		if m := job.ExecutionMetrics(e); m != nil {
+			hours += m.Elapsed / 3600
+		}
+	}
+	if ranks < 2 {
+		return false
+	}
+	r.Kind, r.MPI, r.Ranks, r.Saved = AskTogether, copies[0].MPI, ranks, surely(hours*float64(ranks-1)/float64(ranks))
+	return true
+}
+
+func surely(hours float64) *curve.Estimate {
+	return &curve.Estimate{Value: hours, Low: hours, High: hours}
+}
+
+// cpus is the request for ranks that share too few CPUs. What it saves is not known.
+func (a *asking) cpus(r *Request) bool {
+	load := job.LoadOf(a.job.Executions)
+	if a.why.Code != CauseContention || load == nil || load.CrowdBusy == 0 || len(a.job.Executions) != 1 {
+		return false
+	}
+	b := BindingOf(a.job)
+	if b != nil {
+		r.Kind, r.Start, r.Ranks = AskBound, b.Line, b.Ranks
+		if b.Line == "" {
+			r.Why = "its threads shared cores although the job had enough, and its launcher is not known"
+		}
+		return true
+	}
+	r.Kind, r.Ranks = AskMoreCPUs, a.job.Executions[0].Size
+	r.Tasks, r.CPUsPerTask = r.Ranks, (load.CrowdBusy+load.CrowdRanks-1)/load.CrowdRanks
+	if a.room != nil && a.room.CPUs > 0 {
+		if each := a.room.CPUs / r.CPUsPerTask; each > 0 {
+			r.Nodes = max(a.job.Nodes, (r.Tasks+each-1)/each)
+		}
+	}
+	a.others(r)
+	return true
+}
+
+// others are the memory and time of a request that changes something else.
+func (a *asking) others(r *Request) {
+	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
+	a.sizes(r)
+}
+
+// busyNode: if nodes without a rank were busy for more than this part of their time, other work
+// ran there.
+const busyNode = 0.05
+
+// nodes is the request for a job with nodes that had no rank, if Slurm's TotalCPU shows that these
+// were idle.
+func (a *asking) nodes(r *Request) bool {
+	j, m := a.job, a.job.Metrics
+	if m == nil || j.Usage == nil || len(j.Executions) != 1 || j.CPUs == 0 || m.Nodes == 0 || m.Nodes >= j.Nodes || CutShort(j) != "" {
+		return false
+	}
+	unused := float64(j.Nodes-m.Nodes) * float64(j.CPUs) / float64(j.Nodes) * j.Elapsed.Seconds()
+	if j.Usage.TotalCPU.Seconds()-job.RankSeconds(j.Executions) > busyNode*unused {
+		return false
+	}
+	r.Kind, r.Nodes, r.Tasks, r.Ranks, r.Saved = AskNodes, m.Nodes, m.Ranks, m.Ranks, surely(unused/3600)
+	a.others(r)
+	return true
+}
+
+// oneEach is the request for a job with idle threads. All that one thread of each rank did then takes
+// no longer, and what the others did at most 1.1 times as long.
+func (a *asking) oneEach(r *Request) bool {
+	j := a.job
+	if a.why.Code != CauseIdleThreads || len(j.Executions) != 1 {
+		return false
+	}
+	h := j.Metrics.Hybrid
+	part := func(longer float64) float64 {
+		return h.Span / 3600 * (1 - longer*float64(j.Metrics.Ranks)/float64(h.Threads))
+	}
+	r.Kind, r.Ranks = AskLessCPUs, j.Executions[0].Size
+	r.Tasks, r.CPUsPerTask = r.Ranks, 1
+	r.Saved = &curve.Estimate{Value: part(1), Low: part(1.1), High: part(1)}
+	a.others(r)
+	r.Time = time.Duration(math.Ceil(r.Time.Minutes()*1.1)) * time.Minute // it may take a little longer
+	return true
+}
+
+// CoresOf are the cores of a job's main program.
+func CoresOf(j *job.Job) int {
+	main := job.MainExecution(j.Executions)
+	if main < 0 {
+		return j.CPUs
+	}
+	e := &j.Executions[main]
+	return e.Size * e.Threads()
+}
+
+// Answers says whether the request is an answer to a rule that flagged a job: it goes by the fields that the rule
+// reads, since sites write rules of their own. Of a verdict that jobeffd sent, only the condition tells them.
+func (r *Request) Answers(v *Verdict) bool {
+	if v.Outcome != Flagged || r.Why != "" {
+		return false
+	}
+	reads := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			if v.Figures == nil {
+				return strings.Contains(v.Condition, name)
+			}
+			return slices.ContainsFunc(v.Figures, func(f Figure) bool { return f.Name == name })
+		})
+	}
+	switch r.Kind {
+	case AskTogether:
+		return reads("singletons")
+	case AskNodes:
+		return reads("unused_nodes")
+	case AskBound, AskMoreCPUs:
+		return reads("cause")
+	case AskLessCPUs:
+		return reads("parallel_efficiency")
+	case AskCores:
+		return v.Recommended != nil && r.Best.Saved != nil && r.Best.Share != nil
+	}
+	return false
+}

@@ -1,0 +1,345 @@
+package workload
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+)
+
+// Needs is how much memory and time the next run like a job should be given, from the runs that did as it: each is at
+// least what the largest of them had, and what the next one exceeds at most once in four hundred times.
+type Needs struct {
+	Like     job.Ran
+	Runs     int           // that were completed: both fit all of them, …
+	Measured int           // … memory these, of which it is known
+	Memory   int64         // bytes of each node, whole MiB; 0: NoMemory says why
+	Time     time.Duration // whole minutes; 0: NoTime says why
+	NoMemory string
+	NoTime   string
+
+	Most      float64  // bytes that the neediest node of these had to hold; 0: not known
+	Longest   float64  // s, of these; 0: there are none
+	RanOut    *Failure // of memory
+	OverTime  *Failure
+	Smaller   *Smaller // than Most; nil: they are of one size
+	AllMemory bool     // Memory is all that a node has
+	AllTime   bool     // Time is all that a job may have
+	AtLimit   bool     // most end at their limit, as those do that go on from a checkpoint: Time is that
+	Arguments bool     // these are those with the job's arguments, where other jobs of its name had others
+}
+
+// Failure is a run that was killed for what it asked for: its true need is not known.
+type Failure struct {
+	Ran     job.Ran
+	Had     float64 // bytes of each node, or s
+	Of      int     // runs of the size, …
+	Many    int     // … so many of which were killed for it
+	Doubled bool    // too little is known since: twice what it had is asked for
+}
+
+// Smaller are runs that needed much less memory than the others. Nothing that is known tells them apart.
+type Smaller struct {
+	Runs   int
+	Memory int64 // that would do for them
+}
+
+const (
+	// lookedAt is how many runs of a size count for what was killed: the newest.
+	lookedAt = 60
+	// someRuns: so many completed runs tell of the next one, also after one that was killed.
+	someRuns = 5
+	// exceeded is how often the next run may need more than is asked for, of each of memory and time.
+	exceeded = 0.0025
+	// LeastReserve over the largest: what was read of memory may be samples, without the kernel's own memory for the job.
+	LeastReserve = 0.1
+	// What is known of a resource before runs tell it is worth so many of them.
+	spreadWorth = 4
+	// apartBy is how many times as large the next larger need must be to begin another part.
+	apartBy = 2.0
+	// oneCore: a job that kept so many CPUs busy all the time may have had one thread. A mean near one of
+	// a program with several threads is chance, and not in each run.
+	oneCoreLow, oneCoreHigh = 0.8, 1.05
+	// A job that ends in this part of its limit, or at it, as most of its kind do, goes on from a checkpoint in the next.
+	nearLimit = 0.95
+	// nodesShare is the part of a node's memory that jobs may count on, where Slurm has not said it.
+	nodesShare = 0.98
+)
+
+// resource is what is taken to be true of one before runs tell it. An unused minute costs nobody anything, an unused GiB does.
+type resource struct {
+	spread    float64 // standard deviation of its logarithm
+	few, many float64 // the reserve over the largest of a few and of many runs, as a fraction of it, at most
+}
+
+var (
+	ofMemory = resource{0.10, 0.4, 0.7}
+	ofTime   = resource{0.20, 0.8, 1.4}
+)
+
+// NeedsOf is what the next job like one should be given, by the jobs of its workload. room is what Slurm gives it; nil: not known.
+func NeedsOf(all []job.Ran, like job.Ran, room *job.Room) *Needs {
+	n := &Needs{Like: like}
+	runs := n.sameArguments(slices.DeleteFunc(byStart(all), func(r job.Ran) bool { return !sameSize(&r, &like) }))
+	done := slices.DeleteFunc(slices.Clone(runs), func(r job.Ran) bool { return NotCompleted(&r) || !sameShape(&r, &like) })
+	n.fill(runs[max(0, len(runs)-lookedAt):], done, room)
+	return n
+}
+
+// NeedsOfTasks is what fits each task of an array, also where these did different work.
+func NeedsOfTasks(tasks []job.Ran, like job.Ran, room *job.Room) *Needs {
+	n := &Needs{Like: like}
+	tasks = byStart(tasks)
+	n.fill(tasks, slices.DeleteFunc(slices.Clone(tasks), func(r job.Ran) bool { return NotCompleted(&r) }), room)
+	n.Smaller = nil // each has its own work, and its user knows which
+	return n
+}
+
+func byStart(all []job.Ran) []job.Ran {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b job.Ran) int { return a.Start.Compare(b.Start) })
+}
+
+// NotCompleted says whether a job did not come to its end.
+func NotCompleted(r *job.Ran) bool { return r.State != "COMPLETED" }
+
+// sameSize says whether a job was as large as another. One core is one core, of however many.
+func sameSize(r, like *job.Ran) bool {
+	return r.Nodes == like.Nodes && (r.CPUs == like.CPUs || IsOneCore(r) && IsOneCore(like))
+}
+
+// sameShape says whether a job's memory and time tell of those of another. One that was killed may have left
+// fewer ranks.
+func sameShape(r, like *job.Ran) bool {
+	return sameSize(r, like) && r.Ranks == like.Ranks && r.Tasks == like.Tasks
+}
+
+// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another.
+func SameShape(r, like *job.Ran) bool { return sameShape(r, like) }
+
+// sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
+// all. An MPI program's own arguments have told its workload.
+func (n *Needs) sameArguments(runs []job.Ran) []job.Ran {
+	var same []job.Ran
+	completed := 0
+	for i := range runs {
+		if r := &runs[i]; r.Args == n.Like.Args {
+			if same = append(same, *r); !NotCompleted(r) {
+				completed++
+			}
+		}
+	}
+	if n.Like.Ranks > 0 || n.Like.Args == "" || completed < someRuns {
+		return runs
+	}
+	n.Arguments = len(same) < len(runs)
+	return same
+}
+
+// IsOneCore says whether a job used one core all the time.
+func IsOneCore(r *job.Ran) bool {
+	busy := r.CPUTime / r.Elapsed
+	return max(r.Ranks, r.Tasks) <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
+}
+
+// fill reads what runs of the size, of which some were completed, tell.
+func (n *Needs) fill(runs, done []job.Ran, room *job.Room) {
+	n.Runs = len(done)
+	if room == nil {
+		room = &job.Room{}
+	}
+	n.memory(runs, done, room)
+	n.time(runs, done, room)
+}
+
+// memory is that of each node.
+func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
+	had := func(r *job.Ran) float64 { return float64(r.Memory) / float64(max(r.Nodes, 1)) }
+	var known []float64
+	for i := range done {
+		switch r := &done[i]; {
+		case r.Full && had(r) > 0: // it was completed with that, so the line asks for as much
+			known = append(known, had(r)/(1+LeastReserve))
+		case r.NodeNeeded > 0:
+			known = append(known, float64(r.NodeNeeded))
+		}
+	}
+	n.RanOut = failureOf(runs, had, func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" })
+	n.Measured = len(known)
+	if n.RanOut != nil && n.RanOut.Had == 0 {
+		n.NoMemory = "job " + n.RanOut.Ran.ID + " ran out of memory, and how much it had is not known"
+		return
+	}
+	if n.RanOut == nil && 2*len(known) < len(done) || len(done) == 0 && n.RanOut == nil {
+		n.NoMemory = "how much memory it needed was not read on its nodes"
+		if len(done) == 0 {
+			n.NoMemory = noneCompleted
+		}
+		return
+	}
+	all := mostMemory(room, max(n.Like.Nodes, 1))
+	most, likely := ofMemory.upper(known)
+	asked := max(likely, (1+LeastReserve)*most)
+	n.Most = most
+	if f := n.RanOut; f != nil {
+		if all > 0 && f.Had >= all {
+			n.NoMemory, n.AllMemory = "a run of it ran out of all the memory of its node", true
+			return
+		}
+		asked = max(asked, f.asked())
+	}
+	if asked == 0 {
+		n.NoMemory = "how much memory it needed was not read on its nodes"
+		return
+	}
+	if all > 0 && asked > all {
+		asked = max(all, most)
+		n.AllMemory = true
+	}
+	n.Memory = roundUp(asked)
+	if room.Memory > 0 && n.Memory > room.Memory {
+		n.Memory = room.Memory >> 20 << 20
+	}
+	if below, above := parts(known); below != nil {
+		n.Smaller = &Smaller{len(below), min(roundUp(ofMemory.asked(below)), roundUp(above[0]))}
+	}
+}
+
+// mostMemory is what of each of some nodes a job may ask for, bytes; 0: not known. A node's own word is of all that is built in.
+func mostMemory(room *job.Room, nodes int) float64 {
+	most := float64(room.Memory)
+	if !room.FromSlurm() {
+		return most * nodesShare
+	}
+	if each := float64(room.AllMemory) / float64(nodes); each > 0 {
+		most = min(most, each)
+	}
+	return most
+}
+
+const noneCompleted = "no job of this size was completed"
+
+// time is Slurm's limit.
+func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
+	limit := func(r *job.Ran) float64 { return r.Limit }
+	n.OverTime = failureOf(runs, limit, func(r *job.Ran) float64 { return r.Elapsed }, overTime)
+	atLimit := 0
+	for i := range runs {
+		if r := &runs[i]; overTime(r) || r.Limit > 0 && !NotCompleted(r) && r.Elapsed >= nearLimit*r.Limit {
+			atLimit++
+		}
+	}
+	switch {
+	case atLimit >= 3 && 2*atLimit >= len(runs) && n.Like.Limit > 0:
+		n.Time, n.AtLimit = time.Duration(n.Like.Limit)*time.Second, true
+		return
+	case n.OverTime != nil && n.OverTime.Had == 0:
+		n.NoTime = "how long the limit was that ended job " + n.OverTime.Ran.ID + " is not known"
+		return
+	case len(done) == 0 && n.OverTime == nil:
+		n.NoTime = noneCompleted
+		return
+	}
+	var known []float64
+	for i := range done {
+		known = append(known, max(done[i].Elapsed, 1)) // Slurm counts whole seconds
+	}
+	longest, likely := ofTime.upper(known)
+	asked := max(likely, (1+LeastReserve)*longest)
+	n.Longest = longest
+	if f := n.OverTime; f != nil {
+		asked = max(asked, f.asked())
+	}
+	n.Time = time.Duration(math.Ceil(asked/60)) * time.Minute
+	if room.Time > 0 && n.Time > room.Time {
+		n.Time, n.AllTime = room.Time.Truncate(time.Minute), true
+	}
+}
+
+func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEADLINE" }
+
+// failureOf is the newest run that was killed for what it had, if any. What it had counts, and twice that unless so many
+// runs were completed since that they tell, or one that needed more.
+func failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*job.Ran) bool) *Failure {
+	var f *Failure
+	many, since, answered := 0, 0, false
+	for i := range runs {
+		switch r := &runs[i]; {
+		case killed(r):
+			before := 0.0
+			if f != nil {
+				before = f.Had
+			}
+			f = &Failure{Ran: *r, Had: max(had(r), before)}
+			many, since, answered = many+1, 0, false
+		case f != nil && !NotCompleted(r):
+			since++
+			answered = answered || needed(r) > f.Had
+		}
+	}
+	if f != nil {
+		f.Of, f.Many, f.Doubled = len(runs), many, !answered && since < someRuns
+	}
+	return f
+}
+
+func (f *Failure) asked() float64 {
+	if f.Doubled {
+		return 2 * f.Had
+	}
+	return f.Had
+}
+
+// upper is the largest of some values, and what the next one exceeds as seldom as is allowed: by a t distribution of their
+// logarithms about the median. Its spread is that of the values above it, and known before as by some runs: small ones, which
+// did less, tell nothing of large ones.
+func (r resource) upper(values []float64) (most, likely float64) {
+	if len(values) == 0 {
+		return 0, 0
+	}
+	_, values = parts(values)
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i], most = math.Log(v), max(most, v)
+	}
+	middle, free, squares := curve.Median(logs), float64(spreadWorth+len(values)-1), spreadWorth*r.spread*r.spread
+	for _, l := range logs {
+		squares += 2 * max(l-middle, 0) * max(l-middle, 0) // the lower half is taken to be as far
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(1 - exceeded)
+	likely = math.Exp(middle + t*math.Sqrt(squares/free*(1+1/float64(len(values)))))
+	if len(values) < someRuns {
+		return most, min(likely, (1+r.few)*most)
+	}
+	return most, min(likely, (1+r.many)*most)
+}
+
+// asked is the upper value with the least reserve.
+func (r resource) asked(values []float64) float64 {
+	most, likely := r.upper(values)
+	return max(likely, (1+LeastReserve)*most)
+}
+
+// parts are the values below and above the highest gap, sorted, if there are enough below; else all are above.
+func parts(values []float64) (below, above []float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	for i := len(sorted) - 1; i >= someRuns; i-- {
+		if sorted[i] >= apartBy*sorted[i-1] {
+			return sorted[:i], sorted[i:]
+		}
+	}
+	return nil, sorted
+}
+
+// roundUp is a number of bytes in whole MiB, at most a sixteenth more.
+func roundUp(bytes float64) int64 {
+	mib := max(int64(math.Ceil(bytes/(1<<20))), 32)
+	step := int64(1)
+	for step*32 <= mib {
+		step *= 2
+	}
+	return (mib + step - 1) / step * step << 20
+}
