@@ -82,18 +82,9 @@ func warnings(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// Recommend is the one core count that the job should have had: nothing where the study
+// recommend is the one core count that the job should have had: nothing where the study
 // knows none, where the cause of the lost time is another than the number of cores, or where
-// something else than the job itself ended it, or where several programs shared the cores. Without
-// a job it is that of the workload's newest run, whose cause is not known.
-func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
-	if j == nil {
-		return study.Recommend(nil)
-	}
-	return recommend(study, j, CauseOf(j))
-}
-
-// recommend is Recommend for a job whose cause was looked for before.
+// something else than the job itself ended it, or where several programs shared the cores.
 func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
 	if !ofCores(j, why) {
 		return nil
@@ -101,7 +92,7 @@ func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommend
 	return study.Recommend(j)
 }
 
-// Options are the core counts to choose from, under the conditions of Recommend.
+// Options are the core counts to choose from, under the conditions of a recommendation.
 func Options(study *workload.Study, j *job.Job) []workload.Option {
 	if j != nil && !ofCores(j, CauseOf(j)) {
 		return nil

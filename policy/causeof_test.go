@@ -182,7 +182,7 @@ func TestRecommendation(t *testing.T) {
 		{"one after the other", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 115, alike(4, work(4, 20))...)) }), 1},
 	} {
 		cores := 0.0
-		if r := Recommend(studyOf(c.job, runs...), c.job); r != nil {
+		if r := recommend(studyOf(c.job, runs...), c.job, CauseOf(c.job)); r != nil {
 			cores = r.Cores.Value
 		}
 		if cores != c.cores {

@@ -114,8 +114,8 @@ func TestGPUs(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if policy.Recommend(study, j) != nil {
-		t.Errorf("%+v", policy.Recommend(study, j))
+	if r := policy.RequestFor(study, j); r.Best != nil {
+		t.Errorf("%+v", r.Best)
 	}
 	if s := viewOf(j, study, nil, true).Words().Headline.Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
 		t.Error(s)

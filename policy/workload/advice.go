@@ -66,7 +66,7 @@ const drift = 0.02
 
 // Recommend says which fewer cores would have served the job better, or, without a job, the
 // newest run: one count, for one cause. It is nil where nothing better is known. It knows the
-// runs only: policy.Recommend asks for the cause of the lost time, too.
+// runs only: policy.RequestFor asks for the cause of the lost time, too.
 func (s *Study) Recommend(j *job.Job) *Recommendation {
 	r, _ := s.advice(j)
 	return r

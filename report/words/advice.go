@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
@@ -93,19 +94,22 @@ func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation
 // shortNames say in a column what an option is the best for.
 var shortNames = map[string]string{workload.ForSpeed: "shortest", workload.ForPatience: "cheapest", workload.ForFewer: "cheaper", workload.ForEfficiency: "efficient"}
 
-// optionsPart are the core counts to choose from.
-func optionsPart(all []workload.Option) block.Part {
+// optionsPart are the core counts to choose from; that of the request is marked.
+func optionsPart(all []workload.Option, r *policy.Request) block.Part {
 	if len(all) == 0 {
 		return block.Part{}
 	}
 	t := block.Table{Heads: []string{"<for", "cores", "time", figure.Percent(all[0].Level), "core-hours", "PE", "runs"}}
 	seconds := alike(all, func(o workload.Option) float64 { return o.Time.Value })
-	notes, flagged := []string{}, false
+	notes, flagged, asked := []string{}, false, false
 	for i, o := range all {
 		row := []string{"as it ran", figure.Count(o.Cores), seconds(o.Time.Value), "-", figure.Hours(o.CoreHours.Value), figure.Efficiency(o.PE.Value), "curve"}
 		if i > 0 {
 			row[0], row[3] = shortNames[o.For[0]], figure.Interval(o.Time.Low, o.Time.High, seconds)
 			notes = append(notes, row[0]+": "+strings.Join(o.For, ", and "))
+		}
+		if r.Best != nil && o.Cores == int(r.Best.Cores.Value) {
+			row[0], asked = row[0]+"+", true
 		}
 		if o.Flagged {
 			row[5], flagged = row[5]+"*", true
@@ -116,6 +120,9 @@ func optionsPart(all []workload.Option) block.Part {
 		t.Rows = append(t.Rows, row)
 	}
 	b := block.Part{Heading: "Core counts to choose from", Tables: []block.Table{t}, Notes: []string{strings.Join(notes, "; ")}}
+	if asked {
+		b.Notes = append(b.Notes, "+: what is asked for")
+	}
 	if flagged {
 		b.Notes = append(b.Notes, "*: below 0.80, so jobeff would flag it, too")
 	}

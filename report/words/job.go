@@ -104,7 +104,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	}
 	if study != nil {
 		w.Advice = placeFacts(study, of, best, block.Joined(" ", append(w.Flagged.Texts(), w.Headline.Text)...)).Inert(wide)
-		w.Options = optionsPart(policy.Options(study, of))
+		w.Options = optionsPart(policy.Options(study, of), r)
 		w.Curves = curvesOf(study)
 	}
 	if j.Metrics != nil {

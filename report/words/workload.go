@@ -42,8 +42,9 @@ type Workload struct {
 func OfWorkload(study *workload.Study, wide bool) Workload {
 	s := inert.Copy(study, wide)
 	r := policy.RequestOf(study)
+	as, last := policy.AsLast(study)
 	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, r, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s, r),
-		Options: optionsPart(policy.Options(policy.AsLast(study))), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
+		Options: optionsPart(policy.Options(as, last), r), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
 		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: requestAction(r, wide)}
 	w.Runs, w.Older = runsTable(s)
 	w.Curves = curvesOf(study)
