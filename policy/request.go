@@ -104,8 +104,9 @@ func RequestFor(study *workload.Study, j *job.Job) *Request { return requestFor(
 
 // requestFor is RequestFor for a job whose cause was looked for before.
 func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
-	r := &Request{Kind: AskAsItRan, Like: job.RanOf(j)}
-	a := asking{study, j, why, alikeOf(study, j), j.Room}
+	all, like := alikeOf(study, j)
+	r := &Request{Kind: AskAsItRan, Like: like}
+	a := asking{study, j, why, all, j.Room}
 	if job.WorkloadOf(j) == "" {
 		r.JobName = j.Name
 	} else if study != nil && study.Workload.Named() {
@@ -201,16 +202,18 @@ func RequestOfTasks(id string, tasks []job.Job) *Request {
 	return r
 }
 
-// alikeOf are the jobs of the work of one, itself among them.
-func alikeOf(study *workload.Study, j *job.Job) []job.Ran {
-	all := j.Alike
-	if len(all) == 0 && study != nil {
+// alikeOf are the jobs of the work of one, itself among them, and what it is there.
+func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
+	if all = j.Alike; len(all) == 0 && study != nil {
 		all = study.Workload.Jobs
 	}
-	if j.End.IsZero() || slices.ContainsFunc(all, func(r job.Ran) bool { return r.JobID == j.JobID && r.Attempt == j.Attempt }) {
-		return all
+	if i := slices.IndexFunc(all, func(r job.Ran) bool { return r.JobID == j.JobID && r.Attempt == j.Attempt }); i >= 0 {
+		return all, all[i]
 	}
-	return append(slices.Clip(all), job.RanOf(j))
+	if like = job.RanOf(j); !j.End.IsZero() {
+		all = append(slices.Clip(all), like)
+	}
+	return all, like
 }
 
 // byScript says whether the job was a batch script, as far as is known.

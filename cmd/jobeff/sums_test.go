@@ -96,6 +96,7 @@ type sums struct {
 	compared   int
 	kinds      map[string]int // how often by what was compared, the end of its name
 	losses     int
+	asked, many int // workloads of many jobs, and those with a request
 	weeksSaved int // lines of what advice saved in a week
 }
 
@@ -551,12 +552,19 @@ func TestSums(t *testing.T) {
 	s.list("-a", "-A", "physics", "-s", "CD", "-S", "2026-11-01", "-E", "2026-11-20", "--tasks", "--limit", "400")
 	for id := range strings.FieldsSeq(s.jobeff("-a", "-nP", "-o", "jobid", "-S", "2026-11-15", "-E", "2026-11-20", "--limit", "40")) {
 		s.job(id)
+		s.oneRequest(id)
 	}
-	for name := range strings.Lines(s.jobeff("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "12")) {
-		if row := strings.Split(name, "|"); row[2] != "-" { // jobs without a record have no curve
+	of := 0
+	for name := range strings.Lines(s.jobeff("workload", "-a", "-nP", "-S", "2026-08-01", "--limit", "80")) {
+		row := strings.Split(name, "|")
+		if of++; row[2] != "-" && of <= 12 { // jobs without a record have no curve
 			s.workload(row[0])
 		}
+		if row[2] != "-" {
+			s.requestOfWorkload(row[0])
+		}
 	}
+	silence(t, s.asked, s.many)
 	if s.weeksSaved < 10 || s.losses < 10 {
 		t.Errorf("only %d lines of what advice saved in a week, and %d losses", s.weeksSaved, s.losses)
 	}
@@ -564,7 +572,7 @@ func TestSums(t *testing.T) {
 	s.notices(s.jobeff("admin", "notices", "--preview", "--database", "demo.db"))
 	for _, kind := range []string{"lost of judged", "measured of all", "the week before", "sum of the savings", "core-hours", "total part", "went into MPI",
 		"core-hours lost", "memory", "saved of used", "core time", "coverage", "covered", "endings", "nodes", "runs on the curve", "core counts",
-		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "saved at least", "saved at most", "ntasks"} {
+		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "request", "saved at least", "saved at most", "ntasks"} {
 		if s.kinds[" "+kind] == 0 {
 			t.Errorf("nothing was compared of %q", kind)
 		}
