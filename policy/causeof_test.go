@@ -181,9 +181,13 @@ func TestRecommendation(t *testing.T) {
 		{"two programs at once", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 0, alike(4, work(25, 75))...)) }), 0},
 		{"one after the other", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 115, alike(4, work(4, 20))...)) }), 1},
 	} {
-		cores := 0.0
-		if r := recommend(studyOf(c.job, runs...), c.job, CauseOf(c.job)); r != nil {
-			cores = r.Cores.Value
+		study, cores := studyOf(c.job, runs...), 0.0
+		best := RequestOf(study).Best
+		if c.job != nil {
+			best = recommend(study, c.job, CauseOf(c.job))
+		}
+		if best != nil {
+			cores = best.Cores.Value
 		}
 		if cores != c.cores {
 			t.Errorf("%s: %v cores, want %v", c.name, cores, c.cores)

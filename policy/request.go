@@ -221,10 +221,13 @@ func byScript(j *job.Job) bool {
 	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s job.Step) bool { return s.ID == "batch" })
 }
 
-// notCompared says whether something else than the job itself ended it, where another core count might be better.
+// notCompared says whether something ended the job before it was done, where another core count might be better.
 func (a *asking) notCompared() bool {
 	end := CutShort(a.job)
-	return end != "" && end != outOfMemory && limits[end] == "" && a.study != nil && len(a.study.Counts) > 1
+	if end == "" || a.study == nil || len(a.study.Counts) < 2 {
+		return false
+	}
+	return end != outOfMemory && limits[end] == "" || a.study.AdvisedOn(CoresOf(a.job))
 }
 
 // asking is what a request is made of. Study and job may be nil.

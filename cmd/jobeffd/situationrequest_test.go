@@ -56,11 +56,17 @@ var timeNeeds = []situation{
 		jobs: "1 t=7160 x=6 bare=1 alloc=4 totalcpu=.9 limit=7200"},
 	{name: "requeued at each limit", says: []string{"job: go on from a checkpoint", "job: --time=02:00:00"}, never: []string{"more time|less time"},
 		jobs: "1 t=7190 x=6 bare=1 alloc=4 totalcpu=.9 limit=7200 state=TIMEOUT"},
-	{name: "one of thirty reached its limit long ago", says: []string{"job: --time=0[4-9]", "job: Job 1000 reached its limit of 04:00:00 [(]1 of 30 jobs did[)]; no less than that is asked for"}, jobs: `
+	{name: "one of thirty reached its limit long ago", says: []string{"job: --time=0[4-9]", "job: Job 1000 reached its limit after 04:00:00 [(]1 of 30 jobs did[)]; no less than that is asked for"}, jobs: `
 1 t=14390 bare=1 alloc=4 totalcpu=.9 limit=14400 state=TIMEOUT
 1 t=3600 x=29 bare=1 alloc=4 totalcpu=.9 limit=86400`},
 	{name: "it hung, and its limit is not asked for", never: []string{"--time", "more time"}, says: []string{"job: it may have hung"},
 		jobs: "64 t=7200,7210 pe=.02 in=MPI_Recv limit=7200 state=TIMEOUT stuck=6000"},
+	{name: "a limit far above what all others took", says: []string{"job: the others needed so much less that more is not known to help", "job: --time=1-00:00:00"}, never: []string{"more time"}, jobs: `
+1 t=3600 x=8 bare=1 alloc=4 totalcpu=.9 limit=86400
+1 t=86390 bare=1 alloc=4 totalcpu=.9 limit=86400 state=TIMEOUT`},
+	{name: "a task that ran out of memory among many that did not", says: []string{"job: Ask for more memory", "job: --mem=16384M"}, jobs: `
+1 t=600 x=12 bare=1 task=1 alloc=4 totalcpu=.9 given=8 kept=2
+1 t=600 bare=1 alloc=4 totalcpu=.9 given=8 kept=8 state=OUT_OF_MEMORY`},
 	{name: "a single run of two hours keeps its limit", says: []string{"job: --time=02:30:00"}, never: []string{"more time"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 limit=9000"},
 	{name: "times that spread", says: []string{"job: Ask for more time"}, jobs: "1 t=7000,2000,9000,3000,5000,8000,4000,9500 bare=1 alloc=4 totalcpu=.9 limit=9600"},
 }

@@ -31,7 +31,7 @@ var sayNothing = []situation{
 	{name: "two busy nodes without MPI", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=32 nodes=2 totalcpu=.9 given=64 held=40", rules: moreNodes},
 	{name: "two nodes for their memory", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=32 nodes=2 totalcpu=.3 given=64 held=60", rules: moreNodes},
 	{name: "ranks that sleep on two nodes", never: []string{"would have held"}, jobs: "128 t=7200 pe=.9 totalcpu=.1 given=256 held=4", rules: moreNodes},
-	{name: "a limit that it reached", never: []string{"ask for (more mem|less|fewer)"}, says: []string{"job: Ask for more time[.].*reached its limit of 02:00:00.*--time=04:00:00"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=7200 state=TIMEOUT", rules: longLimit},
+	{name: "a limit that it reached", never: []string{"ask for (more mem|less|fewer)"}, says: []string{"job: Ask for more time[.].*reached its limit after 02:00:00.*--time=04:00:00"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20 limit=7200 state=TIMEOUT", rules: longLimit},
 	{name: "an unlimited job", never: []string{asks}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.9 given=32 held=20", rules: longLimit},
 }
 

@@ -88,6 +88,15 @@ func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
 	return r, why
 }
 
+// AdvisedOn says whether runs on n cores are advised to take others.
+func (s *Study) AdvisedOn(n int) bool {
+	if s.At(n) == nil || s.Undecided() {
+		return false
+	}
+	r, _ := s.adviceOn(n, map[int]bool{})
+	return r != nil
+}
+
 // adviceOn is the count that a run on n cores should have had, without what it saves. A count that
 // is itself advised on is none: advice does not lead to further advice. Known are the counts of
 // which this is known already.

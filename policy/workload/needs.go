@@ -39,7 +39,8 @@ type Failure struct {
 	Had     float64 // bytes of each node, or s
 	Of      int     // runs of the size, …
 	Many    int     // … so many of which were killed for it
-	Doubled bool    // too little is known since: twice what it had is asked for
+	Doubled bool    // too little is known since, or it is the job in hand: twice what it had is asked for
+	Far     bool    // what it had is so far above what the others needed, that more is not known to help
 }
 
 // Smaller are runs that needed much less memory than the others. Nothing that is known tells them apart.
@@ -66,6 +67,8 @@ const (
 	oneCoreLow, oneCoreHigh = 0.8, 1.05
 	// A job that ends in this part of its limit, or at it, as most of its kind do, goes on from a checkpoint in the next.
 	nearLimit = 0.95
+	// farAbove is how many times as long as the longest other a run that was killed must have had to be thought stuck.
+	farAbove = 4
 	// nodesShare is the part of a node's memory that jobs may count on, where Slurm has not said it.
 	nodesShare = 0.98
 )
@@ -167,7 +170,7 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 			known = append(known, float64(r.NodeNeeded))
 		}
 	}
-	n.RanOut = failureOf(runs, had, func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" })
+	n.RanOut = n.failureOf(runs, had, func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" })
 	n.Measured = len(known)
 	if n.RanOut != nil && n.RanOut.Had == 0 {
 		n.NoMemory = "job " + n.RanOut.Ran.ID + " ran out of memory, and how much it had is not known"
@@ -224,8 +227,13 @@ const noneCompleted = "no job of this size was completed"
 
 // time is Slurm's limit.
 func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
-	limit := func(r *job.Ran) float64 { return r.Limit }
-	n.OverTime = failureOf(runs, limit, func(r *job.Ran) float64 { return r.Elapsed }, overTime)
+	had := func(r *job.Ran) float64 { // Slurm may have been told another limit since
+		if r.Limit > 0 {
+			return min(r.Limit, r.Elapsed)
+		}
+		return r.Elapsed
+	}
+	n.OverTime = n.failureOf(runs, had, func(r *job.Ran) float64 { return r.Elapsed }, overTime)
 	atLimit := 0
 	for i := range runs {
 		if r := &runs[i]; overTime(r) || r.Limit > 0 && !NotCompleted(r) && r.Elapsed >= nearLimit*r.Limit {
@@ -235,9 +243,6 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 	switch {
 	case atLimit >= 3 && 2*atLimit >= len(runs) && n.Like.Limit > 0:
 		n.Time, n.AtLimit = time.Duration(n.Like.Limit)*time.Second, true
-		return
-	case n.OverTime != nil && n.OverTime.Had == 0:
-		n.NoTime = "how long the limit was that ended job " + n.OverTime.Ran.ID + " is not known"
 		return
 	case len(done) == 0 && n.OverTime == nil:
 		n.NoTime = noneCompleted
@@ -251,6 +256,9 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 	asked := max(likely, (1+LeastReserve)*longest)
 	n.Longest = longest
 	if f := n.OverTime; f != nil {
+		if f.Far = len(done) >= someRuns && f.Had >= farAbove*longest; f.Far {
+			f.Doubled = false
+		}
 		asked = max(asked, f.asked())
 	}
 	n.Time = time.Duration(math.Ceil(asked/60)) * time.Minute
@@ -263,7 +271,7 @@ func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEAD
 
 // failureOf is the newest run that was killed for what it had, if any. What it had counts, and twice that unless so many
 // runs were completed since that they tell, or one that needed more.
-func failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*job.Ran) bool) *Failure {
+func (n *Needs) failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*job.Ran) bool) *Failure {
 	var f *Failure
 	many, since, answered := 0, 0, false
 	for i := range runs {
@@ -282,6 +290,9 @@ func failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*
 	}
 	if f != nil {
 		f.Of, f.Many, f.Doubled = len(runs), many, !answered && since < someRuns
+		if killed(&n.Like) { // the next one is like this one
+			f.Ran, f.Had, f.Doubled = n.Like, max(f.Had, had(&n.Like)), true
+		}
 	}
 	return f
 }

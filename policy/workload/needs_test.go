@@ -95,8 +95,9 @@ func TestNeeds(t *testing.T) {
 		}), "8192M 18m 2"},
 		{"no more than the node has", rans(3, at(2, func(r *job.Ran) { r.State, r.Memory = "OUT_OF_MEMORY", 40*gib })), "65536M 18m 2"},
 		{"no more than the node has, though it needed nearly that", rans(9, func(_ int, r *job.Ran) { r.NodeNeeded = 63 * gib }), "65536M 16m 9"},
-		{"the newest reached its limit: twice that", rans(9, at(8, func(r *job.Ran) { r.State, r.Limit = "TIMEOUT", 1200 })), "2688M 40m 8"},
-		{"no longer than the partition allows", rans(9, at(8, func(r *job.Ran) { r.State = "TIMEOUT" })), "2688M 1800m 8"},
+		{"the newest reached its limit: twice that", rans(9, at(8, func(r *job.Ran) { r.State, r.Limit, r.Elapsed = "TIMEOUT", 1200, 1200 })), "2688M 40m 8"},
+		{"the newest reached a limit far above the others: as much", rans(9, at(8, func(r *job.Ran) { r.State, r.Elapsed = "TIMEOUT", 86400 })), "2688M 1440m 8"},
+		{"no longer than the partition allows", rans(3, at(2, func(r *job.Ran) { r.State, r.Elapsed = "TIMEOUT", 86400 })), "2944M 1800m 2"},
 		{"it was completed with all of its memory full", rans(9, at(3, func(r *job.Ran) { r.Full = true })), "43008M 16m 9, 8 with 2688M"},
 		{"a small part and a large one", rans(24, func(i int, r *job.Ran) {
 			if i%8 == 0 {

@@ -13,7 +13,7 @@ import (
 func (s *Study) unfit(r *Recommendation, n int) string {
 	at := int(r.Cores.Value)
 	runs, done := s.ranOn(at)
-	if f := failureOf(runs, func(r *job.Ran) float64 { return float64(r.Memory) }, func(*job.Ran) float64 { return 0 }, killed); f != nil && f.Doubled && len(done) < someRuns {
+	if f := new(Needs).failureOf(runs, func(r *job.Ran) float64 { return float64(r.Memory) }, func(*job.Ran) float64 { return 0 }, killed); f != nil && f.Doubled && len(done) < someRuns {
 		return fmt.Sprintf("on %s, %s of %s were killed for memory or time", figure.Counted(at, "core"), figure.Count(f.Many), figure.Counted(f.Of, "job"))
 	}
 	if more := s.wasted(at) / s.wasted(n); more > 1 && r.Time != nil && more*r.spends() >= 1 {

@@ -38,7 +38,7 @@ func RequestText(r *policy.Request, whole bool) string {
 		}
 	}
 	if r.Needs != nil {
-		said = join(said, join(fitsText(r), join(limitsText(r), freedText(r))))
+		said = join(said, join(limitsText(r), join(fitsText(r), freedText(r))))
 	}
 	return said
 }
@@ -51,27 +51,29 @@ func fitsText(r *policy.Request) string {
 	}
 	memory, limit := r.Reserves()
 	var reserves, asWas []string
-	if r.Memory > 0 && r.Needs.Most > 0 {
+	if r.Memory > 0 && r.Needs.Most > 0 && r.Needs.RanOut == nil {
 		text := figure.Percent(memory) + " on the most memory"
 		if r.Needs.Measured < r.Needs.Runs {
 			text += fmt.Sprintf(" (known of %s)", figure.Count(r.Needs.Measured))
 		}
 		reserves = append(reserves, text)
-	} else if r.NoMemory != "" {
+	} else if r.Memory == 0 && r.NoMemory != "" {
 		asWas = append(asWas, "Memory stays as it was: "+r.NoMemory+".")
 	}
 	if r.Needs.AtLimit {
 		asWas = append(asWas, "The time stays as it was: most of its jobs end at their limit, as those do that go on from a checkpoint.")
-	} else if r.Time > 0 && r.Needs.Longest > 0 {
+	} else if r.Time > 0 && r.Needs.Longest > 0 && r.Needs.OverTime == nil {
 		reserves = append(reserves, figure.Percent(limit)+" on the longest time")
-	} else if r.NoTime != "" && r.NoTime != r.NoMemory {
+	} else if r.Time == 0 && r.NoTime != "" && r.NoTime != r.NoMemory {
 		asWas = append(asWas, "The time stays as it was: "+r.NoTime+".")
-	} else if r.NoTime != "" {
+	} else if r.Time == 0 && r.NoTime != "" {
 		asWas = []string{"Memory and time stay as they were: " + r.NoTime + "."}
 	}
 	text := ""
 	switch {
+	case len(reserves) == 0 && r.Needs.Runs == 0:
 	case len(reserves) == 0:
+		text = fmt.Sprintf("It would have fitted %s.", figure.Counted(r.Needs.Runs, "completed "+run))
 	case r.Needs.Runs == 0:
 		text = fmt.Sprintf("No run had these cores yet: there is a reserve of %s that the others tell.", strings.Replace(figure.And(reserves), " and ", " and of ", 1))
 	default:
@@ -89,7 +91,7 @@ func limitsText(r *policy.Request) string {
 		all = append(all, fmt.Sprintf("Job %s ran out of %s on a node%s.", f.Ran.ID, figure.Bytes(uint64(f.Had)), failedText(f, float64(r.Memory))))
 	}
 	if f := n.OverTime; f != nil && r.Time > 0 {
-		all = append(all, fmt.Sprintf("Job %s reached its limit of %s%s.", f.Ran.ID, figure.Clock(figure.Duration(f.Had)), failedText(f, r.Time.Seconds())))
+		all = append(all, fmt.Sprintf("Job %s reached its limit after %s%s.", f.Ran.ID, figure.Clock(figure.Duration(f.Had)), failedText(f, r.Time.Seconds())))
 	}
 	if n.AllMemory && r.Memory > 0 {
 		all = append(all, "No node that it may have gives more memory.")
@@ -110,6 +112,8 @@ func failedText(f *workload.Failure, asked float64) string {
 		often = fmt.Sprintf(" (%s of %s did)", figure.Count(f.Many), figure.Counted(f.Of, "job"))
 	}
 	switch {
+	case f.Far:
+		return often + "; the others needed so much less that more is not known to help"
 	case f.Doubled && asked >= 2*f.Had:
 		return often + "; how much it needed is not known, and twice that is asked for"
 	case asked > f.Had:
