@@ -70,12 +70,13 @@ func TestArrayOfFailures(t *testing.T) {
 		time     bool
 	}{
 		"out of memory": {func(all []job.Job) { all[3].State = "OUT_OF_MEMORY" }, 8192, 3, true},
+		"long ago":      {func(all []job.Job) { all[0].State = "OUT_OF_MEMORY" }, 8192, 3, true},
 		"out of time":   {func(all []job.Job) { all[3].State = "TIMEOUT" }, 0, 3, true},
 		"one not read":  {func(all []job.Job) { all[2].Cgroup = nil }, 0, 3, true},
 		"most not read": {func(all []job.Job) { all[0].Cgroup, all[1].Cgroup, all[2].Cgroup = nil, nil, nil }, 0, 1, true},
 	} {
 		var all []job.Job
-		for n := range uint32(4) {
+		for n := range uint32(4) { // of which each may fail
 			all = append(all, task(n+1, "/opt/a", "COMPLETED", 100, 100))
 		}
 		c.change(all)

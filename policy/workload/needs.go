@@ -30,6 +30,7 @@ type Needs struct {
 	AllMemory bool     // Memory is all that a node has
 	AllTime   bool     // Time is all that a job may have
 	AtLimit   bool     // most end at their limit, as those do that go on from a checkpoint: Time is that
+	each      bool     // run has work of its own: one that was killed needs more itself
 	Arguments bool     // these are those with the job's arguments, where other jobs of its name had others
 }
 
@@ -95,7 +96,7 @@ func NeedsOf(all []job.Ran, like job.Ran, room *job.Room) *Needs {
 
 // NeedsOfTasks is what fits each task of an array, also where these did different work.
 func NeedsOfTasks(tasks []job.Ran, like job.Ran, room *job.Room) *Needs {
-	n := &Needs{Like: like}
+	n := &Needs{Like: like, each: true}
 	tasks = byStart(tasks)
 	n.fill(tasks, slices.DeleteFunc(slices.Clone(tasks), func(r job.Ran) bool { return NotCompleted(&r) }), room)
 	n.Smaller = nil // each has its own work, and its user knows which
@@ -291,8 +292,9 @@ func (n *Needs) failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, ki
 	if f != nil {
 		f.Of, f.Many, f.Doubled = len(runs), many, !answered && since < someRuns
 		if killed(&n.Like) { // the next one is like this one
-			f.Ran, f.Had, f.Doubled = n.Like, max(f.Had, had(&n.Like)), true
+			f.Ran, f.Had = n.Like, max(f.Had, had(&n.Like))
 		}
+		f.Doubled = f.Doubled || killed(&n.Like) || n.each
 	}
 	return f
 }
