@@ -269,6 +269,9 @@ func TestWorkloadsList(t *testing.T) {
 		t.Fatalf("%d more, %v", len(list.Workloads), err)
 	}
 	one, err := s.Workload(ctx, alice, "w3", nil)
+	if err == nil {
+		err = s.AddJobsOf(ctx, alice, one)
+	}
 	if d := cmp.Diff(one, list.Workloads[0].Workload); d != "" || err != nil || len(one.Runs) != 3 {
 		t.Errorf("%v, alone and in a list:\n%s", err, d)
 	}

@@ -211,6 +211,8 @@ func (w *week) add(ctx context.Context, j *job.Job, study *workload.Study) error
 		if study != nil {
 			study = study.As(j) // which knows of the others now
 		}
+		c = policy.Describe(j, study)
+		verdicts = w.rules.JudgeCase(c)
 	}
 	w.jobs = append(w.jobs, notice.NewJudged(j, study, c, verdicts).Slim())
 	return nil
