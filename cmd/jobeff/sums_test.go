@@ -92,12 +92,12 @@ func rounded(v span) span {
 
 // sums runs jobeff on a site and compares.
 type sums struct {
-	t          *testing.T
-	compared   int
-	kinds      map[string]int // how often by what was compared, the end of its name
-	losses     int
+	t           *testing.T
+	compared    int
+	kinds       map[string]int // how often by what was compared, the end of its name
+	losses      int
 	asked, many int // workloads of many jobs, and those with a request
-	weeksSaved int // lines of what advice saved in a week
+	weeksSaved  int // lines of what advice saved in a week
 }
 
 // jobeff is what a command prints.
