@@ -121,7 +121,7 @@ func TestThreadsIdle(t *testing.T) {
 		}
 		return
 	}
-	if v := verdicts["low-efficiency"]; v.Outcome != "flagged" || !strings.Contains(v.Text, "Threads idle") || !strings.Contains(v.Text, "--cpus-per-task=1") {
+	if v := verdicts["low-efficiency"]; v.Outcome != "flagged" || !strings.Contains(v.Text, "Threads idle") || !strings.Contains(v.Text, "OMP_NUM_THREADS=1") {
 		t.Errorf("low-efficiency: %+v", v)
 	}
 	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", "--full", id)), " ") // lines end anywhere
