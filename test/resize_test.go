@@ -12,13 +12,13 @@ import (
 )
 
 // TestResized: a job of two nodes that gives one back is one job, with the ranks of all of its programs and the core time
-// of both sizes.
+// of both sizes. slurmctld resizes none before slurmdbd has told it the job's index, which takes a while on a busy cluster.
 func TestResized(t *testing.T) {
 	t.Parallel()
 	app := build(t, site, usual.cc, "busy.c", "-fopenmp", "-pthread")
 	run := srun(t, usual)
 	id := site.run(t, "alice", fmt.Sprintf(`cd && %[1]s%[2]s 2 sleep
-scontrol update JobId=$SLURM_JOB_ID NumNodes=1
+until scontrol update JobId=$SLURM_JOB_ID NumNodes=1; do sleep .2; done
 . ./slurm_job_${SLURM_JOB_ID}_resize.sh
 rm -f slurm_job_${SLURM_JOB_ID}_resize.*
 %[1]s-n 2 %[2]s 2 sleep`, run, app), "-N2", "-n4")
