@@ -255,14 +255,13 @@ func (a *asking) cores(r *Request) bool {
 	r.Once = a.study.At(r.Instead).Runs < 2
 	r.CPUsPerTask = a.study.ThreadsFor(n)
 	r.Tasks, r.Nodes = n/r.CPUsPerTask, a.study.NodesFor(n)
-	for _, ran := range a.alike {
+	for _, ran := range slices.Backward(a.alike) { // the newest that had them
 		if ran.Ranks == r.Tasks && (r.Nodes == 0 || ran.Nodes == r.Nodes) && !workload.NotCompleted(&ran) {
-			r.Like, r.Needs = ran, &workload.Needs{}
+			r.Like, r.Needs = ran, workload.NeedsOf(a.alike, ran, a.room)
+			break
 		}
 	}
-	if r.Needs != nil {
-		r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
-	} else {
+	if r.Needs == nil {
 		r.Needs = a.study.NeedsOn(best, a.job, r.Nodes, a.room)
 	}
 	a.sizes(r)
@@ -272,12 +271,9 @@ func (a *asking) cores(r *Request) bool {
 // asItRan is what the job had, with the memory and time that jobs like it need.
 func (a *asking) asItRan(r *Request) {
 	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
-	done := slices.DeleteFunc(slices.Clone(a.alike), func(one job.Ran) bool {
-		return workload.NotCompleted(&one) || !workload.SameShape(&one, &r.Like)
-	})
-	a.shape(r, done)
+	a.shape(r, workload.CompletedLike(a.alike, &r.Like))
 	a.sizes(r)
-	if r.Needs.RanOut != nil && r.Needs.AllMemory && r.Needs.Memory == 0 && r.Like.Ranks > r.Nodes && (a.room == nil || a.room.Nodes == 0 || a.room.Nodes >= 2*r.Nodes) {
+	if r.Needs.RanOut != nil && r.Needs.AllMemory && r.Needs.Memory == 0 && r.Like.Ranks > r.Nodes && a.room.Holds(2*r.Nodes, 0, 0) {
 		r.Kind, r.Nodes, r.Less, r.More = AskSpread, 2*r.Nodes, nil, nil
 	}
 	if r.Memory == 0 && r.Time == 0 && r.Kind == AskAsItRan && len(r.Less) == 0 {

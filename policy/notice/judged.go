@@ -31,7 +31,7 @@ func NewJudged(j *job.Job, study *workload.Study, c *policy.Case, verdicts []pol
 	if !judged.flagged() {
 		return judged
 	}
-	judged.request = policy.RequestFor(study, j)
+	judged.request = c.Request
 	if study != nil {
 		judged.began, judged.beganApart = map[int]time.Time{}, map[int]time.Time{}
 		first(study.Runs, judged.began)

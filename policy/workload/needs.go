@@ -89,8 +89,7 @@ var (
 func NeedsOf(all []job.Ran, like job.Ran, room *job.Room) *Needs {
 	n := &Needs{Like: like}
 	runs := n.sameArguments(slices.DeleteFunc(byStart(all), func(r job.Ran) bool { return !sameSize(&r, &like) }))
-	done := slices.DeleteFunc(slices.Clone(runs), func(r job.Ran) bool { return NotCompleted(&r) || !sameShape(&r, &like) })
-	n.fill(runs[max(0, len(runs)-lookedAt):], done, room)
+	n.fill(runs[max(0, len(runs)-lookedAt):], CompletedLike(runs, &like), room)
 	return n
 }
 
@@ -99,7 +98,6 @@ func NeedsOfTasks(tasks []job.Ran, like job.Ran, room *job.Room) *Needs {
 	n := &Needs{Like: like, each: true}
 	tasks = byStart(tasks)
 	n.fill(tasks, slices.DeleteFunc(slices.Clone(tasks), func(r job.Ran) bool { return NotCompleted(&r) }), room)
-	n.Smaller = nil // each has its own work, and its user knows which
 	return n
 }
 
@@ -115,14 +113,16 @@ func sameSize(r, like *job.Ran) bool {
 	return r.Nodes == like.Nodes && (r.CPUs == like.CPUs || IsOneCore(r) && IsOneCore(like))
 }
 
-// sameShape says whether a job's memory and time tell of those of another. One that was killed may have left
-// fewer ranks.
-func sameShape(r, like *job.Ran) bool {
+// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another, so that its memory and time tell of those of
+// that. One that was killed may have left fewer ranks.
+func SameShape(r, like *job.Ran) bool {
 	return sameSize(r, like) && r.Ranks == like.Ranks && r.Tasks == like.Tasks
 }
 
-// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another.
-func SameShape(r, like *job.Ran) bool { return sameShape(r, like) }
+// CompletedLike are the jobs that were completed, of the shape of another.
+func CompletedLike(all []job.Ran, like *job.Ran) []job.Ran {
+	return slices.DeleteFunc(slices.Clone(all), func(r job.Ran) bool { return NotCompleted(&r) || !SameShape(&r, like) })
+}
 
 // sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
 // all. An MPI program's own arguments have told its workload.
@@ -171,7 +171,7 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 			known = append(known, float64(r.NodeNeeded))
 		}
 	}
-	n.RanOut = n.failureOf(runs, had, func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" })
+	n.RanOut = n.failureOf(runs, had, func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, outOfMemory)
 	n.Measured = len(known)
 	if n.RanOut != nil && n.RanOut.Had == 0 {
 		n.NoMemory = "job " + n.RanOut.Ran.ID + " ran out of memory, and how much it had is not known"
@@ -185,8 +185,7 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 		return
 	}
 	all := mostMemory(room, max(n.Like.Nodes, 1))
-	most, likely := ofMemory.upper(known)
-	asked := max(likely, (1+LeastReserve)*most)
+	most, asked := ofMemory.upper(known)
 	n.Most = most
 	if f := n.RanOut; f != nil {
 		if all > 0 && f.Had >= all {
@@ -207,8 +206,9 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	if room.Memory > 0 && n.Memory > room.Memory {
 		n.Memory = room.Memory >> 20 << 20
 	}
-	if below, above := parts(known); below != nil {
-		n.Smaller = &Smaller{len(below), min(roundUp(ofMemory.asked(below)), roundUp(above[0]))}
+	if below, above := parts(known); below != nil && !n.each { // of those that have each their own, its user knows which
+		_, enough := ofMemory.upper(below)
+		n.Smaller = &Smaller{len(below), min(roundUp(enough), roundUp(above[0]))}
 	}
 }
 
@@ -253,8 +253,7 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 	for i := range done {
 		known = append(known, max(done[i].Elapsed, 1)) // Slurm counts whole seconds
 	}
-	longest, likely := ofTime.upper(known)
-	asked := max(likely, (1+LeastReserve)*longest)
+	longest, asked := ofTime.upper(known)
 	n.Longest = longest
 	if f := n.OverTime; f != nil {
 		if f.Far = len(done) >= someRuns && f.Had >= farAbove*longest; f.Far {
@@ -267,6 +266,8 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 		n.Time, n.AllTime = room.Time.Truncate(time.Minute), true
 	}
 }
+
+func outOfMemory(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" }
 
 func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEADLINE" }
 
@@ -306,10 +307,10 @@ func (f *Failure) asked() float64 {
 	return f.Had
 }
 
-// upper is the largest of some values, and what the next one exceeds as seldom as is allowed: by a t distribution of their
-// logarithms about the median. Its spread is that of the values above it, and known before as by some runs: small ones, which
-// did less, tell nothing of large ones.
-func (r resource) upper(values []float64) (most, likely float64) {
+// upper is the largest of some values, and what the next one is to be given: what it exceeds as seldom as is allowed, by a t
+// distribution of their logarithms about the median, and the least reserve at least. The spread is that of the values above the
+// median, and known before as by some runs: small ones, which did less, tell nothing of large ones.
+func (r resource) upper(values []float64) (most, asked float64) {
 	if len(values) == 0 {
 		return 0, 0
 	}
@@ -323,17 +324,11 @@ func (r resource) upper(values []float64) (most, likely float64) {
 		squares += 2 * max(l-middle, 0) * max(l-middle, 0) // the lower half is taken to be as far
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(1 - exceeded)
-	likely = math.Exp(middle + t*math.Sqrt(squares/free*(1+1/float64(len(values)))))
+	likely, reserve := math.Exp(middle+t*math.Sqrt(squares/free*(1+1/float64(len(values))))), r.many
 	if len(values) < someRuns {
-		return most, min(likely, (1+r.few)*most)
+		reserve = r.few
 	}
-	return most, min(likely, (1+r.many)*most)
-}
-
-// asked is the upper value with the least reserve.
-func (r resource) asked(values []float64) float64 {
-	most, likely := r.upper(values)
-	return max(likely, (1+LeastReserve)*most)
+	return most, max(min(likely, (1+reserve)*most), (1+LeastReserve)*most)
 }
 
 // parts are the values below and above the highest gap, sorted, if there are enough below; else all are above.

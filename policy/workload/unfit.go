@@ -35,7 +35,7 @@ func (s *Study) unfit(r *Recommendation, n int) string {
 	return ""
 }
 
-func killed(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" || overTime(r) }
+func killed(r *job.Ran) bool { return outOfMemory(r) || overTime(r) }
 
 // ranOn are the jobs with as many ranks as the core count has, and those of them that were completed.
 func (s *Study) ranOn(n int) (all, done []job.Ran) {

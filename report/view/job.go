@@ -257,19 +257,19 @@ type OpenMP struct {
 // NewJob makes the view of a job, with its array, what the runs of its workload say, and the verdicts of the rules; study
 // and verdicts are nil where they were not asked. wide: its reader sees characters outside ASCII.
 func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) *Job {
-	d := whole(found.Job, study, verdicts)
+	r := policy.RequestFor(study, found.Job)
+	d := whole(found.Job, study, verdicts, r)
 	d.Array = arrayFigures(found)
 	d.Words = sync.OnceValue(func() *words.Job {
-		w := words.OfJob(found, study, verdicts, wide)
+		w := words.OfJob(found, study, verdicts, r, wide)
 		return &w
 	})
 	return &d
 }
 
-func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
+func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict, r *policy.Request) Job {
 	d := figuresOf(j)
 	d.CoreHours = coreHours(policy.CoreHoursOf(j))
-	r := policy.RequestFor(study, j)
 	d.Workload, d.Request = placeOf(study, j, r), requestOf(r)
 	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
 		d.QueueTime = &queue

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"jobeff/policy"
 	"jobeff/report/words"
 )
 
@@ -13,5 +14,5 @@ type Live struct {
 
 // NewLive makes it. wide: its reader sees characters outside ASCII.
 func NewLive(of words.Watched, wide bool) *Live {
-	return &Live{Job: whole(of.SoFar, nil, nil), Words: words.OfLive(of, wide)}
+	return &Live{Job: whole(of.SoFar, nil, nil, policy.RequestFor(nil, of.SoFar)), Words: words.OfLive(of, wide)}
 }

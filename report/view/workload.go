@@ -105,13 +105,14 @@ type Left struct {
 
 // NewWorkload makes the view of a workload; wide says that its reader sees characters outside ASCII.
 func NewWorkload(s *workload.Study, wide bool) *Workload {
-	d := workloadFigures(s)
-	d.Words = words.OfWorkload(s, wide)
+	r := policy.RequestOf(s)
+	d := workloadFigures(s, r)
+	d.Words = words.OfWorkload(s, r, wide)
 	return &d
 }
 
-func workloadFigures(s *workload.Study) Workload {
-	w, sum, request := s.Workload, s.Workload.Sum(), policy.RequestOf(s)
+func workloadFigures(s *workload.Study, request *policy.Request) Workload {
+	w, sum := s.Workload, s.Workload.Sum()
 	d := Workload{
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
@@ -184,7 +185,7 @@ func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, mo
 		d.Named = append(d.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
 	}
 	for _, s := range studies {
-		d.Workloads = append(d.Workloads, workloadFigures(s))
+		d.Workloads = append(d.Workloads, workloadFigures(s, policy.RequestOf(s)))
 	}
 	return d
 }

@@ -76,9 +76,9 @@ type Beside struct {
 	Workload   string // or to that of a workload, by its key
 }
 
-// OfJob says what is known of a job, with the study of its workload and the verdicts of the rules. Both are nil if they
-// were not asked for. wide: its reader sees characters outside ASCII.
-func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) Job {
+// OfJob says what is known of a job, with the study of its workload, the verdicts of the rules and its request. Study and
+// verdicts are nil if they were not asked for. wide: its reader sees characters outside ASCII.
+func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, r *policy.Request, wide bool) Job {
 	of := found.Job
 	j, rules := inert.Copy(of, wide), inertVerdicts(verdicts, wide)
 	w := Job{ID: j.DisplayID, Outcomes: fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(rules)), Rules: told(rules), Explained: explained(j, rules)}
@@ -86,7 +86,6 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 		w.ofQueue(j.Pending, wide)
 		return w
 	}
-	r := policy.RequestFor(study, of)
 	best := r.Best
 	w.Headline = headline(j, best)
 	w.Headline.Text = inert.Text(w.Headline.Text, wide)

@@ -38,10 +38,9 @@ type Workload struct {
 	Older    string       // runs that are not listed; ""
 }
 
-// OfWorkload says what the runs of a workload say.
-func OfWorkload(study *workload.Study, wide bool) Workload {
+// OfWorkload says what the runs of a workload say, and its request.
+func OfWorkload(study *workload.Study, r *policy.Request, wide bool) Workload {
 	s := inert.Copy(study, wide)
-	r := policy.RequestOf(study)
 	as, last := policy.AsLast(study)
 	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, r, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s, r),
 		Options: optionsPart(policy.Options(as, last), r), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
