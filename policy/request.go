@@ -325,7 +325,7 @@ func (a *asking) sizes(r *Request) {
 	same := r.Kind == AskAsItRan
 	had := r.Like.Memory / int64(max(r.Like.Nodes, 1)) >> 20 << 20
 	switch {
-	case r.Memory == 0 || had == 0 || !same:
+	case r.Memory == 0 || !same || had == 0 && n.RanOut == nil:
 	case r.Memory > had && n.RanOut == nil && (1+workload.LeastReserve)*n.Most <= float64(had):
 		r.Memory = had
 	case r.Memory > had:
@@ -341,7 +341,7 @@ func (a *asking) sizes(r *Request) {
 	switch {
 	case a.why.Code == CauseHung:
 		r.Time, r.NoTime = 0, "it may have hung: its time tells nothing of the next one's"
-	case r.Time == 0 || limit == 0 || !same || n.AtLimit:
+	case r.Time == 0 || !same || n.AtLimit || limit == 0 && n.OverTime == nil: // or how long it might have run is not known
 	case r.Time > limit && n.OverTime == nil && (1+workload.LeastReserve)*n.Longest <= limit.Seconds():
 		r.Time = limit
 	case r.Time > limit:

@@ -92,11 +92,11 @@ var visible = map[string][]string{
 	"five":     {"Job 4711", "5. program lmp"},
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},
-	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 242", "90 % interval"},
+	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 256", "90 % interval"},
 	"jobs":     {"Your jobs", "ended since", "Total of", "4711", "lj-melt", "Filter and sort"},
 	"sums":     {"Accounts", "Lost of judged"},
 
-	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 242", "Expected run times", "speedup: against the curve's time on 16 cores", "Measured, by cores", "job 9"},
+	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 256", "Expected run times", "speedup: against the curve's time on 16 cores", "Measured, by cores", "job 9"},
 	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
 	"workload-weak":     {"weak"},
 	"workload-hostile":  {"<script>"},
@@ -272,7 +272,7 @@ func checkCopy(ctx context.Context, t *testing.T, url string) {
 			browser.Call(ctx, t, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
 		}
 		got, err := chromedp.Run(ctx, chromedp.Evaluate[string]("getSelection().toString()"))
-		if err != nil || !strings.HasPrefix(got, "sbatch --ntasks=") || !strings.HasSuffix(strings.TrimSpace(got), " YOUR-SCRIPT") {
+		if err != nil || !strings.HasPrefix(got, "sbatch --nodes=") || !strings.HasSuffix(strings.TrimSpace(got), " YOUR-SCRIPT") {
 			t.Errorf("a click takes %q, %v", got, err)
 		}
 	}

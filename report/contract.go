@@ -76,9 +76,9 @@ type workloadPage struct {
 	Facts    []block.Fact
 	Curves   []template.HTML // run time and parallel efficiency over cores
 	Advice   []block.Fact
-	Expected []part // core counts to choose from, and what runs on others may take
-	Parts    []part // measured by cores, bounds of sections, what was left out
-	Plan     string // the command of the run that would teach most; ""
+	Expected []part       // core counts to choose from, and what runs on others may take
+	Parts    []part       // measured by cores, bounds of sections, what was left out
+	Ask      block.Action // the request; without a line, there is none
 	Runs     *table
 	Warnings []doubt.Doubt
 }

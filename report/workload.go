@@ -45,7 +45,7 @@ func PageOfWorkload(w io.Writer, v *view.Workload, links Links) error {
 	s := &v.Words
 	return writePage(w, "workload", &workloadPage{frame: newFrame("Workload "+s.Name+" – jobeff", links), Name: s.Name, Verdict: s.Headline,
 		Facts: s.Facts, Curves: pictures(s.Curves), Advice: s.Advice, Expected: partsOf(s.Options, s.Expected), Parts: slices.Concat(partsOf(s.Counts...), partsOf(s.Bounds, s.Apart)),
-		Plan: s.Plan, Runs: linked(newTable(s.Runs.Caption, s.Runs, s.Older), links), Warnings: s.Warnings})
+		Ask: s.Line, Runs: linked(newTable(s.Runs.Caption, s.Runs, s.Older), links), Warnings: s.Warnings})
 }
 
 func pictures(curves []plot.Curve) (all []template.HTML) {

@@ -174,7 +174,7 @@ func sentences(views, id string) string {
 				continue
 			}
 			line = measured.ReplaceAllString(counted.ReplaceAllString(strings.Join(strings.Fields(line), " "), "$1"), "${1}#")
-			fmt.Fprintln(&out, regexp.MustCompile(`(^Job|jobeff workload) `+id+`\b`).ReplaceAllString(line, "$1 #"))
+			fmt.Fprintln(&out, regexp.MustCompile(`\b(Job|jobeff workload) `+id+`\b`).ReplaceAllString(line, "$1 #"))
 		}
 		fmt.Fprintln(&out)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
@@ -230,32 +231,42 @@ func (s seen) all(pattern *regexp.Regexp) (found []string) {
 }
 
 // request is what is to be typed for another run.
-var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]+)+? YOUR-(?:SCRIPT|PROGRAM)`)
+var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]*[^ (),;.])+? YOUR-(?:SCRIPT|PROGRAM)`)
 
-// requests says where a job, its page, its workload and the line for scripts ask for different things, and where one of them is
-// silent.
-func (s seen) requests() (wrong []string) {
+// requests says where a job, its page, its workload as it stood with it, and the line for scripts ask for different things, or one
+// of them is silent; likewise its workload's page and text, whose newest job may be another; and what a mail asks for that the
+// job does not that it names.
+func (s seen) requests() []string {
+	wrong := append(s.oneRequest("job", "page", "workload", "line"), s.oneRequest("workload now", "workload page")...)
+	mailed := strings.Join(s["mailed"], " ")
+	for _, mail := range s["mail"] {
+		for _, line := range request.FindAllString(mail, -1) {
+			if !strings.Contains(mailed, line) {
+				wrong = append(wrong, "only a mail asks for "+line)
+			}
+		}
+	}
+	return wrong
+}
+
+// oneRequest says where places ask for different things.
+func (s seen) oneRequest(places ...string) []string {
 	lines := map[string]bool{}
-	for place, texts := range map[string][]string{"job": s["job"], "page": s["page"], "workload": s["workload"], "line": s["line"]} {
-		text := strings.Join(texts, " ")
+	for _, place := range places {
+		text := strings.Join(s[place], " ")
 		found := request.FindAllString(text, -1)
 		for _, line := range found {
 			lines[line] = true
 		}
-		if len(found) == 0 {
-			lines["none in "+place] = place != "workload" || !strings.Contains(text, "belongs to no workload")
+		if len(found) == 0 && !strings.Contains(text, "belongs to no workload") {
+			lines["none in "+place] = true
 		}
 	}
-	var all []string
-	for line, counts := range lines {
-		if counts {
-			all = append(all, line)
-		}
+	all := slices.Sorted(maps.Keys(lines))
+	if len(all) > 1 && slices.ContainsFunc(all, func(line string) bool { return !strings.HasPrefix(line, "none in ") }) {
+		return []string{"different requests: " + strings.Join(all, "; ")}
 	}
-	if slices.Sort(all); len(all) > 1 && slices.ContainsFunc(all, func(line string) bool { return !strings.HasPrefix(line, "none in ") }) {
-		wrong = append(wrong, "different requests: "+strings.Join(all, "; "))
-	}
-	return wrong
+	return nil
 }
 
 // saved is a share of the core-hours with the interval that stands behind it.
@@ -302,6 +313,14 @@ func (s *situation) happen(t *testing.T, program string) seen {
 	}
 	c.notify(situationsNow)
 	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "line": {c.ask(program, "workload", last, "--format", "sbatch")}, "page": {c.page("/jobs/" + last)}}
+	if key := workloadLink.FindStringSubmatch(c.markup("/jobs/" + last)); key != nil {
+		got["workload page"], got["workload now"] = []string{c.page("/workloads/" + key[1])}, []string{c.ask(program, "workload", key[1])}
+	}
+	for _, mail := range got["mail"] {
+		for _, named := range mailedJob.FindAllStringSubmatch(mail, -1) {
+			got["mailed"] = append(got["mailed"], c.ask(program, named[1]))
+		}
+	}
 	claimed := map[string]bool{}
 	for _, claim := range slices.Concat(s.says, s.never) {
 		place, _ := placeOf(claim)
@@ -318,6 +337,12 @@ func (s *situation) happen(t *testing.T, program string) seen {
 	}
 	return got
 }
+
+// workloadLink is a page's link to its workload.
+var workloadLink = regexp.MustCompile(`href="\.\./workloads/([^"?]+)"`)
+
+// mailedJob is the job that a mail tells of.
+var mailedJob = regexp.MustCompile(`(?:The one that lost most is|1 job[^:.]*:) (\d+)`)
 
 // comparing is the command that a digest names.
 var comparing = regexp.MustCompile(`jobeff compare (\d+) (\d+)`)
@@ -472,7 +497,12 @@ var tags = regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`)
 
 // page is the text of one that jobeffd makes.
 func (c *madeCluster) page(path string) string {
+	return flat(html.UnescapeString(tags.ReplaceAllString(c.markup(path), " ")))
+}
+
+// markup is a page as it is.
+func (c *madeCluster) markup(path string) string {
 	text, err := opened(browserOf(strings.TrimPrefix(c.cfg.Report.To, "unix:")), path)
 	must(c.t, err)
-	return flat(html.UnescapeString(tags.ReplaceAllString(string(text), " ")))
+	return string(text)
 }

@@ -33,7 +33,6 @@ type Workload struct {
 	Apart    block.Part // runs that are left out
 	Warnings []doubt.Doubt
 	Line     block.Action // for sbatch
-	Plan     string       // the command of the run that would teach most; ""
 	Runs     block.Table  // the newest first
 	Older    string       // runs that are not listed; ""
 }
@@ -47,9 +46,6 @@ func OfWorkload(study *workload.Study, r *policy.Request, wide bool) Workload {
 		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: requestAction(r, wide)}
 	w.Runs, w.Older = runsTable(s)
 	w.Curves = curvesOf(study)
-	if s.Curve.Next != nil {
-		w.Plan = shell.Plan(s)
-	}
 	return w
 }
 

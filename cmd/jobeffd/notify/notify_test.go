@@ -219,7 +219,7 @@ func TestNoticesOfASite(t *testing.T) {
 		if l.header.Get("To") != "<hpc@example.org>" || !strings.HasPrefix(l.subject(t), "[shadow, for ") || !strings.Contains(l.text, "Shadow mode") {
 			t.Errorf("in shadow to %s: %s", l.header.Get("To"), l.subject(t))
 		}
-		if strings.Contains(l.text, "sbatch --ntasks=") {
+		if strings.Contains(l.text, "sbatch --nodes=") {
 			if advised++; advised == 1 {
 				screenshot(t, l, "mail-notice", 1300)
 				t.Logf("%s\n%s", l.subject(t), l.text)
