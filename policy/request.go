@@ -113,7 +113,7 @@ func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
 		r.Workload = study.Workload.Name
 	}
 	switch {
-	case !byScript(j):
+	case !j.ByScript():
 		r.Why = "it was no batch script: what a session needs is its user's to know"
 	case j.HetJobID != 0:
 		r.Why = "it is a part of a heterogeneous job, whose parts are asked for together"
@@ -214,11 +214,6 @@ func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
 		all = append(slices.Clip(all), like)
 	}
 	return all, like
-}
-
-// byScript says whether the job was a batch script, as far as is known.
-func byScript(j *job.Job) bool {
-	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s job.Step) bool { return s.ID == "batch" })
 }
 
 // notCompared says whether something ended the job before it was done, where another core count might be better.

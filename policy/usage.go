@@ -13,7 +13,7 @@ var UsedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "leas
 
 // usage is what the job asked for beside its cores, and what it used.
 func (c *Case) usage(j *job.Job) {
-	if !byScript(j) {
+	if !j.ByScript() {
 		c.unknown("it was no batch script: a session waits for its user, and ends when they go", "cpu_efficiency", "busy_cores", "time_efficiency")
 	}
 	c.times(j)

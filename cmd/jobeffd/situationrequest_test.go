@@ -89,6 +89,9 @@ var people = []situation{
 	{name: "a session that kept one of 16 CPUs busy", never: []string{noRequest, "kept .* of its 16", "that it asked for"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 limit=259200 session=1", rules: longLimit},
 	{name: "a script that kept one of 16 CPUs busy", says: []string{"job: kept 0[.]96 of its 16", "job: of the 3-00:00:00 that it asked for"}, jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.06 limit=259200", rules: longLimit},
 	{name: "MPI in a session", says: []string{"job: it was no batch script"}, never: []string{"job: YOUR-SCRIPT"}, jobs: "16 t=7200,7210 pe=.95 limit=259200 session=1"},
+	{name: "a session after batch scripts", says: []string{"job: it was no batch script", "workload now: YOUR-SCRIPT"}, never: []string{"job: YOUR-SCRIPT"}, several: true, jobs: `
+16 t=7200,7210,7190 pe=.95 limit=259200
+16 t=7200 pe=.95 limit=259200 session=1`},
 	{name: "a batch script", says: []string{"job: YOUR-SCRIPT"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=64 kept=2 limit=259200"},
 	{name: "it failed at once", says: []string{"job: no job of this size was completed"}, never: []string{noRequest}, jobs: "1 t=20 x=3 bare=1 alloc=4 totalcpu=.9 given=8 kept=1 state=FAILED"},
 	{name: "it failed, and others were completed", says: []string{"job: --mem=", "job: fitted 6 completed runs"}, jobs: `

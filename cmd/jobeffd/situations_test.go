@@ -134,7 +134,7 @@ func (s seen) String() string {
 	return b.String()
 }
 
-var places = []string{"mail", "job", "workload", "page", "digest", "compare"}
+var places = []string{"mail", "job", "workload", "page", "workload now", "workload page", "digest", "compare"}
 
 // judge says what is wrong, and how many of the mails came rightly: they were wanted, and
 // what they say is right.
@@ -239,8 +239,8 @@ var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]*[^ 
 func (s seen) requests() []string {
 	wrong := append(s.oneRequest("job", "page", "workload", "line"), s.oneRequest("workload now", "workload page")...)
 	mailed := strings.Join(s["mailed"], " ")
-	for _, mail := range s["mail"] {
-		for _, line := range request.FindAllString(mail, -1) {
+	for _, letter := range s["mail"] {
+		for _, line := range request.FindAllString(letter, -1) {
 			if !strings.Contains(mailed, line) {
 				wrong = append(wrong, "only a mail asks for "+line)
 			}
@@ -316,8 +316,8 @@ func (s *situation) happen(t *testing.T, program string) seen {
 	if key := workloadLink.FindStringSubmatch(c.markup("/jobs/" + last)); key != nil {
 		got["workload page"], got["workload now"] = []string{c.page("/workloads/" + key[1])}, []string{c.ask(program, "workload", key[1])}
 	}
-	for _, mail := range got["mail"] {
-		for _, named := range mailedJob.FindAllStringSubmatch(mail, -1) {
+	for _, letter := range got["mail"] {
+		for _, named := range mailedJob.FindAllStringSubmatch(letter, -1) {
 			got["mailed"] = append(got["mailed"], c.ask(program, named[1]))
 		}
 	}

@@ -361,6 +361,11 @@ func (j *Job) StateWord() string {
 // IsRunning says that the figures are those so far.
 func (j *Job) IsRunning() bool { return !j.AsOf.IsZero() && j.End.IsZero() }
 
+// ByScript says whether the job was a batch script, as far as is known.
+func (j *Job) ByScript() bool {
+	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s Step) bool { return s.ID == "batch" })
+}
+
 // IsWhole says that what all of its ranks did up to its end is known.
 func (j *Job) IsWhole() bool {
 	return j.Metrics != nil && j.Metrics.Coverage >= 1 && !j.End.IsZero() && j.AsOf.IsZero()

@@ -57,15 +57,28 @@ func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err e
 	return wrapWorkload(err)
 }
 
-// addLast reads the newest of a workload's jobs that tells of the next one.
-func (s *Store) addLast(ctx context.Context, v Viewer, w *job.Workload) (err error) {
+// mostSessions is how many sessions addLast passes over.
+const mostSessions = 5
+
+// addLast reads the newest of a workload's jobs that tells of the next one: a batch script's, if one is among the newest.
+func (s *Store) addLast(ctx context.Context, v Viewer, w *job.Workload) error {
+	tried := 0
 	for _, r := range slices.Backward(w.Jobs) {
-		if r.State == "COMPLETED" || r.State == "OUT_OF_MEMORY" || r.State == "TIMEOUT" {
-			w.Last, err = s.attemptOf(ctx, v, attemptKey{w.Cluster, r.JobID, int64(r.Attempt)})
+		if r.State != "COMPLETED" && r.State != "OUT_OF_MEMORY" && r.State != "TIMEOUT" {
+			continue
+		}
+		last, err := s.attemptOf(ctx, v, attemptKey{w.Cluster, r.JobID, int64(r.Attempt)})
+		if err != nil {
+			return err
+		}
+		if last != nil && (w.Last == nil || last.ByScript()) {
+			w.Last = last
+		}
+		if tried++; tried > mostSessions || w.Last != nil && w.Last.ByScript() {
 			break
 		}
 	}
-	return err
+	return nil
 }
 
 // attemptOf reads all of an attempt; nil: it is gone, or the viewer may not see it.

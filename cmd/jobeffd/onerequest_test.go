@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+	"jobeff/report/view"
+)
+
+// askedFor fails unless a page asks for what its JSON does, and for nothing else. It gives what that is, "" for nothing.
+func (s *hoursSite) askedFor(path string, r *view.Request) string {
+	s.Helper()
+	status, _, text := s.ask(s.T, "GET "+path, "")
+	if status != http.StatusOK || r == nil {
+		s.Fatalf("%s: %d, request %v", path, status, r)
+	}
+	var line string
+	if r.Line != nil {
+		line = *r.Line
+	}
+	if line == "" && r.Why == "" {
+		s.Errorf("%s: no request, and no reason", path)
+	}
+	found := false
+	for _, asked := range request.FindAllString(flat(html.UnescapeString(tags.ReplaceAllString(string(text), " "))), -1) {
+		if found = true; asked != line {
+			s.Errorf("%s asks for %s, its JSON for %q", path, asked, line)
+		}
+	}
+	if line != "" && !found {
+		s.Errorf("%s asks for nothing, its JSON for %s", path, line)
+	}
+	return line
+}
+
+// TestOneRequest: the page of each job and each workload of a made-up site asks for what its JSON asks for; a workload's is made from what
+// jobeffd tells of it, as jobeff makes it.
+func TestOneRequest(t *testing.T) {
+	s := newHoursSite(t)
+	s.eachPage()
+	asked := 0
+	for _, page := range s.pages {
+		if s.askedFor(fmt.Sprintf("/jobs/%s?attempt=%d", page.ID, page.Attempt), page.Request) != "" {
+			asked++
+		}
+	}
+	if asked < len(s.pages)/2 {
+		t.Errorf("only %d of %d jobs have a request", asked, len(s.pages))
+	}
+	var all struct{ Workloads []struct{ Key string } }
+	s.get("/v1/workloads?limit=1000", &all)
+	for _, w := range all.Workloads {
+		stored := new(job.Workload)
+		at := url.PathEscape(w.Key)
+		s.get("/v1/workloads/"+at, stored)
+		s.askedFor("/workloads/"+at, view.NewWorkload(workload.NewStudy(stored, nil, time.Now(), curve.Settings{}), true).Request)
+	}
+	if len(all.Workloads) < 20 {
+		t.Errorf("%d workloads", len(all.Workloads))
+	}
+	t.Logf("%d of %d jobs have a request; %d workloads", asked, len(s.pages), len(all.Workloads))
+}
