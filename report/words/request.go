@@ -75,7 +75,7 @@ func fitsText(r *policy.Request) string {
 	case len(reserves) == 0:
 		text = fmt.Sprintf("It would have fitted %s.", figure.Counted(r.Needs.Runs, "completed "+run))
 	case r.Needs.Runs == 0:
-		text = fmt.Sprintf("No run had these cores yet: there is a reserve of %s that the others tell.", strings.Replace(figure.And(reserves), " and ", " and of ", 1))
+		text = fmt.Sprintf("No run had these cores yet. Going by the others, there is a reserve of %s.", strings.Replace(figure.And(reserves), " and ", " and of ", 1))
 	default:
 		text = fmt.Sprintf("It would have fitted %s%s, with a reserve of %s.", figure.Counted(r.Needs.Runs, "completed "+run),
 			map[bool]string{true: " with its arguments"}[r.Needs.Arguments], strings.Replace(figure.And(reserves), " and ", " and of ", 1))
