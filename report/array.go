@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"math"
 
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -17,7 +18,7 @@ func TextOfArray(w io.Writer, v *view.Array, opts Options) error {
 	p.parts(s.Programs...)
 	p.parts(s.Worst)
 	p.line("")
-	p.block(s.Again)
+	p.action(s.Again, math.MaxInt)
 	p.paragraph("", "", s.Further, nil)
 	lineTo(p, s.Line)
 	return p.writeTo(w)
@@ -42,29 +43,36 @@ func ScreenOfArray(w io.Writer, v *view.Array, opts Options) error {
 func firstOfArray(p *terminal, v *view.Array, programs int, r room) {
 	s := &v.Words
 	p.headlineIn(s.Headline, r.headline)
-	if s.Ask != "" {
-		p.paragraphIn(s.Ask, r.ask)
-		p.command(s.Line.Line)
-		p.line("")
-	}
+	p.action(s.Line, r.ask)
 	p.factsIn(s.Facts, r.fact)
 	p.parts(s.Programs[:programs]...)
 	p.parts(s.Worst)
 	p.line("")
-	p.factsIn(s.Again, r.fact)
-	if len(s.Again) > 0 {
-		p.line("")
-	}
+	p.action(s.Again, r.fact)
 	p.paragraphIn(s.Further, r.rest)
+}
+
+// action writes what to do in so many lines, and the whole line to type; where there is nothing, nothing.
+func (p *terminal) action(a block.Action, most int) {
+	if a.Text == "" {
+		return
+	}
+	p.paragraphIn(a.Text, most)
+	if a.Line != "" {
+		p.command(a.Line)
+	}
+	p.line("")
 }
 
 // PageOfArray writes an array as a page of its own.
 func PageOfArray(w io.Writer, v *view.Array, links Links) error {
 	s := &v.Words
 	p := &arrayPage{frame: newFrame(block.Joined(" ", "Array", v.ID, s.Name)+" – jobeff", links), ID: v.ID, Name: s.Name, Verdict: s.Headline,
-		Advice: s.Again, Facts: s.Facts[1:], Parts: append(partsOf(s.Programs...), partsOf(s.Worst)...)}
-	if s.Line.Line != "" {
-		p.Todo = []block.Action{s.Line}
+		Facts: s.Facts[1:], Parts: append(partsOf(s.Programs...), partsOf(s.Worst)...)}
+	for _, one := range []block.Action{s.Line, s.Again} {
+		if one.Text != "" {
+			p.Todo = append(p.Todo, one)
+		}
 	}
 	for _, part := range p.Parts {
 		for _, t := range part.Tables {

@@ -103,7 +103,7 @@ var visible = map[string][]string{
 
 	"wrong":      {"Was this wrong?", "by the rule low-efficiency", "This was wrong"},
 	"wrong-said": {"It was said to be wrong on 2026-11-20", "In these words: "},
-	"array":      {"Array 900 sweep", "They ran 2 different programs", "5 completed tasks of solve", "sbatch --array=4,7-8 YOUR-SCRIPT", "900_10"},
+	"array":      {"Array 900 sweep", "They ran 2 different programs", "5 completed tasks of solve", "sbatch --array=4,7-8 --nodes=2", "900_10"},
 	"compare":    {"Job 12 against job 11", "Nearly all of it is communication efficiency", "Where the difference comes from", "MPI: Open MPI v4.1.4; now MPICH 4.0.2", "halo"},
 }
 

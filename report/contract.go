@@ -61,8 +61,7 @@ type arrayPage struct {
 	frame
 	ID, Name string
 	Verdict  block.Headline
-	Todo     []block.Action // the line that would have fitted all
-	Advice   []block.Fact   // the line that runs failed tasks again
+	Todo     []block.Action // the request, and what runs failed tasks again
 	Facts    []block.Fact
 	Parts    []part // how the figures of its tasks are spread, and the worst of them
 }

@@ -79,8 +79,8 @@ func srun(mpi string) string {
 // mostTasks is how long a list of an array's tasks may be, bytes.
 const mostTasks = 200
 
-// Tasks runs tasks of an array again; "" where there are too many to write down.
-func Tasks(tasks []job.Job) string {
+// Tasks runs tasks of an array again, with what its request asks for; "" where there are too many to write down.
+func Tasks(tasks []job.Job, r *policy.Request) string {
 	var numbers []int
 	for i := range tasks {
 		if t := tasks[i].ArrayTaskID; t != nil {
@@ -91,7 +91,11 @@ func Tasks(tasks []job.Job) string {
 	if list == "" || len(list) > mostTasks {
 		return ""
 	}
-	return "sbatch --array=" + list + " YOUR-SCRIPT"
+	others, asked := strings.CutPrefix(Request(r), "sbatch")
+	if !asked {
+		others = " YOUR-SCRIPT"
+	}
+	return "sbatch --array=" + list + others
 }
 
 // quoted is a text as a shell takes it for one word that means itself; "" where it holds control characters,

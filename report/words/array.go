@@ -21,12 +21,11 @@ import (
 type Array struct {
 	Name     string // of its jobs
 	Headline block.Headline
-	Line     block.Action // for sbatch
-	Ask      string       // for it, and what it stands on; "": there is none
+	Line     block.Action // for sbatch; without one, there is no request
 	Facts    block.Facts  // the first names it
 	Programs []block.Part // how the figures of each one's tasks are spread
 	Worst    block.Part   // the tasks that lost most
-	Again    block.Facts  // the line that runs failed tasks again
+	Again    block.Action // runs failed tasks again; without a text, none failed
 	Further  string       // how to see one of its tasks, or all
 }
 
@@ -38,8 +37,7 @@ func OfArray(attempts []job.Job, cut, wide bool) Array {
 		v.example = v.Worst[0].DisplayID
 	}
 	a := Array{Name: v.name, Headline: block.Headline{Text: inert.Text(v.verdict(), wide), Bad: len(v.Again) > 0}, Line: requestAction(v.Request, wide),
-		Facts: v.facts(j, cut, wide), Again: v.rerun(), Further: fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID)}
-	a.Ask = a.Line.Text
+		Facts: v.facts(j, cut, wide), Again: v.rerun(wide), Further: fmt.Sprintf("jobeff %s shows one of its tasks, jobeff %s --tasks lists them all.", v.example, v.ID)}
 	for i := range v.Parts[:min(listed, len(v.Parts))] {
 		a.Programs = append(a.Programs, v.part(&v.Parts[i], wide))
 	}
@@ -187,29 +185,25 @@ func (v *arrayView) worst() block.Part {
 }
 
 // rerun says which tasks to run again, and what some of them lacked.
-func (v *arrayView) rerun() (again block.Facts) {
+func (v *arrayView) rerun(wide bool) block.Action {
 	if len(v.Again) == 0 {
-		return again
+		return block.Action{}
 	}
-	all := shell.Tasks(v.Again)
+	tasks := figure.Counted(len(v.Again), "task") + map[bool]string{true: " that was", false: " that were"}[len(v.Again) == 1] + " not completed"
+	all := shell.Tasks(v.Again, v.Request)
 	if all == "" {
-		again.Add("Again", fmt.Sprintf("%s not completed: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.",
-			figure.Counted(len(v.Again), "task"), v.ID))
-		return again
+		return block.Action{Text: fmt.Sprintf("The %s: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.", tasks, v.ID)}
 	}
-	again.Add("Again", all)
-	said := fmt.Sprintf("runs again what was not completed: %s.", figure.Counted(len(v.Again), "task"))
 	lacks := map[string][]job.Job{}
 	for _, j := range v.Again {
 		lacks[j.StateWord()] = append(lacks[j.StateWord()], j)
 	}
 	for _, one := range []struct{ state, what string }{{"OUT_OF_MEMORY", "ran out of memory"}, {"TIMEOUT", "reached the time limit"}} {
 		if some := lacks[one.state]; len(some) > 0 {
-			said += fmt.Sprintf(" %s %s.", idsOf(some), one.what)
+			tasks += fmt.Sprintf("; %s %s", idsOf(some), one.what)
 		}
 	}
-	again.Add("", said)
-	return again
+	return block.Action{Text: "To run again the " + tasks + ":", Line: inert.Text(all, wide)}
 }
 
 // idsOf names the first few tasks.
