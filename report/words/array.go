@@ -189,7 +189,10 @@ func (v *arrayView) rerun(wide bool) block.Action {
 	if len(v.Again) == 0 {
 		return block.Action{}
 	}
-	tasks := figure.Counted(len(v.Again), "task") + map[bool]string{true: " that was", false: " that were"}[len(v.Again) == 1] + " not completed"
+	tasks := "task that was not completed"
+	if n := len(v.Again); n > 1 {
+		tasks = figure.Counted(n, "task") + " that were not completed"
+	}
 	all := shell.Tasks(v.Again, v.Request)
 	if all == "" {
 		return block.Action{Text: fmt.Sprintf("The %s: jobeff %s --tasks --state FAILED,TIMEOUT,OUT_OF_MEMORY,CANCELLED,NODE_FAIL lists them.", tasks, v.ID)}
