@@ -52,7 +52,7 @@ func fitsText(r *policy.Request) string {
 	memory, limit := r.Reserves()
 	var reserves, asWas []string
 	if r.Memory > 0 && r.Needs.Most > 0 && r.Needs.RanOut == nil {
-		text := figure.Percent(memory) + " on the most memory"
+		text := reserveText(memory, figure.Bytes(uint64(memory*r.Needs.Most))) + " on the most memory"
 		if r.Needs.Measured < r.Needs.Runs {
 			text += fmt.Sprintf(" (known of %s)", figure.Count(r.Needs.Measured))
 		}
@@ -63,7 +63,7 @@ func fitsText(r *policy.Request) string {
 	if r.Needs.AtLimit {
 		asWas = append(asWas, "The time stays as it was: most of its jobs end at their limit, as those do that go on from a checkpoint.")
 	} else if r.Time > 0 && r.Needs.Longest > 0 && r.Needs.OverTime == nil {
-		reserves = append(reserves, figure.Percent(limit)+" on the longest time")
+		reserves = append(reserves, reserveText(limit, figure.Seconds(limit*r.Needs.Longest))+" on the longest time")
 	} else if r.Time == 0 && r.NoTime != "" && r.NoTime != r.NoMemory {
 		asWas = append(asWas, "The time stays as it was: "+r.NoTime+".")
 	} else if r.Time == 0 && r.NoTime != "" {
@@ -81,6 +81,17 @@ func fitsText(r *policy.Request) string {
 			map[bool]string{true: " with its arguments"}[r.Needs.Arguments], strings.Replace(figure.And(reserves), " and ", " and of ", 1))
 	}
 	return join(text, strings.Join(asWas, " "))
+}
+
+// largeReserve is the fraction from which on a reserve is told as it is: a minute is as short as a time limit can be.
+const largeReserve = 2
+
+// reserveText says a reserve, a fraction, which is so much.
+func reserveText(fraction float64, much string) string {
+	if fraction < largeReserve {
+		return figure.Percent(fraction)
+	}
+	return much
 }
 
 // limitsText says which runs were killed, which needed much less, and where there is no more.
