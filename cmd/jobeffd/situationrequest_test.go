@@ -92,8 +92,8 @@ var people = []situation{
 	{name: "a session after batch scripts", says: []string{"job: it was no batch script", "workload now: YOUR-SCRIPT"}, never: []string{"job: YOUR-SCRIPT"}, several: true, jobs: `
 16 t=7200,7210,7190 pe=.95 limit=259200
 16 t=7200 pe=.95 limit=259200 session=1`},
-	{name: "sixteen ranks that slept", says: []string{"job: On the mean it kept 0[.]798 of its 16"}, never: []string{"written for that"}, jobs: "16 t=7200 pe=.95 busy=.05 slept=.9"},
-	{name: "one rank, sixteen CPUs", says: []string{"job: written for that"}, jobs: "1 t=7200 pe=.95 alloc=16"},
+	{name: "sixteen ranks that slept", says: []string{"job: On the mean it kept 0[.]798 of its 16"}, jobs: "16 t=7200 pe=.95 busy=.05 slept=.9"},
+	{name: "one rank, sixteen CPUs", says: []string{"job: whether it started enough"}, jobs: "1 t=7200 pe=.95 alloc=16"},
 	{name: "a batch script", says: []string{"job: YOUR-SCRIPT"}, jobs: "1 t=7200 bare=1 alloc=4 totalcpu=.9 given=64 kept=2 limit=259200"},
 	{name: "it failed at once", says: []string{"job: no job of this size was completed"}, never: []string{noRequest}, jobs: "1 t=20 x=3 bare=1 alloc=4 totalcpu=.9 given=8 kept=1 state=FAILED"},
 	{name: "it failed, and others were completed", says: []string{"job: --mem=", "job: fitted 6 completed runs"}, jobs: `
