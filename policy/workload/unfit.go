@@ -14,7 +14,8 @@ func (s *Study) unfit(r *Recommendation, n int) string {
 	at := int(r.Cores.Value)
 	runs, done := s.ranOn(at)
 	if f := new(Needs).failureOf(runs, func(r *job.Ran) float64 { return float64(r.Memory) }, func(*job.Ran) float64 { return 0 }, killed); f != nil && f.Doubled && len(done) < someRuns {
-		return fmt.Sprintf("on %s, %s of %s were killed for memory or time", figure.Counted(at, "core"), figure.Count(f.Many), figure.Counted(f.Of, "job"))
+		were := map[bool]string{true: "was", false: "were"}[f.Many == 1]
+		return fmt.Sprintf("on %s, %s of %s %s killed for memory or time", figure.Counted(at, "core"), figure.Count(f.Many), figure.Counted(f.Of, "job"), were)
 	}
 	if more := s.wasted(at) / s.wasted(n); more > 1 && r.Time != nil && more*r.spends() >= 1 {
 		return fmt.Sprintf("on %s, jobs were killed for memory or time, and with what these used it would have saved nothing", figure.Counted(at, "core"))
