@@ -52,18 +52,6 @@ func firstOfArray(p *terminal, v *view.Array, programs int, r room) {
 	p.paragraphIn(s.Further, r.rest)
 }
 
-// action writes what to do in so many lines, and the whole line to type; where there is nothing, nothing.
-func (p *terminal) action(a block.Action, most int) {
-	if a.Text == "" {
-		return
-	}
-	p.paragraphIn(a.Text, most)
-	if a.Line != "" {
-		p.command(a.Line)
-	}
-	p.line("")
-}
-
 // PageOfArray writes an array as a page of its own.
 func PageOfArray(w io.Writer, v *view.Array, links Links) error {
 	s := &v.Words

@@ -67,9 +67,7 @@ func firstOf(p *terminal, v *view.Job, r room) {
 	s := v.Words()
 	p.headlineIn(s.Headline, r.headline)
 	if s.Ask != nil {
-		p.paragraphIn(s.Ask.Text, r.ask)
-		p.command(s.Ask.Line)
-		p.line("")
+		p.action(*s.Ask, r.ask)
 	}
 	p.factsIn(s.Brief, r.fact)
 	p.parts(queuePart(s.Pending.Short, p.Width))

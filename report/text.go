@@ -139,6 +139,18 @@ func (p *terminal) command(s string) {
 	p.line(line)
 }
 
+// action writes what to do in so many lines, and the whole line to type; where there is nothing, nothing.
+func (p *terminal) action(a block.Action, most int) {
+	if a.Text == "" {
+		return
+	}
+	p.paragraphIn(a.Text, most)
+	if a.Line != "" {
+		p.command(a.Line)
+	}
+	p.line("")
+}
+
 // options splits a command before its options and before the script, outside of quotes.
 func options(s string) (all []string) {
 	for word := range strings.SplitSeq(s, " ") {

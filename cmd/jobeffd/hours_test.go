@@ -126,7 +126,7 @@ func said(f *float64) string {
 
 // TestOneLoss: what lists, months, the digest and /metrics say was used, judged and lost are the sums of what the JSON of the
 // jobs says, in whole microseconds. A job whose loss is not known counts as not known in each of them, and comes last in the
-// order of what was lost.
+// order of what was lost. And each page has one request.
 func TestOneLoss(t *testing.T) {
 	s := newHoursSite(t)
 	s.eachPage()
@@ -150,6 +150,7 @@ func TestOneLoss(t *testing.T) {
 	sum := lines.Selected.Sum
 	want("a list", ofHours(sum.Jobs, sum.Used, sum.Judged, sum.Lost), s.all)
 	s.order()
+	s.requests()
 	months, err := s.db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"month", "user", "partition"}})
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
-	"testing"
 	"time"
 
 	"jobeff/ingest/job"
@@ -29,7 +27,7 @@ func (s *hoursSite) askedFor(path string, r *view.Request) string {
 		s.Errorf("%s: no request, and no reason", path)
 	}
 	found := false
-	for _, asked := range request.FindAllString(flat(html.UnescapeString(tags.ReplaceAllString(string(text), " "))), -1) {
+	for _, asked := range request.FindAllString(textOf(string(text)), -1) {
 		if found = true; asked != line {
 			s.Errorf("%s asks for %s, its JSON for %q", path, asked, line)
 		}
@@ -40,11 +38,10 @@ func (s *hoursSite) askedFor(path string, r *view.Request) string {
 	return line
 }
 
-// TestOneRequest: the page of each job and each workload of a made-up site asks for what its JSON asks for; a workload's is made from what
+// requests: the page of each job and each workload asks for what its JSON asks for; a workload's is made from what
 // jobeffd tells of it, as jobeff makes it.
-func TestOneRequest(t *testing.T) {
-	s := newHoursSite(t)
-	s.eachPage()
+func (s *hoursSite) requests() {
+	s.Helper()
 	asked := 0
 	for _, page := range s.pages {
 		if s.askedFor(fmt.Sprintf("/jobs/%s?attempt=%d", page.ID, page.Attempt), page.Request) != "" {
@@ -52,7 +49,7 @@ func TestOneRequest(t *testing.T) {
 		}
 	}
 	if asked < len(s.pages)/2 {
-		t.Errorf("only %d of %d jobs have a request", asked, len(s.pages))
+		s.Errorf("only %d of %d jobs have a request", asked, len(s.pages))
 	}
 	var all struct{ Workloads []struct{ Key string } }
 	s.get("/v1/workloads?limit=1000", &all)
@@ -63,7 +60,7 @@ func TestOneRequest(t *testing.T) {
 		s.askedFor("/workloads/"+at, view.NewWorkload(workload.NewStudy(stored, nil, time.Now(), curve.Settings{}), true).Request)
 	}
 	if len(all.Workloads) < 20 {
-		t.Errorf("%d workloads", len(all.Workloads))
+		s.Errorf("%d workloads", len(all.Workloads))
 	}
-	t.Logf("%d of %d jobs have a request; %d workloads", asked, len(s.pages), len(all.Workloads))
+	s.Logf("%d of %d jobs have a request; %d workloads", asked, len(s.pages), len(all.Workloads))
 }

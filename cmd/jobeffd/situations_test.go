@@ -497,7 +497,12 @@ var tags = regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`)
 
 // page is the text of one that jobeffd makes.
 func (c *madeCluster) page(path string) string {
-	return flat(html.UnescapeString(tags.ReplaceAllString(c.markup(path), " ")))
+	return textOf(c.markup(path))
+}
+
+// textOf is what a reader sees of a page.
+func textOf(markup string) string {
+	return flat(html.UnescapeString(tags.ReplaceAllString(markup, " ")))
 }
 
 // markup is a page as it is.

@@ -71,10 +71,11 @@ func (s *Store) addLast(ctx context.Context, v Viewer, w *job.Workload) error {
 		if err != nil {
 			return err
 		}
-		if last != nil && (w.Last == nil || last.ByScript()) {
+		script := last != nil && last.ByScript()
+		if script || w.Last == nil {
 			w.Last = last
 		}
-		if tried++; tried > mostSessions || w.Last != nil && w.Last.ByScript() {
+		if tried++; script || tried > mostSessions {
 			break
 		}
 	}
