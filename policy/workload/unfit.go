@@ -7,15 +7,27 @@ import (
 	"jobeff/report/figure"
 )
 
-// unfit says why a core count is not asked for instead of n, whatever its runs cost: its nodes do not hold the work, or its
-// jobs were killed for memory or time, and too few were completed since, or all together cost more. "": nothing speaks
-// against it.
+// unfit says why a core count is not asked for instead of n, whatever its runs cost: its nodes do not hold the work; of its
+// few jobs as many were killed for memory or time as were completed, or they may not have more; or all together cost more.
+// "": nothing speaks against it.
 func (s *Study) unfit(r *Recommendation, n int) string {
 	at := int(r.Cores.Value)
 	runs, done := s.ranOn(at)
-	if f := new(Needs).failureOf(runs, func(r *job.Ran) float64 { return float64(r.Memory) }, func(*job.Ran) float64 { return 0 }, killed); f != nil && f.Doubled && len(done) < someRuns {
-		were := map[bool]string{true: "was", false: "were"}[f.Many == 1]
-		return fmt.Sprintf("on %s, %s of %s %s killed for memory or time", figure.Counted(at, "core"), figure.Count(f.Many), figure.Counted(f.Of, "job"), were)
+	lost := 0
+	for i := range runs {
+		if killed(&runs[i]) {
+			lost++
+		}
+	}
+	if lost > 0 && len(done) < someRuns {
+		were := map[bool]string{true: "was", false: "were"}[lost == 1]
+		why := fmt.Sprintf("on %s, %s of %s %s killed for memory or time", figure.Counted(at, "core"), figure.Count(lost), figure.Counted(len(runs), "job"), were)
+		if len(done) <= lost {
+			return why
+		}
+		if s.noMore(done) {
+			return why + ", and it may not have more"
+		}
 	}
 	if more := s.wasted(at) / s.wasted(n); more > 1 && r.Time != nil && more*r.spends() >= 1 {
 		return fmt.Sprintf("on %s, jobs were killed for memory or time, and with what these used it would have saved nothing", figure.Counted(at, "core"))
@@ -34,6 +46,12 @@ func (s *Study) unfit(r *Recommendation, n int) string {
 		return fmt.Sprintf("on %s, a node would have to hold %s, and has %s", figure.Counted(at, "core"), figure.Bytes(uint64(need)), figure.Bytes(uint64(s.room.Memory)))
 	}
 	return ""
+}
+
+// noMore says whether a job like the newest of these may not have more memory or time than those had that were killed.
+func (s *Study) noMore(done []job.Ran) bool {
+	n := NeedsOf(s.jobs, done[len(done)-1], s.room)
+	return n.RanOut != nil && n.Memory == 0 || n.OverTime != nil && n.Time.Seconds() <= n.OverTime.Had
 }
 
 func killed(r *job.Ran) bool { return outOfMemory(r) || overTime(r) }
