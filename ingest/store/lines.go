@@ -75,7 +75,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	if err != nil {
 		return "", all, err
 	}
-	ended := whichEnded(q, "", nil)[0]
+	ended := whichRan(q, "", nil)[0]
 	c.add(ended.where, ended.args...)
 	limit := defaultLimit
 	if q.Limit > 0 {

@@ -117,7 +117,7 @@ func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids [
 	if q.Detail {
 		limit = min(limit, MaxDetail)
 	}
-	for _, ended := range whichEnded(q, order, at) {
+	for _, ended := range whichRan(q, order, at) {
 		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
 		c.add(ended.where, ended.args...)
 		if at != nil {
@@ -134,7 +134,7 @@ func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids [
 	return rows, limit, order, nil
 }
 
-// chosen are the conditions of a query, but for its start, and the tables that they read.
+// chosen are the conditions of a query, but for its span, and the tables that they read.
 func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err error) {
 	from = "attempts r"
 	if len(uids) > 0 && q.Jobs == "" {
@@ -182,9 +182,6 @@ func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err e
 		}
 		c.jobs(sets)
 		from = attemptsOfClusters
-	}
-	if !q.End.IsZero() {
-		c.add("r.start_us < ?", q.End.UnixMicro())
 	}
 	return c, from, nil
 }
@@ -253,13 +250,12 @@ func keysFirst(query, by string) string {
 	return " FROM attempts r WHERE (r.cluster, r.job_id, r.attempt) IN (SELECT r.cluster, r.job_id, r.attempt" + query + ") ORDER BY " + by
 }
 
-// whichEnded selects the jobs that ended after the query's start. The first selection that
-// fills the list is the list.
+// whichRan selects the jobs that ran in the query's span. The first selection that fills the list is the list.
 //
-// The newest jobs of all began after that start, too, and an index has them in order. Only
-// where they do not fill the list, all that ended since are read and sorted, to find those
+// The newest jobs of all began in the span, too, and an index has them in order. Only
+// where they do not fill the list, all that ran in it are read and sorted, to find those
 // that began earlier and those of which no start is known.
-func whichEnded(q listing.JobQuery, order string, at *cursor) []selection {
+func whichRan(q listing.JobQuery, order string, at *cursor) []selection {
 	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
 	all := selection{"1 = 1", nil, order}
 	if !q.Start.IsZero() {
@@ -268,6 +264,13 @@ func whichEnded(q listing.JobQuery, order string, at *cursor) []selection {
 		// + 0 keeps SQLite from the index on the end, which has the span in another order
 		newest.where, newest.args = "r.start_us >= ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", []any{start, start}
 	}
+	if !q.End.IsZero() {
+		end := q.End.UnixMicro()
+		newest.where, newest.args = newest.where+" AND r.start_us < ?", append(newest.args, end)
+		if all.where, all.args = "r.start_us < ?", []any{end}; !q.Start.IsZero() {
+			all.where, all.args = ranBetween(q.Start.UnixMicro(), end)
+		}
+	}
 	if order != newestFirst || q.Jobs != "" || at != nil && at.Start == nil {
 		return []selection{all}
 	}
@@ -275,6 +278,30 @@ func whichEnded(q listing.JobQuery, order string, at *cursor) []selection {
 		newest.where, newest.args = newest.where+" AND r.start_us <= ?", append(newest.args, *at.Start)
 	}
 	return []selection{newest, all}
+}
+
+// The classes of length of attempts_by_length, written as in the migration that made it: an attempt of a class is shorter
+// than lengths says, us; those behind are longer, or have not ended.
+const (
+	lengthClass = "CASE WHEN r.end_us IS NULL THEN 7 WHEN r.end_us - r.start_us < 3600000000 THEN 0 WHEN r.end_us - r.start_us < 14400000000 THEN 1 " +
+		"WHEN r.end_us - r.start_us < 57600000000 THEN 2 WHEN r.end_us - r.start_us < 230400000000 THEN 3 WHEN r.end_us - r.start_us < 921600000000 THEN 4 " +
+		"WHEN r.end_us - r.start_us < 3686400000000 THEN 5 ELSE 6 END"
+	longerClass, openClass = 6, 7
+)
+
+var lengths = [longerClass]int64{3600e6, 14400e6, 57600e6, 230400e6, 921600e6, 3686400e6}
+
+// ranBetween selects the jobs that ran in a span: those that began in it, and of each length those that began so short before it
+// that they may have run then. No index has both ends of a job in order.
+func ranBetween(start, end int64) (where string, args []any) {
+	var either conditions
+	either.add("r.start_us >= ? AND r.start_us < ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", start, end, start)
+	for class, most := range lengths {
+		either.add(fmt.Sprintf("%s = %d AND r.start_us >= ? AND r.start_us < ? AND r.end_us + 0 >= ?", lengthClass, class), start-most, min(start, end), start)
+	}
+	either.add(fmt.Sprintf("%s = %d AND r.start_us < ? AND r.end_us + 0 >= ?", lengthClass, longerClass), min(start, end), start)
+	either.add(fmt.Sprintf("%s = %d AND r.start_us < ?", lengthClass, openClass), min(start, end))
+	return anyOf(either.where), either.args
 }
 
 // SelectionError says why a query does not select jobs; its text is for people.

@@ -71,6 +71,64 @@ func upTo(n int, form string) string {
 	return strings.Join(all, ",")
 }
 
+// TestSpans: a list of a span has all jobs that ran in it, of whatever length, and no others.
+func TestSpans(t *testing.T) {
+	s := open(t)
+	const later = 60 * 24 * time.Hour // than the store began: it takes no older jobs
+	var lines []slurm.Job
+	for _, length := range append([]int64{0, 1e6, 30e6, 30 * 86400e6, 100 * 86400e6}, lengths[:]...) {
+		for _, start := range []time.Duration{-50 * 24 * time.Hour, -24 * time.Hour, -time.Hour, 0, time.Hour, 30 * time.Hour} {
+			for _, by := range []int64{-1e6, 0, 1e6} { // what Slurm tells is of whole seconds
+				if length+by < 0 {
+					continue
+				}
+				n := uint32(1000 + len(lines))
+				line := sacct(n, fmt.Sprint(n), "COMPLETED", 0, later+start, later+start+time.Duration(length+by)*time.Microsecond)
+				line.End = line.Start.Add(line.Elapsed)
+				lines = append(lines, line)
+			}
+		}
+	}
+	open := sacct(10, "10", "RUNNING", 0, later-48*time.Hour, 0)
+	open.Elapsed = 0
+	lines = append(lines, open)
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
+	}
+	froms := []time.Duration{-51 * 24 * time.Hour, -25 * time.Hour, -time.Second, 0, time.Second, time.Hour, 29 * time.Hour, 40 * 24 * time.Hour}
+	for i := range lines[:len(lines)-1] {
+		froms = append(froms, lines[i].End.Sub(day)-later)
+	}
+	for _, from := range froms {
+		for _, long := range []time.Duration{time.Second, 80 * 24 * time.Hour} {
+			q := listing.JobQuery{Start: day.Add(later + from), End: day.Add(later + from + long), Limit: 9999}
+			want := map[string]bool{}
+			for i := range lines {
+				if l := &lines[i]; l.Start.Before(q.End) && (l.End.IsZero() || !l.End.Before(q.Start)) {
+					want[l.ID] = true
+				}
+			}
+			for _, q.Sort = range []string{"", "lost"} {
+				list, err := s.Jobs(ctx, root, q, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := map[string]bool{}
+				for _, j := range list.Jobs {
+					got[j.DisplayID] = true
+				}
+				if diff := cmp.Diff(want, got); diff != "" || len(list.Jobs) != len(want) {
+					t.Errorf("from %v for %v: %d jobs, want %d\n%s", from, long, len(list.Jobs), len(want), diff)
+				}
+			}
+			_, all, err := s.EachLine(ctx, root, q, nil, func(*listing.Line) error { return ErrEnough })
+			if err != nil || all.Lines != len(want) {
+				t.Errorf("from %v for %v: %d lines, want %d, %v", from, long, all.Lines, len(want), err)
+			}
+		}
+	}
+}
+
 func TestFilters(t *testing.T) {
 	s := listStore(t)
 	const array = "20_1 20_2 20_3 20_4 20_5 20_6 20_7 20_8"

@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the newest migration that this build knows.
-const schemaVersion = 5
+const schemaVersion = 6
 
 // Before there were migrations, a mark told the tables of one commit from those of another.
 const (

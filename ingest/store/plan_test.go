@@ -106,6 +106,70 @@ func TestListPlans(t *testing.T) {
 	wantOrdered("a workload")
 }
 
+// TestSpanPlans: whatever is asked of a span of the past reads what began in it, and of each length what can have run into
+// it: no index from its end to the other end of the history.
+func TestSpanPlans(t *testing.T) {
+	s := listStore(t)
+	onPostgres := os.Getenv(testServer) != ""
+	if onPostgres {
+		manyRows(t, s)
+	}
+	var asked []string
+	rebind := s.read.rebind
+	s.read.rebind = func(query string) string {
+		if strings.Contains(query, lengthClass) {
+			asked = append(asked, query)
+		}
+		return rebind(query)
+	}
+	aDay := listing.JobQuery{Start: day, End: day.AddDate(0, 0, 1)}
+	for _, change := range []func(q *listing.JobQuery){
+		func(*listing.JobQuery) {},
+		func(q *listing.JobQuery) { q.Sort = "lost" },
+		func(q *listing.JobQuery) { q.State = "FAILED" },
+		func(q *listing.JobQuery) { q.Account, q.Partition = "chem", "big" },
+		func(q *listing.JobQuery) { q.Tasks = true },
+	} {
+		q := aDay
+		change(&q)
+		asked = nil
+		if _, err := s.Jobs(ctx, root, q, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.EachLine(ctx, root, q, nil, func(*listing.Line) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) < 3 {
+			t.Fatalf("%+v: %d queries", q, len(asked))
+		}
+		for _, query := range asked {
+			var reads []string
+			if onPostgres {
+				conn := planning(t, s)
+				reads = conn.plan(query).reads()
+				conn.Close()
+			} else {
+				reads = sqlitePlan(t, s, query)
+			}
+			all := strings.Join(reads, "\n")
+			if strings.Contains(all, "attempts_by_array") { // the jobs of one line
+				continue
+			}
+			if !strings.Contains(all, "attempts_by_length") {
+				t.Errorf("%+v: no index of lengths\n%s\n%s", q, all, query)
+			}
+			if strings.Count(all, "SCAN r") > strings.Count(all, "CO-ROUTINE r") { // which is the selection
+				t.Errorf("%+v: %s", q, all)
+			}
+			for _, read := range reads {
+				if strings.Contains(read, "attempts_by_") && !strings.Contains(read, "attempts_by_length") && !strings.Contains(read, "(start_us>? AND start_us<?)") {
+					t.Errorf("%+v: %s\n%s", q, read, all)
+				}
+			}
+		}
+	}
+}
+
 // TestManyNamedJobs: a list of as many jobs as may be named looks each up in an index, and has no more arguments
 // than three for each. SQLite scanned all jobs from some hundred on, and took seconds to prepare an expression of
 // thousands of arguments.
@@ -194,6 +258,24 @@ func (p *pgPlan) walks() string {
 		}
 	}
 	return ""
+}
+
+// reads are the scans of attempts in the words of SQLite.
+func (p *pgPlan) reads() (all []string) {
+	if p.Table == "attempts" && p.Kind == "Seq Scan" {
+		all = append(all, "SCAN r")
+	}
+	if strings.HasPrefix(p.Index, "attempts_by_") {
+		bounds := ""
+		if strings.Contains(p.Condition, "start_us >= ") && strings.Contains(p.Condition, "start_us < ") {
+			bounds = " (start_us>? AND start_us<?)"
+		}
+		all = append(all, p.Index+bounds)
+	}
+	for i := range p.Plans {
+		all = append(all, p.Plans[i].reads()...)
+	}
+	return all
 }
 
 // sorts tells whether the plan reads a large table as it lies, or sorts all that it reads.

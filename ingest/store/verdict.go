@@ -211,7 +211,7 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 	if err != nil {
 		return 0, err
 	}
-	ended := whichEnded(q, "", nil)[0]
+	ended := whichRan(q, "", nil)[0]
 	c.add(ended.where, ended.args...)
 	c.add(isUnjudged)
 	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
