@@ -15,7 +15,6 @@ import (
 
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
-	"jobeff/report/plot"
 )
 
 //go:embed templates
@@ -48,7 +47,7 @@ var Style = func() string {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return plot.CSS + string(own)
+	return block.CSS + string(own)
 }()
 
 // ContentSecurityPolicy lets a browser use the page's own style and nothing else. A server adds
@@ -140,10 +139,10 @@ type bar struct {
 }
 
 // X is where the bar begins, of 1000.
-func (b bar) X() int { return plot.BarBegin(b.From) }
+func (b bar) X() int { return block.BarBegin(b.From) }
 
 // Width is how long the bar is, of 1000.
-func (b bar) Width() int { return plot.BarLength(b.From, b.To) }
+func (b bar) Width() int { return block.BarLength(b.From, b.To) }
 
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}

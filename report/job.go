@@ -8,7 +8,6 @@ import (
 
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/plot"
 	"jobeff/report/view"
 )
 
@@ -113,7 +112,7 @@ func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 	}
 	if c := s.Course; len(c.Buckets) > 0 {
 		p.CourseNote, p.CourseWords = "Parallel efficiency"+c.Which+"; each bar: "+c.Length+".", c.Words
-		p.Course = plot.Course{Alt: p.CourseNote, Course: c}.Picture().HTML()
+		p.Course = block.CoursePlot{Alt: p.CourseNote, Course: c}.Picture().HTML()
 		p.CourseMap, p.CourseMapNote = drawn(&s.CourseMap, s.CourseMap.Alt)
 	}
 	p.Heat, p.HeatNote = drawn(&s.HeatMap, s.HeatMap.Alt)
@@ -121,7 +120,7 @@ func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 }
 
 // drawn is a picture and what it says; nothing where it says nothing.
-func drawn(picture interface{ Picture() *plot.Picture }, alt string) (template.HTML, string) {
+func drawn(picture interface{ Picture() *block.Picture }, alt string) (template.HTML, string) {
 	if alt == "" {
 		return "", ""
 	}

@@ -14,7 +14,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/plot"
 )
 
 // terminal is a text that is being written: what the reader can see, and the lines so far.
@@ -256,7 +255,7 @@ func (p *terminal) bar(fraction float64, n int) string {
 	if p.ornate {
 		full, empty = "█", "░"
 	}
-	k := plot.BarCells(fraction, n)
+	k := block.BarCells(fraction, n)
 	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)
 }
 
@@ -366,7 +365,7 @@ func (p *terminal) withBars(t block.Table, c int) block.Table {
 
 // curvePlot draws run time over cores.
 func (p *terminal) curvePlot(s *workload.Study) {
-	for _, line := range plot.Lines(s, p.Width, p.ornate) {
+	for _, line := range block.Lines(s, p.Width, p.ornate) {
 		p.line(line)
 	}
 }

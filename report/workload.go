@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"jobeff/report/block"
-	"jobeff/report/plot"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -48,7 +47,7 @@ func PageOfWorkload(w io.Writer, v *view.Workload, links Links) error {
 		Ask: s.Line, Runs: linked(newTable(s.Runs.Caption, s.Runs, s.Older), links), Warnings: s.Warnings})
 }
 
-func pictures(curves []plot.Curve) (all []template.HTML) {
+func pictures(curves []block.Curve) (all []template.HTML) {
 	for _, c := range curves {
 		all = append(all, c.Picture().HTML())
 	}

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # what doc/job.png, doc/jobs.png, doc/course.png and doc/digest.png are made of: their data, templates, style and drawing
-inputs() { cat policy/demo/*.go report/plot/*.go report/mail/mail.go report/mail/templates/digest.html report/templates/* | sha256sum; }
+inputs() { cat policy/demo/*.go report/block/*.go report/mail/mail.go report/mail/templates/digest.html report/templates/* | sha256sum; }
 if [ "${1:-}" = --inputs ]; then
 	inputs
 	exit

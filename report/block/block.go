@@ -1,6 +1,7 @@
 // Package block holds what a text and a page show alike: headlines, labelled facts, tables,
-// notes, the tree of efficiencies. Package report/words makes blocks of a job or a workload once;
-// package report writes them for a terminal and for a browser.
+// notes, the tree of efficiencies, and pictures: curves with their doubt, and maps of ranks. Package report/words
+// makes blocks of a job or a workload once; package report writes them for a terminal and for a browser. Before it in
+// the flow stands policy, whose figures it draws. Callers make hostile names inert before they come here.
 package block
 
 import (

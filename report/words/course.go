@@ -11,7 +11,6 @@ import (
 	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/plot"
 )
 
 // leastBuckets is how many buckets are worth a line: of fewer, the whole run's figure says as much.
@@ -57,10 +56,10 @@ func bucketTime(t time.Time, length time.Duration) string {
 
 // courseMap is a map of how useful ranks or nodes of the biggest execution were over time, with the sections
 // of which it is known when they ran, and its end.
-func courseMap(j *job.Job) plot.CourseMap {
+func courseMap(j *job.Job) block.CourseMap {
 	e, which := Biggest(j)
 	t := e.Timeline
-	m, line := plot.CourseMap{Badly: !e.CameToEnd()}, "the end"
+	m, line := block.CourseMap{Badly: !e.CameToEnd()}, "the end"
 	if e.Endings[job.EndingRunning] > 0 {
 		m.Badly, line = false, "until when it is known"
 	}
@@ -80,14 +79,14 @@ func courseMap(j *job.Job) plot.CourseMap {
 		}
 	}
 	if len(m.Rows) < 2 || len(all) == 0 {
-		return plot.CourseMap{}
+		return block.CourseMap{}
 	}
 	begin, each := job.BucketBegin(t.First, t.Shift), job.BucketBegin(t.First+1, t.Shift)-job.BucketBegin(t.First, t.Shift)
 	n := float64(len(t.Elapsed))
 	at := func(ns int64) float64 { return min(max(float64(ns-begin)/float64(each), 0), n) }
 	for _, s := range knownSections(e) {
 		for _, i := range s.Instances.Kept {
-			m.Spans = append(m.Spans, plot.CourseSpan{Name: s.Label, From: at(i.In), To: at(i.Out),
+			m.Spans = append(m.Spans, block.CourseSpan{Name: s.Label, From: at(i.In), To: at(i.Out),
 				Title: fmt.Sprintf("%s: %s", s.Label, figure.Span(time.Unix(0, i.In), time.Unix(0, i.Out)))})
 		}
 	}
@@ -99,7 +98,7 @@ func courseMap(j *job.Job) plot.CourseMap {
 }
 
 // courseRows are the rows of a node, or of it and those after it; ranks says that each is of some ranks.
-func courseRows(nodes []job.NodeShare) (rows []plot.CourseRow, ranks bool) {
+func courseRows(nodes []job.NodeShare) (rows []block.CourseRow, ranks bool) {
 	n, c := &nodes[0], nodes[0].Course
 	if c == nil {
 		return nil, false
@@ -115,7 +114,7 @@ func courseRows(nodes []job.NodeShare) (rows []plot.CourseRow, ranks bool) {
 		case ranks && first < last:
 			name += ": " + slurmid.FormatRanges(ids[first:last])
 		}
-		rows = append(rows, plot.CourseRow{Name: name, Shares: c.Shares(i)})
+		rows = append(rows, block.CourseRow{Name: name, Shares: c.Shares(i)})
 	}
 	return rows, ranks
 }

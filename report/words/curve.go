@@ -10,7 +10,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	pictures "jobeff/report/plot"
 )
 
 // Curve says what run times on several core counts tell.
@@ -133,21 +132,21 @@ const curvePoints = 48
 // StudyCurves are the two pictures of a workload: run time and parallel efficiency over cores.
 // They show the runs, the curve, its interval, n_eff and n_fast. ok is false if no run can be
 // drawn. The names in them are inert.
-func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
+func StudyCurves(study *workload.Study) (time, share block.Curve, ok bool) {
 	if len(study.Counts) == 0 {
 		return time, share, false
 	}
 	s := inert.Copy(study, true)
 	marks := curveMarks(s.Curve)
-	time = pictures.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
-	share = pictures.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
+	time = block.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
+	share = block.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
 	seconds := alike(s.Points(), func(p curve.Point) float64 { return p.T })
 	for i, p := range s.Points() {
 		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), seconds(p.T))
-		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
+		time.Runs = append(time.Runs, block.Run{N: p.N, Y: p.T, Name: name})
 		if p.Tau != nil && p.T > 0 {
 			pe := clamp(1 - *p.Tau/p.T)
-			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
+			share.Runs = append(share.Runs, block.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
 		}
 	}
 	if s.Curve.Refused == "" {
@@ -157,7 +156,7 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 }
 
 // fittedCurves follow the curve as far as it predicts.
-func fittedCurves(r *curve.Result) (time, share []pictures.Fitted) {
+func fittedCurves(r *curve.Result) (time, share []block.Fitted) {
 	first, last := math.Log(float64(r.Smallest)), math.Log(2*float64(r.Largest))
 	before := 0
 	for i := range curvePoints {
@@ -168,22 +167,22 @@ func fittedCurves(r *curve.Result) (time, share []pictures.Fitted) {
 		before = n
 		at := r.At(n)
 		if at.T != nil {
-			time = append(time, pictures.Fitted{N: float64(n), Y: at.T.Value, Low: at.T.Low, High: at.T.High})
+			time = append(time, block.Fitted{N: float64(n), Y: at.T.Value, Low: at.T.Low, High: at.T.High})
 		}
 		if at.PE != nil {
-			share = append(share, pictures.Fitted{N: float64(n), Y: at.PE.Value, Low: at.PE.Low, High: at.PE.High})
+			share = append(share, block.Fitted{N: float64(n), Y: at.PE.Value, Low: at.PE.Low, High: at.PE.High})
 		}
 	}
 	return time, share
 }
 
-func curveMarks(r *curve.Result) (marks []pictures.Mark) {
+func curveMarks(r *curve.Result) (marks []block.Mark) {
 	for _, m := range []struct {
 		name string
 		at   curve.CoreCount
 	}{{"n_eff", r.Eff}, {"n_fast", r.Fast}} {
 		if e := m.at.Estimate; e != nil {
-			marks = append(marks, pictures.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + figure.Cores(e.Value), Fast: m.name == "n_fast"})
+			marks = append(marks, block.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + figure.Cores(e.Value), Fast: m.name == "n_fast"})
 		}
 	}
 	return marks
@@ -199,9 +198,9 @@ func curveAlt(what string, s *workload.Study) string {
 }
 
 // curvesOf are both pictures; none if no run can be drawn.
-func curvesOf(study *workload.Study) []pictures.Curve {
+func curvesOf(study *workload.Study) []block.Curve {
 	if time, share, ok := StudyCurves(study); ok {
-		return []pictures.Curve{time, share}
+		return []block.Curve{time, share}
 	}
 	return nil
 }

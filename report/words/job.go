@@ -13,7 +13,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/inert"
-	"jobeff/report/plot"
 )
 
 // Job is what is said of a job. What is empty is not known, or not of such a job.
@@ -31,12 +30,12 @@ type Job struct {
 	Told     block.Facts    // core-hours, doubts
 	Beyond   string         // the command that shows what follows, and what that is
 
-	Flagged    block.Facts  // what rules say, without what the headline has
-	Rules      []block.Told // what every rule says
-	FlaggedBy  []block.Told // those that tell more than the headline
-	Advice     block.Facts  // what the runs of its workload say of its core count
-	Options    block.Part   // core counts to choose from
-	Curves     []plot.Curve // of its workload
+	Flagged    block.Facts   // what rules say, without what the headline has
+	Rules      []block.Told  // what every rule says
+	FlaggedBy  []block.Told  // those that tell more than the headline
+	Advice     block.Facts   // what the runs of its workload say of its core count
+	Options    block.Part    // core counts to choose from
+	Curves     []block.Curve // of its workload
 	Beside     []Beside
 	Facts      block.Facts // all of Brief, and more
 	Confidence block.Facts // of the verdicts
@@ -46,11 +45,11 @@ type Job struct {
 
 	Ran        []Ran
 	RanNote    string
-	Course     block.Course   // efficiency over time
-	CourseMap  plot.CourseMap // ranks or nodes over time
-	HeatOf     string         // names the execution whose ranks and nodes Heats compares
+	Course     block.Course    // efficiency over time
+	CourseMap  block.CourseMap // ranks or nodes over time
+	HeatOf     string          // names the execution whose ranks and nodes Heats compares
 	Heats      []block.Heat
-	HeatMap    plot.Heat
+	HeatMap    block.HeatMap
 	Executions block.Part
 	Sections   block.Part
 	Waiting    Cut // why ranks wait

@@ -9,7 +9,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/plot"
 )
 
 // shownSizes are the messages whose figures a list of curves shows, bytes.
@@ -119,13 +118,13 @@ func OfOverheadCurves(curves []overhead.Curve, wide bool) (all []OverheadCurve) 
 }
 
 // OverheadPicture draws curves over the size of messages.
-func OverheadPicture(curves []overhead.Curve) plot.Availability {
-	picture := plot.Availability{Alt: "Availability of the processor during a transfer, over the size of messages"}
+func OverheadPicture(curves []overhead.Curve) block.Availability {
+	picture := block.Availability{Alt: "Availability of the processor during a transfer, over the size of messages"}
 	for _, c := range inert.Copy(curves, true) {
-		line := plot.AvailabilityLine{Name: directionText(c.Direction) + ", " + c.MPI}
+		line := block.AvailabilityLine{Name: directionText(c.Direction) + ", " + c.MPI}
 		for _, p := range c.Points {
 			if p.Avail != nil {
-				line.Points = append(line.Points, plot.AvailabilityPoint{Bytes: p.Bytes, Value: *p.Avail / 100, Low: p.AvailLow / 100, High: p.AvailHigh / 100,
+				line.Points = append(line.Points, block.AvailabilityPoint{Bytes: p.Bytes, Value: *p.Avail / 100, Low: p.AvailLow / 100, High: p.AvailHigh / 100,
 					Name: fmt.Sprintf("%s: overhead %s us, transfer %s us", figure.Bytes(p.Bytes), figure.Number(p.Overhead), figure.Number(p.BaseT))})
 			}
 		}

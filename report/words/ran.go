@@ -9,7 +9,6 @@ import (
 	"jobeff/ingest/slurmid"
 	"jobeff/report/block"
 	"jobeff/report/figure"
-	"jobeff/report/plot"
 )
 
 // Ran is when something of a job ran, in parts of the job's time.
@@ -57,7 +56,7 @@ func ran(j *job.Job) (all []Ran, note string) {
 
 // heat is a map of the useful part of the time for each rank of the biggest execution. Where the
 // shares of ranks were dropped, it is of that of each node.
-func heat(j *job.Job) (h plot.Heat) {
+func heat(j *job.Job) (h block.HeatMap) {
 	e, which := Biggest(j)
 	if e == nil {
 		return h
@@ -72,7 +71,7 @@ func heat(j *job.Job) (h plot.Heat) {
 		if shares == nil {
 			return nodeHeat(e, m, which)
 		}
-		node := plot.HeatNode{Name: n.Node, Shares: shares}
+		node := block.HeatNode{Name: n.Node, Shares: shares}
 		ranks, err := slurmid.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
@@ -87,16 +86,16 @@ func heat(j *job.Job) (h plot.Heat) {
 }
 
 // nodeHeat has a cell for each node.
-func nodeHeat(e *job.Execution, m *job.Metrics, which string) (h plot.Heat) {
+func nodeHeat(e *job.Execution, m *job.Metrics, which string) (h block.HeatMap) {
 	if len(e.Nodes) < 2 {
 		return h
 	}
-	all := plot.HeatNode{Name: "nodes"}
+	all := block.HeatNode{Name: "nodes"}
 	for _, n := range e.Nodes {
 		all.Shares = append(all.Shares, clamp(usefulPerRank(n)/m.Elapsed))
 		all.Ranks = append(all.Ranks, n.Node)
 	}
-	h.Nodes, h.Unit = []plot.HeatNode{all}, "mean of"
+	h.Nodes, h.Unit = []block.HeatNode{all}, "mean of"
 	h.Alt = heatAlt(all.Shares, "the means of "+figure.Counted(len(e.Nodes), "node")+which) + " The shares of single ranks are not kept."
 	return h
 }

@@ -13,7 +13,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/plot"
 	"jobeff/report/shell"
 )
 
@@ -25,7 +24,7 @@ type Workload struct {
 	Facts    []block.Fact
 	Counts   []block.Part    // measured, by cores
 	Study    *workload.Study // that a terminal draws
-	Curves   []plot.Curve    // run time and parallel efficiency over cores
+	Curves   []block.Curve   // run time and parallel efficiency over cores
 	Advice   []block.Fact
 	Options  block.Part // core counts to choose from
 	Expected block.Part // what runs on others may take

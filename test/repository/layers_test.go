@@ -21,7 +21,7 @@ var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang",
 	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/job/jobtest", "jobeff/policy/harm", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/curve", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy", "jobeff/policy/notice",
-	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/shell", "jobeff/report/plot",
+	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/shell",
 	"jobeff/report/words", "jobeff/report/view", "jobeff/report", "jobeff/report/mail", "jobeff/policy/rule",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/client", "jobeff/ingest/admit", "jobeff/ingest/store", "jobeff/ingest/server", "jobeff/cmd",
 }

@@ -1,4 +1,4 @@
-package plot
+package block
 
 import (
 	"bytes"
@@ -71,8 +71,8 @@ func courseRows() CourseMap {
 }
 
 // heat is a map of ranks of whom some have little to do.
-func heat(nodes, ranks int) Heat {
-	h := Heat{Alt: fmt.Sprintf("%d ranks on %d nodes", nodes*ranks, nodes)}
+func heat(nodes, ranks int) HeatMap {
+	h := HeatMap{Alt: fmt.Sprintf("%d ranks on %d nodes", nodes*ranks, nodes)}
 	for n := range nodes {
 		node := HeatNode{Name: fmt.Sprintf("node%03d", n)}
 		for r := range ranks {
@@ -147,9 +147,9 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v: go test ./report/plot -update writes it", err)
+		t.Fatalf("%v: go test ./report/block -update writes it", err)
 	}
 	if !bytes.Equal(want, got) {
-		t.Errorf("%s differs, go test ./report/plot -update accepts it; got:\n%s", path, got)
+		t.Errorf("%s differs, go test ./report/block -update accepts it; got:\n%s", path, got)
 	}
 }

@@ -1,12 +1,7 @@
-// Package plot draws the pictures of pages, all in one look: curves with their
-// doubt, and maps of ranks. A Picture is written as SVG, which takes its colours from
-// the page around it (light or dark) and needs no script and no style attribute. It is
-// pure. Before it in the flow stands policy, whose figures it draws; after it package
-// report, which puts the pictures into pages. Callers make hostile names inert before
-// they come here.
-package plot
+package block
 
-// Picture is a drawing in CSS pixels, y downwards.
+// Picture is a drawing in CSS pixels, y downwards. All are in one look. One is written as SVG, which takes its colours from
+// the page around it (light or dark) and needs no script and no style attribute.
 type Picture struct {
 	Width, Height float64
 	// Alt says in words what the picture shows, for readers who cannot see it.

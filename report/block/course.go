@@ -1,17 +1,16 @@
-package plot
+package block
 
 import (
 	"math"
 	"slices"
 
-	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
-// Course draws an efficiency over time: a bar for each bucket, red below figure.Line.
-type Course struct {
+// CoursePlot draws an efficiency over time: a bar for each bucket, red below figure.Line.
+type CoursePlot struct {
 	Alt string
-	block.Course
+	Course
 }
 
 const (
@@ -21,7 +20,7 @@ const (
 )
 
 // Picture draws the bars.
-func (c Course) Picture() *Picture {
+func (c CoursePlot) Picture() *Picture {
 	p := &Picture{Width: courseWidth, Height: courseHeight, Alt: c.Alt}
 	y := axis{low: 0, high: 1, from: courseBottom, to: courseTop}
 	for _, v := range []float64{0, 0.5, figure.Line, 1} {
@@ -83,7 +82,7 @@ func (m CourseMap) Picture() *Picture {
 		left = max(left, textWidth(s.Name)+12)
 	}
 	left = min(left, courseNames+12)
-	scale, high, y := block.ScaleOf(shares), min(courseRow, courseHigh/float64(len(m.Rows))), 0.0
+	scale, high, y := ScaleOf(shares), min(courseRow, courseHigh/float64(len(m.Rows))), 0.0
 	wide := (courseWidth - left) / float64(len(m.Rows[0].Shares))
 	for i, s := range m.Spans {
 		if i == 0 || s.Name != m.Spans[i-1].Name {

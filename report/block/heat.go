@@ -1,4 +1,4 @@
-package plot
+package block
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
@@ -18,9 +17,9 @@ type HeatNode struct {
 	Ranks  []string  // their names, for as many as have one; may be nil
 }
 
-// Heat is a map of all ranks, node by node. A darker cell was useful for more of the time. Ten
+// HeatMap is a map of all ranks, node by node. A darker cell was useful for more of the time. Ten
 // thousand ranks stay readable.
-type Heat struct {
+type HeatMap struct {
 	Alt   string
 	Nodes []HeatNode
 	// Unit is what a cell stands for, "rank" if "".
@@ -59,11 +58,11 @@ type heatLayout struct {
 	columns, step int     // nodes on a line, cells from one to the next
 	names         float64 // width of the column of names, 0 without
 	line          float64 // height of a line of nodes in CSS pixels
-	scale         block.Scale
+	scale         Scale
 }
 
 // Picture draws the map.
-func (h Heat) Picture() *Picture {
+func (h HeatMap) Picture() *Picture {
 	l := h.layout()
 	lines := (len(h.Nodes) + l.columns - 1) / l.columns
 	wide := l.names + float64(min(l.columns, len(h.Nodes))*l.step)*l.cell
@@ -72,7 +71,7 @@ func (h Heat) Picture() *Picture {
 	for _, n := range h.Nodes {
 		shares = append(shares, n.Shares...)
 	}
-	l.scale = block.ScaleOf(shares)
+	l.scale = ScaleOf(shares)
 	for i, n := range h.Nodes {
 		at := point{l.names + float64(i%l.columns*l.step)*l.cell, float64(i/l.columns) * l.line}
 		if l.names > 0 {
@@ -85,7 +84,7 @@ func (h Heat) Picture() *Picture {
 }
 
 // layout finds the largest cells that fit.
-func (h Heat) layout() heatLayout {
+func (h HeatMap) layout() heatLayout {
 	most, longest := 1, 0.0
 	for _, n := range h.Nodes {
 		most, longest = max(most, len(n.Shares)), math.Max(longest, textWidth(n.Name))
@@ -133,7 +132,7 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 }
 
 // cells draws shares, so many on a line. One below 0 is none.
-func (p *Picture) cells(like tiles, scale block.Scale, wide int, shares []float64) {
+func (p *Picture) cells(like tiles, scale Scale, wide int, shares []float64) {
 	levels := make([][]tile, heatLevels)
 	for i, share := range shares {
 		if share >= 0 {
@@ -153,7 +152,7 @@ func (p *Picture) cells(like tiles, scale block.Scale, wide int, shares []float6
 func heatOpacity(level int) float64 { return (float64(level) + 1.6) / (heatLevels + 0.6) }
 
 // legend names the levels.
-func legend(p *Picture, s block.Scale, y float64) {
+func legend(p *Picture, s Scale, y float64) {
 	p.text(0, y+12, figure.Percent(s.Low), start, inkFaint)
 	for level := range heatLevels {
 		p.add(tiles{at: point{30 + 22*float64(level), y + 1}, scale: 14, level: level, cells: []tile{{level: level}}})
