@@ -42,7 +42,9 @@ import os
 with open('/dev/shm/file', 'wb', 0) as f:
     for i in range(400): f.write(bytes(10 ** 6))
 os.remove('/dev/shm/file')"`, "-n1", "--mem=1000M")
-	killed := c.submit(t, "alice", `srun --mem=100M python3 -c "bytearray(3 * 10 ** 8)"; sleep 1`, "-n1", "--mem=400M")
+	killed := c.submit(t, "alice", `srun --mem=100M python3 -c "
+open('/proc/self/oom_score_adj', 'w').write('1000') # else slurmstepd may be what is killed
+bytearray(3 * 10 ** 8)"; sleep 1`, "-n1", "--mem=400M")
 	until(t, "job "+cached+" to have read its file", func() bool { return c.try(t, "", "as", "alice", "ls", "ready").code == 0 })
 	c.exec(t, "n1", "sh", "-c", "for i in $(seq 20); do jobeff-ingest interim; done")
 	c.as(t, "alice", "touch", "read")

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "outofmemory.h"
+
 static volatile int stop;
 
 static void *spin(void *arg)
@@ -61,8 +63,7 @@ static void write_file(void)
 static void take_memory(double seconds)
 {
 	usleep((useconds_t)(1e6 * seconds));
-	for (;;)
-		memset(malloc(1 << 20), 1, 1 << 20);
+	take_all_memory();
 }
 
 int main(int argc, char **argv)

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "outofmemory.h"
+
 enum { KILLED_AFTER = 2 };
 
 static int is(const char *a, const char *b)
@@ -48,12 +50,6 @@ static void be_killed(void)
 	if (timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 ||
 	    timer_settime(timer, 0, &when, NULL) != 0)
 		abort();
-}
-
-static void use_up_memory(void)
-{
-	for (;;)
-		memset(malloc(1 << 20), 1, 1 << 20);
 }
 
 /* The last rank is killed while the others wait for it. */
@@ -105,7 +101,7 @@ static void end(const char *way)
 	if (is(way, "kill_one"))
 		kill_one();
 	if (is(way, "oom"))
-		use_up_memory();
+		take_all_memory();
 	if (is(way, "mpi_abort"))
 		MPI_Abort(MPI_COMM_WORLD, 5);
 	if (is(way, "exec"))
