@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"net/url"
 	"strings"
 )
@@ -81,4 +83,17 @@ func past[T any](column, later string, value *T, tie string, args []any) (string
 		return "(" + column + " IS NULL AND " + tie + ")", args
 	}
 	return fmt.Sprintf("(%[1]s %[2]s OR %[1]s IS NULL OR %[1]s = %[3]s AND %[4]s)", column, later, later[2:], tie), append([]any{*value, *value}, args...)
+}
+
+// newer compares two places in the order newestFirst.
+func newer(a, b *cursor) int {
+	return cmp.Or(cmp.Compare(started(b), started(a)), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(b.JobID, a.JobID), cmp.Compare(b.Attempt, a.Attempt))
+}
+
+// started is a cursor's start, us; what is not known comes last.
+func started(c *cursor) int64 {
+	if c.Start == nil {
+		return math.MinInt64
+	}
+	return *c.Start
 }

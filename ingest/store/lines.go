@@ -30,7 +30,7 @@ type lineHead struct {
 const (
 	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, 0 AS of_array, ROUND(1e6 * CAST(%s AS DOUBLE PRECISION)) AS value,
 	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
-	arrayLines = ` UNION ALL SELECT r.cluster, max(r.job_id), max(r.attempt), max(r.start_us), r.uid, r.of_array, ROUND(1e6 * (%s)), ` + sumOfLines + ` FROM (
+	arrayLines = `SELECT r.cluster, max(r.job_id), max(r.attempt), max(r.start_us), r.uid, r.of_array, ROUND(1e6 * (%s)), ` + sumOfLines + ` FROM (
 	SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.end_us, r.state, r.uid, r.array_job_id AS of_array, CAST(%s AS DOUBLE PRECISION) AS value, ` + inSum + ` FROM %s AND r.array_job_id + 0 > 0) r
 	GROUP BY r.of_array, r.uid, r.cluster`
 	ofNoArray = " AND r.array_job_id = 0"
@@ -47,21 +47,29 @@ const selectedBy = `SELECT count(CASE WHEN r.of_array = 0 THEN 1 END) + count(DI
 const meanOfTasks = `CASE WHEN count(*) = 1 THEN max(value) WHEN count(*) FILTER (WHERE state = 'COMPLETED') > 0 THEN avg(value) FILTER (WHERE state = 'COMPLETED')
 	ELSE avg(value) FILTER (WHERE end_us IS NOT NULL) END`
 
-// lineOrder is the order of lines: the value of a job, that of a line, and the ORDER BY. Values are whole numbers: sums in
-// another order of the tasks would differ in their last bits, and a cursor would miss a line.
-func lineOrder(by string) (ofJob, ofLine, order string, err error) {
-	if order, err = orderOf(by); err != nil || order == newestFirst {
-		return "NULL", "max(value)", order, err
-	}
+// lineOrder is the order of lines, from that of jobs: the value of a job, that of a line, and the ORDER BY. Values are whole
+// numbers: sums in another order of the tasks would differ in their last bits, and a cursor would miss a line.
+func lineOrder(by, order string) (ofJob, ofLine, ofLines string) {
 	ofJob, later := sortedBy(order)
-	order = "r.value" + map[string]string{"<": " DESC", ">": ""}[later] + " NULLS LAST, " + newestFirst
+	ofLines = "r.value" + map[string]string{"<": " DESC", ">": ""}[later] + " NULLS LAST, " + newestFirst
 	switch ofLine = meanOfTasks; strings.TrimPrefix(by, "-") {
 	case "lost", "corehours":
 		ofLine = "sum(value)"
 	case "start":
 		ofLine = "min(value)"
 	}
-	return ofJob, ofLine, order, nil
+	return ofJob, ofLine, ofLines
+}
+
+// lineList is a list of lines that somebody asks for.
+type lineList struct {
+	*Store
+	viewer  Viewer
+	q       listing.JobQuery
+	filters conditions
+	c       conditions // these, and the span
+	from    string
+	at      *cursor // what it begins behind; nil: at its beginning
 }
 
 // EachLine calls do with each line of a query, as EachJob does with each job. A line's jobs have the programs of
@@ -71,23 +79,26 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	if err != nil {
 		return "", all, err
 	}
-	c, from, err := chosen(q, uids)
+	filters, from, err := chosen(q, uids)
 	if err != nil {
 		return "", all, err
 	}
-	ended := whichRan(q, "", nil)[0]
-	c.add(ended.where, ended.args...)
+	ran := whichRan(q, "", nil)[0]
+	l := &lineList{s, v, q, filters, filters.and(ran.where, ran.args...), from, at}
 	limit := defaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, defaultLimit)
 	}
-	heads, all, err := s.lineHeads(ctx, v, q, c, from, at, limit)
+	heads, err := l.heads(ctx, limit+1)
+	if err == nil && at == nil {
+		all, err = l.selected(ctx)
+	}
 	if err == nil && at == nil && q.Rule != "" {
 		all.Unjudged, err = s.UnjudgedOf(ctx, v, q, uids)
 	}
 	var singles map[attemptKey]*attemptRow
 	if err == nil {
-		singles, err = s.singles(ctx, v, heads[:min(limit, len(heads))])
+		singles, err = l.singles(ctx, heads[:min(limit, len(heads))])
 	}
 	if err != nil {
 		return "", all, listError(err)
@@ -98,7 +109,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	}
 	for i := range heads[:min(limit, len(heads))] {
 		h := &heads[i]
-		line, err := s.line(ctx, v, q, c, h, singles)
+		line, err := l.line(ctx, h, singles)
 		if err != nil {
 			return "", all, listError(err)
 		}
@@ -119,43 +130,143 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 
 func listError(err error) error { return fmt.Errorf("store: list: %w", unavailable(err)) }
 
-// lineHeads reads the lines of a selection behind at, if it is not nil, one more than the limit.
-func (s *Store) lineHeads(ctx context.Context, v Viewer, q listing.JobQuery, c conditions, from string, at *cursor, limit int) (heads []lineHead, all listing.Selected, err error) {
-	ofJob, ofLine, order, err := lineOrder(q.Sort)
+// where is the WHERE of some conditions on what the viewer may see, with its arguments.
+func (l *lineList) where(c conditions, from string) (selection string, args []any) {
+	where, args := l.shownTo(l.viewer, from, strings.Join(c.where, " AND "), c.args)
+	return from + " WHERE " + where, args
+}
+
+// array is the array on whose line a job stands; 0: it has one of its own.
+func (l *lineList) array() string {
+	if l.q.Tasks {
+		return "0"
+	}
+	return "r.array_job_id"
+}
+
+// selected counts the lines of the whole list, and sums up its jobs.
+func (l *lineList) selected(ctx context.Context) (all listing.Selected, err error) {
+	selection, args := l.where(l.c, l.from)
+	err = l.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, l.array(), selection), args...).Scan(
+		&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost, &all.Unjudged)
+	return all, err
+}
+
+// heads reads so many lines, in the order of the list.
+func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
+	order, err := orderOf(l.q.Sort)
 	if err != nil {
-		return nil, all, err
+		return nil, err
 	}
-	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
-	selection, array := from+" WHERE "+where, "0"
+	if order == newestFirst {
+		return l.newest(ctx, most)
+	}
+	ofJob, ofLine, order := lineOrder(l.q.Sort, order)
+	selection, args := l.where(l.c, l.from)
 	query := fmt.Sprintf(singleLines, ofJob, selection)
-	if !q.Tasks {
-		array = "r.array_job_id"
-		query += ofNoArray + fmt.Sprintf(arrayLines, ofLine, ofJob, selection)
-	}
-	if at == nil {
-		if err := s.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, array, selection), args...).Scan(&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost, &all.Unjudged); err != nil {
-			return nil, all, err
-		}
-	}
-	if query = "SELECT * FROM (" + query + ") r"; !q.Tasks {
+	if !l.q.Tasks {
+		query += ofNoArray + " UNION ALL " + fmt.Sprintf(arrayLines, ofLine, ofJob, selection)
 		args = append(args, args...)
 	}
-	if at != nil {
+	query = "SELECT * FROM (" + query + ") r"
+	if l.at != nil {
 		var behind conditions
-		at.behind(&behind, order)
+		l.at.behind(&behind, order)
 		query, args = query+" WHERE "+behind.where[0], append(args, behind.args...)
 	}
-	err = s.eachRow(ctx, query+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
+	return l.readHeads(ctx, query+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, most, l.q.Offset))
+}
+
+// readHeads reads rows of singleLines and arrayLines.
+func (l *lineList) readHeads(ctx context.Context, query string, args []any) (heads []lineHead, err error) {
+	err = l.eachRow(ctx, query, args, func(rows *sql.Rows) error {
 		var h lineHead
 		err := rows.Scan(&h.Cluster, &h.JobID, &h.Attempt, &h.Start, &h.uid, &h.array, &h.Value, &h.sum.Jobs, &h.sum.Measured, &h.sum.Used, &h.sum.Judged, &h.sum.Lost)
 		heads = append(heads, h)
 		return err
 	})
-	return heads, all, err
+	return heads, err
+}
+
+// newest reads so many of the newest lines. They take the jobs that stand on them, as EachJob finds these, and of each array
+// that shows up the sums.
+func (l *lineList) newest(ctx context.Context, most int) (heads []lineHead, err error) {
+	most += l.q.Offset
+	for _, ran := range whichRan(l.q, newestFirst, l.at) {
+		heads, err = l.newestOf(ctx, l.filters.and(ran.where, ran.args...), most)
+		if err != nil || len(heads) >= most {
+			break
+		}
+	}
+	return heads[min(l.q.Offset, len(heads)):min(most, len(heads))], err
+}
+
+// jobsAtOnce is how many jobs are read first to see on which lines they stand; then twice as many. Tests read fewer.
+var jobsAtOnce = 1000
+
+// arrayKey names an array.
+type arrayKey struct {
+	cluster    string
+	uid, array uint32
+}
+
+// newestOf reads at least so many of the newest lines on which jobs of a selection stand, or all, sorted.
+func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (heads []lineHead, err error) {
+	seen := map[arrayKey]bool{}
+	rest := jobs
+	for n := jobsAtOnce; ; n *= 2 {
+		selection, args := l.where(rest, l.from)
+		rows, err := l.readHeads(ctx, "SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, "+l.array()+" AS of_array, NULL, 1, 0, 0.0, 0.0, 0.0 FROM "+selection+
+			" ORDER BY "+newestFirst+" LIMIT ?", append(args, n))
+		if err != nil {
+			return nil, err
+		}
+		fresh := map[arrayKey]bool{}
+		for _, h := range rows {
+			if key := (arrayKey{h.Cluster, h.uid, h.array}); h.array == 0 {
+				heads = append(heads, h)
+			} else if !seen[key] {
+				seen[key], fresh[key] = true, true
+			}
+		}
+		arrays, err := l.arrays(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		if heads = append(heads, arrays...); l.at != nil {
+			heads = slices.DeleteFunc(heads, func(h lineHead) bool { return newer(&h.cursor, l.at) <= 0 })
+		}
+		slices.SortFunc(heads, func(a, b lineHead) int { return newer(&a.cursor, &b.cursor) })
+		if len(rows) < n {
+			return heads, nil
+		}
+		last := &rows[n-1].cursor
+		if len(heads) >= most && started(&heads[most-1].cursor) > started(last) { // what comes later is older
+			return heads, nil
+		}
+		rest = jobs.clone()
+		last.behind(&rest, newestFirst)
+	}
+}
+
+// arrays are the lines of some arrays.
+func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool) ([]lineHead, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var ids []uint32
+	for key := range keys {
+		ids = append(ids, key.array)
+	}
+	c := l.c.clone()
+	in(&c, ofArray, ids)
+	selection, args := l.where(c, attemptsOfClusters)
+	heads, err := l.readHeads(ctx, fmt.Sprintf(arrayLines, "max(value)", "NULL", selection), args)
+	return slices.DeleteFunc(heads, func(h lineHead) bool { return !keys[arrayKey{h.Cluster, h.uid, h.array}] }), err
 }
 
 // singles reads the jobs of the lines that are of no array.
-func (s *Store) singles(ctx context.Context, v Viewer, heads []lineHead) (map[attemptKey]*attemptRow, error) {
+func (l *lineList) singles(ctx context.Context, heads []lineHead) (map[attemptKey]*attemptRow, error) {
 	all := map[attemptKey]*attemptRow{}
 	var ids []uint32
 	for _, h := range heads {
@@ -168,7 +279,7 @@ func (s *Store) singles(ctx context.Context, v Viewer, heads []lineHead) (map[at
 	}
 	var c conditions
 	in(&c, ofJob, ids) // and so other jobs of these numbers, if there are clusters or attempts
-	rows, err := s.readAttempts(ctx, v, attemptsOfClusters, c.where[0], "r.job_id", c.args)
+	rows, err := l.readAttempts(ctx, l.viewer, attemptsOfClusters, c.where[0], "r.job_id", c.args)
 	for _, r := range rows {
 		all[r.attemptKey] = r
 	}
@@ -176,20 +287,15 @@ func (s *Store) singles(ctx context.Context, v Viewer, heads []lineHead) (map[at
 }
 
 // line reads the jobs of a line.
-func (s *Store) line(ctx context.Context, v Viewer, q listing.JobQuery, c conditions, h *lineHead, singles map[attemptKey]*attemptRow) (*listing.Line, error) {
+func (l *lineList) line(ctx context.Context, h *lineHead, singles map[attemptKey]*attemptRow) (*listing.Line, error) {
 	var rows []*attemptRow
 	if h.array > 0 {
-		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
-		c.add(ofArrayOf+" AND r.uid + 0 = ?", h.Cluster, h.array, h.uid)
-		from := "attempts r"
-		if q.Jobs != "" {
-			from = attemptsOfClusters
-		}
+		c := l.c.and(ofArrayOf+" AND r.uid + 0 = ?", h.Cluster, h.array, h.uid)
 		var err error
-		if rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), newestFirst+" LIMIT ?", c.args, mostOfLines); err != nil {
+		if rows, err = l.readAttempts(ctx, l.viewer, l.from, strings.Join(c.where, " AND "), newestFirst+" LIMIT ?", c.args, mostOfLines); err != nil {
 			return nil, err
 		}
-		if err := s.addPrograms(ctx, rows); err != nil {
+		if err := l.addPrograms(ctx, rows); err != nil {
 			return nil, err
 		}
 	} else if r := singles[attemptKey{h.Cluster, h.JobID, h.Attempt}]; r != nil {
@@ -197,7 +303,7 @@ func (s *Store) line(ctx context.Context, v Viewer, q listing.JobQuery, c condit
 	}
 	line := &listing.Line{Sum: h.sum}
 	for _, r := range rows {
-		if err := s.listedJob(ctx, q, r); err != nil {
+		if err := l.listedJob(ctx, l.q, r); err != nil {
 			return nil, fmt.Errorf("job %d: %w", r.job.JobID, err)
 		}
 		line.Jobs = append(line.Jobs, r.job)

@@ -28,7 +28,7 @@ func arrayStore(t *testing.T) *Store {
 		id += 20
 		tasks := max(rng.IntN(24)-11, 0)
 		for n := range uint32(max(tasks, 1)) {
-			begin := day.Add(time.Duration(rng.IntN(600)) * time.Minute)
+			begin := day.Add(time.Duration(10*rng.IntN(60)) * time.Minute)
 			j := &job.Job{Cluster: "test", JobID: id + n, Attempt: 1, UID: []uint32{alice.UID, bob.UID}[id/20%2], Account: []string{"chem", "bio"}[id/20%3%2], Name: fmt.Sprint("job ", id), CPUs: 1 + rng.IntN(8),
 				Nodes: 1, Reports: 1, Decision: "on", Submit: begin, Start: begin, Elapsed: time.Duration(1+rng.IntN(90)) * time.Minute, State: []string{"COMPLETED", "COMPLETED", "FAILED", "RUNNING"}[rng.IntN(4)]}
 			if tasks > 0 {
@@ -182,8 +182,15 @@ func TestLines(t *testing.T) {
 		queries = append(queries, listing.JobQuery{Sort: pick(append(listing.Sorts, "-lost", "-pe", "")...), State: pick("", "FAILED", "RUNNING"), Account: pick("", "chem"), Name: pick("", "1"), Tasks: rng.IntN(4) == 0,
 			Jobs: pick("", "", "140,180,220,260,300_1,340"), LeastCores: rng.IntN(6), Start: day.Add(time.Duration(rng.IntN(2)*rng.IntN(10)) * time.Hour)})
 	}
+	for i := range queries {
+		if q := &queries[i]; rng.IntN(3) == 0 && q.Jobs == "" {
+			q.End = day.Add(time.Duration(10+rng.IntN(5)) * time.Hour)
+		}
+	}
+	defer func(n int) { jobsAtOnce = n }(jobsAtOnce)
 	arrays := 0
-	for _, q := range queries {
+	for i, q := range queries {
+		jobsAtOnce = []int{1000, 1, 5}[i%3]
 		for _, v := range []Viewer{root, alice, chemist} {
 			q.Limit, q.Offset, q.After = 0, 0, ""
 			list, err := s.Jobs(ctx, v, q, nil)
@@ -261,6 +268,52 @@ func TestVeryLargeArray(t *testing.T) {
 		return nil
 	}); err != nil || next != "" || len(lines) != 4 {
 		t.Errorf("%v, %q, %d lines", err, next, len(lines))
+	}
+}
+
+// TestNewestLinePlans: a page of the newest lines reads its jobs in the order of an index, and looks its arrays up.
+func TestNewestLinePlans(t *testing.T) {
+	s := arrayStore(t)
+	orders := ordersInSQLite
+	if os.Getenv(testServer) != "" {
+		manyRows(t, s)
+		orders = ordersInPostgres
+	}
+	var asked []string
+	rebind := s.read.rebind
+	s.read.rebind = func(query string) string {
+		if strings.Contains(query, "of_array") && !strings.Contains(query, "unjudged") {
+			asked = append(asked, query)
+		}
+		return rebind(query)
+	}
+	for _, v := range []Viewer{root, alice, chemist} {
+		for _, q := range []listing.JobQuery{{Start: day}, {Start: day, State: "COMPLETED", Tasks: true}, {State: "COMPLETED"}} {
+			q.Limit, asked = 1, nil
+			next, _, err := s.EachLine(ctx, v, q, nil, func(*listing.Line) error { return nil })
+			if err != nil || next == "" {
+				t.Fatal(next, err)
+			}
+			if q.After = next; !q.Tasks {
+				if _, _, err := s.EachLine(ctx, v, q, nil, func(*listing.Line) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, query := range asked {
+				if strings.Contains(query, "GROUP BY") {
+					if os.Getenv(testServer) == "" && !strings.Contains(strings.Join(sqlitePlan(t, s, query), "\n"), "SEARCH r USING INDEX attempts_by_array (cluster=? AND array_job_id=?)") {
+						t.Errorf("%+v: %s\n%s", q, sqlitePlan(t, s, query), query)
+					}
+					continue
+				}
+				if plan, ok := orders(t, s, strings.Replace(query, "LIMIT ?", "LIMIT 20", 1)); !ok { // of a user with few jobs PostgreSQL would sort these
+					t.Errorf("%+v: %s\n%s", q, plan, query)
+				}
+			}
+			if len(asked) == 0 {
+				t.Errorf("%+v: nothing was asked", q)
+			}
+		}
 	}
 }
 

@@ -117,17 +117,16 @@ func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids [
 	if q.Detail {
 		limit = min(limit, MaxDetail)
 	}
-	for _, ended := range whichRan(q, order, at) {
-		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
-		c.add(ended.where, ended.args...)
+	for _, ran := range whichRan(q, order, at) {
+		c := c.and(ran.where, ran.args...)
 		if at != nil {
-			at.behind(&c, ended.order)
+			at.behind(&c, ran.order)
 		}
-		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ended.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
+		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ran.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 		if err != nil {
 			return nil, 0, "", fmt.Errorf("store: list: %w", unavailable(err))
 		}
-		if order = ended.order; len(rows) > limit {
+		if order = ran.order; len(rows) > limit {
 			break
 		}
 	}
@@ -382,6 +381,17 @@ type conditions struct {
 
 func (c *conditions) add(condition string, args ...any) {
 	c.where, c.args = append(c.where, condition), append(c.args, args...)
+}
+
+func (c conditions) clone() conditions {
+	return conditions{slices.Clone(c.where), slices.Clone(c.args)}
+}
+
+// and are the conditions, and one more.
+func (c conditions) and(condition string, args ...any) conditions {
+	c = c.clone()
+	c.add(condition, args...)
+	return c
 }
 
 // in requires that a column has one of the values.

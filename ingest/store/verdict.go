@@ -211,8 +211,8 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 	if err != nil {
 		return 0, err
 	}
-	ended := whichRan(q, "", nil)[0]
-	c.add(ended.where, ended.args...)
+	ran := whichRan(q, "", nil)[0]
+	c.add(ran.where, ran.args...)
 	c.add(isUnjudged)
 	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
 	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+from+" WHERE "+where, args...).Scan(&n)
