@@ -17,7 +17,7 @@ var written = regexp.MustCompile(`%[-+ #0]*(\*|[0-9]+)?(\.(\*|[0-9]+)?)?[feEgG][
 var notFigures = map[string]string{
 	"ingest/store/export.go":       "CSV for programs: every digit that the database has",
 	"ingest/job/jobtest/growth.go": "what a failing test says",
-	"report/block/svg.go":           "coordinates of a picture",
+	"report/block/svg.go":          "coordinates of a picture",
 	"spank/body/decide.go":         "a setting as the site wrote it",
 }
 
