@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a job's processes the kernel kills the largest, and slurmstepd may be that: then nobody sees how the ranks end, and
- * the job does not. So the caller asks to be the first. */
+/* Of a job's processes the kernel kills the largest, and slurmstepd may be that: then nobody sees
+ * how the ranks end, and the job does not. So the caller asks to be the first. */
 static void take_all_memory(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY);
