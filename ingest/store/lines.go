@@ -25,10 +25,10 @@ type lineHead struct {
 	sum        listing.Hours
 }
 
-// A list's lines are its jobs of no array (value, selection) and its arrays (value, value of a task, selection). Each is read
+// A list's lines are its jobs of no array (array, value, selection) and its arrays (value, value of a task, selection). Each is read
 // in a pass of its own: to bring single jobs together costs more than to pass over them again.
 const (
-	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, 0 AS of_array, ROUND(1e6 * CAST(%s AS DOUBLE PRECISION)) AS value,
+	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ROUND(1e6 * CAST(%s AS DOUBLE PRECISION)) AS value,
 	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
 	arrayLines = `SELECT r.cluster, max(r.job_id), max(r.attempt), max(r.start_us), r.uid, r.of_array, ROUND(1e6 * (%s)), ` + sumOfLines + ` FROM (
 	SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.end_us, r.state, r.uid, r.array_job_id AS of_array, CAST(%s AS DOUBLE PRECISION) AS value, ` + inSum + ` FROM %s AND r.array_job_id + 0 > 0) r
@@ -83,8 +83,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	if err != nil {
 		return "", all, err
 	}
-	ran := whichRan(q, "", nil)[0]
-	l := &lineList{s, v, q, filters, filters.and(ran.where, ran.args...), from, at}
+	l := &lineList{s, v, q, filters, filters.within(q), from, at}
 	limit := defaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, defaultLimit)
@@ -130,12 +129,6 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 
 func listError(err error) error { return fmt.Errorf("store: list: %w", unavailable(err)) }
 
-// where is the WHERE of some conditions on what the viewer may see, with its arguments.
-func (l *lineList) where(c conditions, from string) (selection string, args []any) {
-	where, args := l.shownTo(l.viewer, from, strings.Join(c.where, " AND "), c.args)
-	return from + " WHERE " + where, args
-}
-
 // array is the array on whose line a job stands; 0: it has one of its own.
 func (l *lineList) array() string {
 	if l.q.Tasks {
@@ -146,7 +139,7 @@ func (l *lineList) array() string {
 
 // selected counts the lines of the whole list, and sums up its jobs.
 func (l *lineList) selected(ctx context.Context) (all listing.Selected, err error) {
-	selection, args := l.where(l.c, l.from)
+	selection, args := l.selection(l.viewer, l.from, l.c)
 	err = l.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, l.array(), selection), args...).Scan(
 		&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost, &all.Unjudged)
 	return all, err
@@ -162,8 +155,8 @@ func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
 		return l.newest(ctx, most)
 	}
 	ofJob, ofLine, order := lineOrder(l.q.Sort, order)
-	selection, args := l.where(l.c, l.from)
-	query := fmt.Sprintf(singleLines, ofJob, selection)
+	selection, args := l.selection(l.viewer, l.from, l.c)
+	query := fmt.Sprintf(singleLines, "0", ofJob, selection)
 	if !l.q.Tasks {
 		query += ofNoArray + " UNION ALL " + fmt.Sprintf(arrayLines, ofLine, ofJob, selection)
 		args = append(args, args...)
@@ -210,20 +203,21 @@ type arrayKey struct {
 	uid, array uint32
 }
 
+func (h *lineHead) key() arrayKey { return arrayKey{h.Cluster, h.uid, h.array} }
+
 // newestOf reads at least so many of the newest lines on which jobs of a selection stand, or all, sorted.
 func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (heads []lineHead, err error) {
 	seen := map[arrayKey]bool{}
 	rest := jobs
 	for n := jobsAtOnce; ; n *= 2 {
-		selection, args := l.where(rest, l.from)
-		rows, err := l.readHeads(ctx, "SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, "+l.array()+" AS of_array, NULL, 1, 0, 0.0, 0.0, 0.0 FROM "+selection+
-			" ORDER BY "+newestFirst+" LIMIT ?", append(args, n))
+		selection, args := l.selection(l.viewer, l.from, rest)
+		rows, err := l.readHeads(ctx, fmt.Sprintf(singleLines, l.array(), "NULL", selection)+" ORDER BY "+newestFirst+" LIMIT ?", append(args, n))
 		if err != nil {
 			return nil, err
 		}
 		fresh := map[arrayKey]bool{}
 		for _, h := range rows {
-			if key := (arrayKey{h.Cluster, h.uid, h.array}); h.array == 0 {
+			if key := h.key(); h.array == 0 {
 				heads = append(heads, h)
 			} else if !seen[key] {
 				seen[key], fresh[key] = true, true
@@ -260,9 +254,9 @@ func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool) ([]lineHe
 	}
 	c := l.c.clone()
 	in(&c, ofArray, ids)
-	selection, args := l.where(c, attemptsOfClusters)
+	selection, args := l.selection(l.viewer, attemptsOfClusters, c)
 	heads, err := l.readHeads(ctx, fmt.Sprintf(arrayLines, "max(value)", "NULL", selection), args)
-	return slices.DeleteFunc(heads, func(h lineHead) bool { return !keys[arrayKey{h.Cluster, h.uid, h.array}] }), err
+	return slices.DeleteFunc(heads, func(h lineHead) bool { return !keys[h.key()] }), err
 }
 
 // singles reads the jobs of the lines that are of no array.

@@ -279,16 +279,23 @@ func whichRan(q listing.JobQuery, order string, at *cursor) []selection {
 	return []selection{newest, all}
 }
 
-// The classes of length of attempts_by_length, written as in the migration that made it: an attempt of a class is shorter
-// than lengths says, us; those behind are longer, or have not ended.
+// lengths are those of the classes of attempts_by_length, us: an attempt of one is shorter. Behind them stand the class of
+// longer ones, and that of those that have not ended.
+var lengths = [...]int64{3600e6, 14400e6, 57600e6, 230400e6, 921600e6, 3686400e6}
+
 const (
-	lengthClass = "CASE WHEN r.end_us IS NULL THEN 7 WHEN r.end_us - r.start_us < 3600000000 THEN 0 WHEN r.end_us - r.start_us < 14400000000 THEN 1 " +
-		"WHEN r.end_us - r.start_us < 57600000000 THEN 2 WHEN r.end_us - r.start_us < 230400000000 THEN 3 WHEN r.end_us - r.start_us < 921600000000 THEN 4 " +
-		"WHEN r.end_us - r.start_us < 3686400000000 THEN 5 ELSE 6 END"
-	longerClass, openClass = 6, 7
+	longerClass = len(lengths)
+	openClass   = longerClass + 1
 )
 
-var lengths = [longerClass]int64{3600e6, 14400e6, 57600e6, 230400e6, 921600e6, 3686400e6}
+// lengthClass is the class of an attempt, in the words of the migration that made the index.
+var lengthClass = func() string {
+	text := fmt.Sprintf("CASE WHEN r.end_us IS NULL THEN %d", openClass)
+	for class, most := range lengths {
+		text += fmt.Sprintf(" WHEN r.end_us - r.start_us < %d THEN %d", most, class)
+	}
+	return fmt.Sprintf("%s ELSE %d END", text, longerClass)
+}()
 
 // ranBetween selects the jobs that ran in a span: those that began in it, and of each length those that began so short before it
 // that they may have run then. No index has both ends of a job in order.
@@ -392,6 +399,12 @@ func (c conditions) and(condition string, args ...any) conditions {
 	c = c.clone()
 	c.add(condition, args...)
 	return c
+}
+
+// within are the conditions, and the span of a query.
+func (c conditions) within(q listing.JobQuery) conditions {
+	all := whichRan(q, "", nil)[0]
+	return c.and(all.where, all.args...)
 }
 
 // in requires that a column has one of the values.

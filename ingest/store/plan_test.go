@@ -55,6 +55,19 @@ func sqlitePlan(t *testing.T, s *Store, query string) (details []string) {
 	return details
 }
 
+// watch keeps the queries of a store that are of a kind.
+func watch(s *Store, is func(query string) bool) *[]string {
+	var asked []string
+	rebind := s.read.rebind
+	s.read.rebind = func(query string) string {
+		if is(query) {
+			asked = append(asked, query)
+		}
+		return rebind(query)
+	}
+	return &asked
+}
+
 // TestListPlans: a list that is full reads the newest jobs from an index, in order, and neither
 // all jobs nor all of its span. Nor does the newest run of a workload need all runs of it.
 func TestListPlans(t *testing.T) {
@@ -65,27 +78,20 @@ func TestListPlans(t *testing.T) {
 		manyRows(t, s)
 		orders = ordersInPostgres
 	}
-	var asked []string
-	rebind := s.read.rebind
-	s.read.rebind = func(query string) string {
-		if strings.Contains(query, "LIMIT ?") {
-			asked = append(asked, query)
-		}
-		return rebind(query)
-	}
+	asked := watch(s, func(query string) bool { return strings.Contains(query, "LIMIT ?") })
 	wantOrdered := func(what string) {
 		t.Helper()
-		if len(asked) != 1 {
-			t.Errorf("%s: %d queries", what, len(asked))
+		if len(*asked) != 1 {
+			t.Errorf("%s: %d queries", what, len(*asked))
 		}
-		for _, query := range asked {
+		for _, query := range *asked {
 			for _, limit := range []string{"LIMIT 2", "LIMIT 1001"} { // SQLite looks at its value
 				if plan, ok := orders(t, s, strings.Replace(query, "LIMIT ?", limit, 1)); !ok {
 					t.Errorf("%s: %s, %s\n%s", what, query, limit, plan)
 				}
 			}
 		}
-		asked = nil
+		*asked = nil
 	}
 	coordinator := Viewer{UID: alice.UID, Accounts: []string{"chem"}}
 	for _, v := range []Viewer{root, alice, coordinator} {
@@ -114,14 +120,7 @@ func TestSpanPlans(t *testing.T) {
 	if onPostgres {
 		manyRows(t, s)
 	}
-	var asked []string
-	rebind := s.read.rebind
-	s.read.rebind = func(query string) string {
-		if strings.Contains(query, lengthClass) {
-			asked = append(asked, query)
-		}
-		return rebind(query)
-	}
+	asked := watch(s, func(query string) bool { return strings.Contains(query, lengthClass) })
 	aDay := listing.JobQuery{Start: day, End: day.AddDate(0, 0, 1)}
 	for _, change := range []func(q *listing.JobQuery){
 		func(*listing.JobQuery) {},
@@ -132,17 +131,17 @@ func TestSpanPlans(t *testing.T) {
 	} {
 		q := aDay
 		change(&q)
-		asked = nil
+		*asked = nil
 		if _, err := s.Jobs(ctx, root, q, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := s.EachLine(ctx, root, q, nil, func(*listing.Line) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if len(asked) < 3 {
-			t.Fatalf("%+v: %d queries", q, len(asked))
+		if len(*asked) < 3 {
+			t.Fatalf("%+v: %d queries", q, len(*asked))
 		}
-		for _, query := range asked {
+		for _, query := range *asked {
 			var reads []string
 			if onPostgres {
 				conn := planning(t, s)

@@ -280,6 +280,12 @@ func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any
 	return where, args
 }
 
+// selection is what stands behind FROM: the jobs of some conditions that the viewer may see, with its arguments.
+func (s *Store) selection(v Viewer, from string, c conditions) (string, []any) {
+	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
+	return from + " WHERE " + where, args
+}
+
 // readAttempts reads the attempts of a query that the viewer may see. limits are the arguments in order.
 func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) (all []*attemptRow, err error) {
 	where, args = s.shownTo(v, from, where, args)

@@ -211,11 +211,8 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 	if err != nil {
 		return 0, err
 	}
-	ran := whichRan(q, "", nil)[0]
-	c.add(ran.where, ran.args...)
-	c.add(isUnjudged)
-	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
-	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+from+" WHERE "+where, args...).Scan(&n)
+	selection, args := s.selection(v, from, c.within(q).and(isUnjudged))
+	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+selection, args...).Scan(&n)
 	if err != nil {
 		return 0, listError(err)
 	}
