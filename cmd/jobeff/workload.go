@@ -35,7 +35,8 @@ Runs belong to one workload if they have the same user, executable, arguments an
 input files, or the same name from sbatch --jobeff-workload=NAME. Runs whose
 collective calls or amount of work differ are set apart, and jobeff says so.
 
-NAME is a workload's name or key, or the beginning of one. A JOBID stands for the
+NAME is a workload's name or key, the name of jobs that left no record of a
+program, or the beginning of a name or key. A JOBID stands for the
 workload of that job; its run is then compared with the others.`
 
 const planHelp = `jobeff workload plan prints the sbatch line of the run that would teach most about a

@@ -47,7 +47,7 @@ func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
 }
 
 // getWorkload answers one workload with its runs: GET /v1/workloads/NAME?user=. NAME is its
-// name or key, or the beginning of either.
+// name or key, or the name of jobs that left no record of a program, or the beginning of a name or key.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "user")
 	if !ok {
@@ -59,10 +59,14 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
-	if err == nil {
+	var several *store.AmbiguousError
+	if errors.Is(err, store.ErrNoWorkload) || errors.As(err, &several) && several.Beginning || err == nil && found.Name != name && found.Key != name {
+		if named, e := s.store.NamedJobs(r.Context(), by.Viewer, name, uid); !errors.Is(e, store.ErrNoWorkload) {
+			found, err = named, e
+		}
+	}
+	if err == nil && len(found.Runs) > 0 {
 		err = s.store.AddJobsOf(r.Context(), by.Viewer, found)
-	} else if errors.Is(err, store.ErrNoWorkload) {
-		found, err = s.store.NamedJobs(r.Context(), by.Viewer, name, uid)
 	}
 	if err != nil {
 		s.fail(w, r, by, noWorkload(name, err))

@@ -99,6 +99,47 @@ func TestWorkloadRequests(t *testing.T) {
 	s.check(t, "without a credential", unsigned.do(), 401, "no munge credential")
 }
 
+// TestExactNameFirst: the name of jobs without a record of a program comes before workloads whose names only begin so.
+func TestExactNameFirst(t *testing.T) {
+	s := start(t)
+	c := client.NewClient(s.unix, 10*time.Second, nil)
+	defer c.Close()
+	id := uint32(7)
+	add := func(workload, called string) {
+		r := report(id, alice)
+		if r.Executions[0].Workload = workload; workload == "" {
+			r.Executions = nil
+		}
+		word := known(id, "n1", 1)
+		word.Name = called
+		if err := c.PostReport(ctx, body(t, r)); err != nil {
+			t.Fatal(err)
+		}
+		tell(t, s.store, word)
+		s.merged(t)
+		id++
+	}
+	is := func(name, want string, jobs int) {
+		t.Helper()
+		w, err := c.Workload(ctx, name, "")
+		if err != nil && want != "" || err == nil && (w.Name != want || len(w.Jobs) != jobs) {
+			t.Errorf("%s is %+v, %v; want %s", name, w, err, want)
+		}
+	}
+	add("melt-prod", "x")
+	is("melt", "melt-prod", 1)
+	add("", "melt")
+	is("melt", "melt", 1)
+	add("melt-test", "y")
+	is("melt", "melt", 1)
+	is("melt-", "", 0) // two begin so
+	add("melt", "z")
+	is("melt", "melt", 1)
+	if w, err := c.Workload(ctx, "melt", ""); err != nil || len(w.Runs) != 1 {
+		t.Errorf("the workload melt: %+v, %v", w, err)
+	}
+}
+
 // TestWorkloadClient: the client's methods against the real server, with a name that must be
 // escaped in a path.
 func TestWorkloadClient(t *testing.T) {

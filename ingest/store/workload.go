@@ -22,6 +22,8 @@ var ErrNoWorkload = errors.New("store: no such workload")
 type AmbiguousError struct {
 	Name string   // as given
 	Some []string // names with their keys, whose they are and in what they differ; perhaps not all
+	// Beginning: Name is the beginning of theirs.
+	Beginning bool
 }
 
 func (e *AmbiguousError) Error() string {
@@ -175,14 +177,15 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 		case len(found) == 1:
 			return key, nil
 		case len(found) > 1:
-			return "", s.ambiguous(ctx, v, name, found)
+			several := &AmbiguousError{Name: name, Beginning: i == len(namings)-1}
+			return "", cmp.Or(s.tellApart(ctx, v, several, found), error(several))
 		}
 	}
 	return "", ErrNoWorkload
 }
 
-// ambiguous says whose the workloads of these keys are, and what tells them apart.
-func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []string) error {
+// tellApart says whose the workloads of these keys are, and what tells them apart.
+func (s *Store) tellApart(ctx context.Context, v Viewer, several *AmbiguousError, keys []string) error {
 	all := make([]listing.WorkloadSummary, len(keys))
 	of := map[string]map[string]bool{"user": {}, "program": {}, "build": {}}
 	for i := range all {
@@ -192,7 +195,6 @@ func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []str
 		}
 		of["user"][all[i].Newest.User], of["program"][all[i].Newest.Executable], of["build"][all[i].Newest.BuildID] = true, true, true
 	}
-	several := &AmbiguousError{Name: name}
 	for i := range all {
 		r := &all[i].Newest
 		told := fmt.Sprintf("%s (%s)", all[i].Name, all[i].Key)
@@ -209,7 +211,7 @@ func (s *Store) ambiguous(ctx context.Context, v Viewer, name string, keys []str
 		}
 		several.Some = append(several.Some, told+fmt.Sprintf(", last run job %s of %s", r.DisplayID, r.Start.UTC().Format(time.DateOnly)))
 	}
-	return several
+	return nil
 }
 
 // eachRow calls do for every row of a query.
