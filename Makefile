@@ -88,8 +88,9 @@ lint: ## run vet, staticcheck, gofmt, clang-format, clang-tidy, gcc's analyzer, 
 	@test/lint.sh
 
 .PHONY: scan
-scan: ## follow the advice on 1,500 random curves: where it leads, and what it saves
+scan: ## follow the advice on 1,500 random curves: where it leads, and what it saves; and compare all that is printed of 1,500 random histories
 	@go test ./policy/workload -run '^TestScan$$' -count=1 -v -args -scan 1500
+	@go test ./cmd/jobeffd -run '^TestRandomHistories$$' -count=1 -timeout 60m -v -args -histories 1500
 
 .PHONY: bench bench-sum
 bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side

@@ -138,6 +138,8 @@ func contradicts(r *Request, j *job.Job) string {
 		switch {
 		case ran.State == "COMPLETED" && r.Memory > 0 && ran.NodeNeeded > r.Memory:
 			return "job " + ran.ID + " needed more memory"
+		case len(j.Alike)-i <= 60 && slices.Contains([]string{"TIMEOUT", "NODE_FAIL"}, ran.State) && r.Memory > 0 && ran.NodeNeeded > r.Memory && r.Memory < whole:
+			return "job " + ran.ID + " held more memory when it was stopped"
 		case ran.State == "COMPLETED" && r.Time > 0 && ran.Elapsed > r.Time.Seconds() && r.Time < j.Room.Time:
 			return "job " + ran.ID + " took longer"
 		case len(j.Alike)-i <= 60 && ran.State == "OUT_OF_MEMORY" && r.Memory > 0 && r.Memory < min(ran.Memory, whole):

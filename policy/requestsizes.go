@@ -91,6 +91,11 @@ func (a *asking) sizes(r *Request) {
 	default:
 		r.Time = limit
 	}
+	if a.room != nil && a.room.Time > 0 && r.Time > a.room.Time { // it had more than it may have now
+		if r.Time = a.room.Time.Truncate(time.Minute); same {
+			r.Less = append(r.Less, "time")
+		}
+	}
 }
 
 func wholeNodes(j *job.Job) bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +58,47 @@ func (s *sums) requestOfWorkload(name string) {
 			s.asked++
 		} else {
 			s.t.Logf("workload %s: %+v", name, d.Request)
+		}
+	}
+}
+
+// mailedJob is the job that an item of a mail tells of.
+var mailedJob = regexp.MustCompile(`(?:The one that lost most is|1 job[^:.]*:) ([\d_]+)`)
+
+// mailed holds the lines of a mail to a user against the requests of the jobs that it tells of.
+func (s *sums) mailed(where, mail string) {
+	s.t.Helper()
+	asked := map[string]bool{}
+	for _, m := range mailedJob.FindAllStringSubmatch(mail, -1) {
+		var d view.Job
+		if err := json.Unmarshal([]byte(s.jobeff("--json", m[1])), &d); err != nil {
+			s.t.Fatal(err)
+		}
+		if d.Request != nil && d.Request.Line != nil {
+			asked[*d.Request.Line] = true
+		}
+	}
+	for _, line := range typed.FindAllString(mail, -1) {
+		if s.kinds[" mailed request"]++; !asked[line] {
+			s.t.Errorf("%s: only the mail asks for %s, its jobs for %v", where, line, asked)
+		}
+	}
+}
+
+// inDigest is a core count that a digest names, with its job.
+var inDigest = regexp.MustCompile(`Instead of [\d,]+ cores?: ([\d,]+) cores? would have .*?jobeff ([\d_]+)`)
+
+// digested holds the core counts that a digest names against the requests of its jobs.
+func (s *sums) digested(where, text string) {
+	s.t.Helper()
+	for _, m := range inDigest.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
+		var d view.Job
+		if err := json.Unmarshal([]byte(s.jobeff("--json", m[2])), &d); err != nil {
+			s.t.Fatal(err)
+		}
+		s.kinds[" cores in a digest"]++
+		if r := d.Request; r == nil || r.Kind != "cores" || strings.ReplaceAll(m[1], ",", "") != strconv.Itoa(r.Tasks*r.CPUsPerTask) {
+			s.t.Errorf("%s: %s; the request of that job is %+v", where, m[0], r)
 		}
 	}
 }

@@ -388,6 +388,7 @@ func (s *sums) notices(preview string) {
 		for _, m := range itemTold.FindAllStringSubmatch(line, -1) {
 			s.toldLine(subject, m)
 		}
+		s.mailed(subject, line)
 		if m := surely.FindStringSubmatch(line); m == nil || s.figure(m[1]).low > s.figure(m[2]).high {
 			s.t.Errorf("%s: %v", subject, m)
 		}

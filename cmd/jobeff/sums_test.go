@@ -270,6 +270,7 @@ func (s *sums) digest(name string, before week) week {
 	if head == nil || used == nil {
 		s.t.Fatalf("%s: the first sentences are not as expected:\n%s", name, text)
 	}
+	s.digested(name, text)
 	judged := s.figure(head[2])
 	s.fits(name+", lost of judged", head[3], s.figure(head[1]).over(judged))
 	s.fits(name+", judged", used[4], judged)
@@ -572,7 +573,7 @@ func TestSums(t *testing.T) {
 	s.notices(s.jobeff("admin", "notices", "--preview", "--database", "demo.db"))
 	for _, kind := range []string{"lost of judged", "measured of all", "the week before", "sum of the savings", "core-hours", "total part", "went into MPI",
 		"core-hours lost", "memory", "saved of used", "core time", "coverage", "covered", "endings", "nodes", "runs on the curve", "core counts",
-		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "request", "saved at least", "saved at most", "ntasks"} {
+		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "request", "mailed request", "cores in a digest", "saved at least", "saved at most", "ntasks"} {
 		if s.kinds[" "+kind] == 0 {
 			t.Errorf("nothing was compared of %q", kind)
 		}

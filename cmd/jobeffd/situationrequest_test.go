@@ -15,7 +15,7 @@ var memoryNeeds = []situation{
 		jobs: "1 t=3600 x=23 bare=1 alloc=4 totalcpu=.9 given=64 kept=4,4,4,4,4,58,4,4,4,4,4,4"},
 	{name: "three of 24 need 58 of 128 GiB", says: []string{"job: --mem=[678]\\d{4}M", "job: for such a one, --mem=[45]\\d{3}M is enough"},
 		jobs: "1 t=3600 x=24 bare=1 alloc=4 totalcpu=.9 given=128 kept=4,4,4,4,4,58,4,4"},
-	{name: "the run before ran out of memory", says: []string{"job: --mem=16384M", "job: Job 1000 ran out of 8[.]0 GiB on a node [(]1 of 2 jobs did[)]; how much it needed is not known, and twice that is asked for"}, never: []string{"--mem=[4-9]\\d{3}M"}, jobs: `
+	{name: "the run before ran out of memory", says: []string{"job: --mem=16384M", "job: Job 1000 ran out of 8[.]0 GiB on a node [(]1 of 2 jobs did[)]; how much it needed is not known, and at least twice that is asked for"}, never: []string{"--mem=[4-9]\\d{3}M"}, jobs: `
 1 t=3600 bare=1 alloc=4 totalcpu=.9 given=8 kept=8 state=OUT_OF_MEMORY
 1 t=3600 bare=1 alloc=4 totalcpu=.9 given=64 kept=4`},
 	{name: "it ran out of memory itself", says: []string{"job: Ask for more memory", "job: --mem=16384M"}, never: []string{"less memory"}, jobs: `

@@ -48,6 +48,7 @@ type situation struct {
 	earlier string
 	ago     int
 	several bool         // core counts are right: several workloads are to tell
+	weekly  bool         // the digest is looked at though nothing is claimed of it
 	muted   int          // days from now until which the user muted the workload; 0: it is not
 	rules   string       // of the site, as TOML
 	rooms   *slurm.Rooms // what Slurm tells of its partitions and QOS; nil: nothing
@@ -246,6 +247,12 @@ func (s seen) requests() []string {
 			}
 		}
 	}
+	for i, text := range s["digested"] {
+		advised := inDigest.FindAllStringSubmatch(s["digest"][0], -1)[i]
+		if !slices.ContainsFunc(request.FindAllString(text, -1), func(line string) bool { return coresOf(line) == atoi(strings.ReplaceAll(advised[1], ",", "")) }) {
+			wrong = append(wrong, "only a digest names "+advised[0])
+		}
+	}
 	return wrong
 }
 
@@ -326,8 +333,11 @@ func (s *situation) happen(t *testing.T, program string) seen {
 		place, _ := placeOf(claim)
 		claimed[place] = true
 	}
-	if claimed["digest"] || claimed["compare"] {
+	if claimed["digest"] || claimed["compare"] || s.weekly {
 		got["digest"] = []string{c.digest(situationsNow.AddDate(0, 0, -7), situationsNow)}
+		for _, advised := range inDigest.FindAllStringSubmatch(got["digest"][0], -1) {
+			got["digested"] = append(got["digested"], c.ask(program, advised[2]))
+		}
 	}
 	if claimed["compare"] {
 		got["compare"] = []string{c.ask(program, "compare", last)}
@@ -343,6 +353,9 @@ var workloadLink = regexp.MustCompile(`href="\.\./workloads/([^"?]+)"`)
 
 // mailedJob is the job that a mail tells of.
 var mailedJob = regexp.MustCompile(`(?:The one that lost most is|1 job[^:.]*:) (\d+)`)
+
+// inDigest is a core count that a digest names, with its job.
+var inDigest = regexp.MustCompile(`Instead of [\d,]+ cores?: ([\d,]+) cores? would have .*?jobeff (\d+)`)
 
 // comparing is the command that a digest names.
 var comparing = regexp.MustCompile(`jobeff compare (\d+) (\d+)`)

@@ -186,6 +186,12 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	}
 	all := mostMemory(room, max(n.Like.Nodes, 1))
 	most, asked := ofMemory.upper(known)
+	for i := range runs { // what a run held that was stopped from outside, the next one will hold
+		if r := &runs[i]; stopped(r) && float64(r.NodeNeeded) > most {
+			most = float64(r.NodeNeeded)
+			asked = max(asked, most*(1+LeastReserve))
+		}
+	}
 	n.Most = most
 	if f := n.RanOut; f != nil {
 		if all > 0 && f.Had >= all {
@@ -242,7 +248,7 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 		}
 	}
 	switch {
-	case atLimit >= 3 && 2*atLimit >= len(runs) && n.Like.Limit > 0:
+	case atLimit >= 3 && 2*atLimit >= len(runs) && n.Like.Limit > 0 && !slices.ContainsFunc(done, func(r job.Ran) bool { return r.Elapsed > n.Like.Limit }):
 		n.Time, n.AtLimit = time.Duration(n.Like.Limit)*time.Second, true
 		return
 	case len(done) == 0 && n.OverTime == nil:
@@ -268,6 +274,9 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 }
 
 func outOfMemory(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" }
+
+// stopped says whether a run was well until it was stopped.
+func stopped(r *job.Ran) bool { return overTime(r) || r.State == "NODE_FAIL" || r.State == "PREEMPTED" }
 
 func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEADLINE" }
 
