@@ -74,6 +74,8 @@ func AtLimit(j *job.Job) string {
 		return ""
 	case end != "TIMEOUT" || j.TimeLimit <= 0:
 		return "It ran up to " + limits[end] + "."
+	case j.Elapsed+time.Minute < j.TimeLimit: // Slurm was told another one since
+		return fmt.Sprintf("It ran up to %s, which was %s.%s", limits[end], figure.Clock(j.Elapsed), othersTook(j))
 	}
 	return fmt.Sprintf("It ran up to %s of %s.%s", limits[end], figure.Clock(j.TimeLimit), othersTook(j))
 }

@@ -60,6 +60,9 @@ func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 		j.Submit = earlier(j.Submit, j.Start)
 		j.Eligible = j.Submit
 	}
+	if f.state == "TIMEOUT" { // within a minute of its limit, as Slurm looks now and then
+		j.TimeLimit = max(j.Elapsed.Truncate(time.Minute), time.Minute)
+	}
 	j.End = j.Start.Add(j.Elapsed)
 	j.DisplayID = job.DisplayID(j)
 	y.usage(j)

@@ -2,6 +2,7 @@ package words
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,5 +79,31 @@ func TestNoPointSaysWhy(t *testing.T) {
 	}
 	if got := noPoint(&workload.Study{Workload: &job.Workload{}}); got != "no data" {
 		t.Errorf("of no runs: %q", got)
+	}
+}
+
+// TestWaitsComeFirst: of a job that lost much in MPI, where it waited comes before a request for less; one for more comes first.
+func TestWaitsComeFirst(t *testing.T) {
+	for _, c := range []struct {
+		state    string
+		parallel float64
+		placed   bool
+		first    string
+	}{
+		{"COMPLETED", .6, true, "jobeff where 7"},
+		{"COMPLETED", .6, false, "sbatch "},
+		{"COMPLETED", .9, true, "sbatch "},
+		{"OUT_OF_MEMORY", .6, true, "sbatch "},
+	} {
+		e := job.Execution{Key: "k", Size: 4}
+		if c.placed {
+			e.Places = &job.Places{List: []job.Place{{}}}
+		}
+		j := &job.Job{DisplayID: "7", JobID: 7, State: c.state, Nodes: 1, CPUs: 4, Elapsed: time.Hour, TimeLimit: 24 * time.Hour, Executions: []job.Execution{e}, Usage: &job.Usage{Allocated: 8 << 30}, Metrics: &job.Metrics{Efficiencies: job.Efficiencies{Parallel: c.parallel}}}
+		j.Alike = []job.Ran{job.RanOf(j)}
+		first, others := todo(j, nil, policy.RequestFor(nil, j), false)
+		if !strings.HasPrefix(first.Line, c.first) || c.first != "sbatch " && (len(others) != 1 || !strings.HasPrefix(others[0].Line, "sbatch ") || strings.Contains(first.Text, "Ask for")) {
+			t.Errorf("%+v: %q, then %q", c, first, others)
+		}
 	}
 }

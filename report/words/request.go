@@ -126,7 +126,7 @@ func failedText(f *workload.Failure, asked float64) string {
 	case f.Far:
 		return often + "; the others needed so much less that more is not known to help"
 	case f.Doubled && asked >= 2*f.Had:
-		return often + "; how much it needed is not known, and twice that is asked for"
+		return often + "; how much it needed is not known, and at least twice that is asked for"
 	case asked > f.Had:
 		return often + "; how much it needed is not known"
 	}

@@ -12,17 +12,22 @@ import (
 	"jobeff/report/inert"
 )
 
-// todo is what a job's owner can do first: the request, or, where that changes nothing and while the job runs, what tells
-// more. Then the request is among the others.
+// todo is what a job's owner can do first: the request, or, where that does nothing against what is wrong and while the job
+// runs, what tells more. Then the request is among the others.
 func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (first block.Action, others []block.Action) {
 	request := requestAction(r, wide)
-	if request.Line != "" && !j.IsRunning() && !(r.Leave() && isWrong(j, verdicts)) {
+	beside := isWrong(j, verdicts) && r.Leave() || waits(j) && r.Kind == policy.AskAsItRan && len(r.More) == 0
+	if request.Line != "" && !j.IsRunning() && !beside {
 		return request, nil
 	}
 	if request.Line != "" {
 		others = []block.Action{request}
 	}
-	text, line := tellsMore(j, verdicts, r)
+	said := r.Said()
+	if request.Line != "" && !r.Leave() { // it stands there
+		said = ""
+	}
+	text, line := tellsMore(j, verdicts, said)
 	return block.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)}, others
 }
 
@@ -31,8 +36,13 @@ func isWrong(j *job.Job, verdicts []policy.Verdict) bool {
 	return len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line || policy.CauseOf(j).Code != ""
 }
 
-// tellsMore is what tells more of a job for which nothing better is known to ask for.
-func tellsMore(j *job.Job, verdicts []policy.Verdict, r *policy.Request) (text, line string) {
+// waits says whether the ranks of a job lost so much in MPI that where they did comes first.
+func waits(j *job.Job) bool {
+	return j.Metrics != nil && j.Metrics.Parallel < figure.Line && job.PlacedExecution(j.Executions) != nil
+}
+
+// tellsMore is what tells more of a job, after what is said of its request.
+func tellsMore(j *job.Job, verdicts []policy.Verdict, said string) (text, line string) {
 	wrong := isWrong(j, verdicts)
 	placed := job.PlacedExecution(j.Executions) != nil
 	id := j.DisplayID
@@ -42,11 +52,11 @@ func tellsMore(j *job.Job, verdicts []policy.Verdict, r *policy.Request) (text, 
 	case j.IsRunning():
 		return "It runs. Its figures now, and again every ten seconds:", "jobeff live " + id
 	case wrong && placed:
-		return r.Said() + " Where in its program it waits in MPI:", "jobeff where " + id
+		return join(said, "Where in its program it waits in MPI:"), "jobeff where " + id
 	case wrong:
-		return r.Said() + " What each rule says of it, and why:", "jobeff explain " + id
+		return join(said, "What each rule says of it, and why:"), "jobeff explain " + id
 	}
-	return r.Said() + " What each rule says of it:", "jobeff explain " + id
+	return join(said, "What each rule says of it:"), "jobeff explain " + id
 }
 
 // beside leads to the runs of a job's workload before and after it, and to comparisons.
