@@ -92,7 +92,7 @@ scan: ## follow the advice on 1,500 random curves: where it leads, and what it s
 	@go test ./policy/workload -run '^TestScan$$' -count=1 -v -args -scan 1500
 	@go test ./cmd/jobeffd -run '^TestRandomHistories$$' -count=1 -timeout 60m -v -args -histories 1500
 
-.PHONY: bench bench-sum
+.PHONY: bench bench-sum bench-growth
 bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
@@ -112,6 +112,10 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@$(MAKE) --no-print-directory bench-sum
 bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/bench-result.txt
 	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/bench-result.txt
+
+GROWTH = 10000,100000,1000000
+bench-growth: deps ## measure what people ask on sites of 10,000 to a million jobs (GROWTH=), into test/growth-result.txt
+	@go test ./cmd/jobeffd -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 5h -args -growth $(GROWTH) | sed -n '/^ms of CPU/,/^workloads/p' | tee test/growth-result.txt
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for 60 s (half an hour on two CPUs)
