@@ -115,7 +115,8 @@ bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (
 
 GROWTH = 10000,100000,1000000
 bench-growth: deps ## measure what people ask on sites of 10,000 to a million jobs (GROWTH=), into test/growth-result.txt
-	@go test ./cmd/jobeffd -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 5h -args -growth $(GROWTH) | sed -n '/^ms of CPU/,/^workloads/p' | tee test/growth-result.txt
+	@{ echo "$$(date -u +%FT%RZ) $$(git describe --always --dirty), SQLite, $$(nproc) CPUs, load $$(cut -d' ' -f1 /proc/loadavg) before"; \
+	go test ./cmd/jobeffd -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 5h -args -growth $(GROWTH) | sed -n '/^ms of CPU/,/^workloads/p'; } | tee test/growth-result.txt
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for 60 s (half an hour on two CPUs)

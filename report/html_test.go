@@ -106,9 +106,9 @@ func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	p := &words.JobsPage{Own: true, Others: true, Query: listing.JobQuery{Name: `"><script>`, User: "\x1b[31mx", Rule: "no-such", Start: began, Sort: "-pe", Offset: 50, Limit: 50}, Lines: listing.LinesOf(jobs), More: true,
-		All: listing.Selected{Lines: len(jobs), Sum: listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Unjudged: 31}, Rules: []string{"low-efficiency", "idle-ranks"}}
+		All: listing.Selected{Sum: &listing.Hours{Jobs: len(jobs), Used: 6766, Judged: 100, Lost: 12.4}, Unjudged: 31}, Rules: []string{"low-efficiency", "idle-ranks"}}
 	if len(jobs) > 0 {
-		p.Lines, p.All.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+1, len(jobs)+12
+		p.Lines, p.All.Sum.Jobs = append(p.Lines, arrayLine()), len(jobs)+12
 	}
 	for i := range jobs {
 		p.Workloads = append(p.Workloads, listing.WorkloadSummary{Name: jobs[i].Name + "-3fa2c1", Key: []string{"3fa2c1aabbccddeeff00", "", "../x?y=\"><b>"}[i%3]})

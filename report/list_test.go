@@ -114,15 +114,20 @@ func TestFoldedList(t *testing.T) {
 	}
 	large.Sum = listing.Hours{Jobs: 5012, Used: 1234, Judged: 1000, Lost: 321}
 	var out bytes.Buffer
-	all := listing.Selected{Lines: 7, Sum: listing.Hours{Jobs: 6000, Used: 2000, Judged: 1500, Lost: 500}, Unjudged: 1200}
-	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,state,corehours,lost,mpitime,cores,flags"), All: &all}, Options{}); err != nil {
+	all := listing.Selected{Sum: &listing.Hours{Jobs: 6000, Used: 2000, Judged: 1500, Lost: 500}, Unjudged: 1200}
+	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,state,corehours,lost,mpitime,cores,flags"), All: &all, More: true}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"900    8 CD, 1 F, 5,003 more   1,234   321        -     49  6 low, 3 idle", "and 6 more: raise --limit", "Total of 6,000 jobs: 2,000 core-hours used; 500 lost of 1,500",
+	for _, want := range []string{"900    8 CD, 1 F, 5,003 more   1,234   321        -     49  6 low, 3 idle", "and more: raise --limit", "Total of 6,000 jobs: 2,000 core-hours used; 500 lost of 1,500",
 		"the present rules have not judged 1,200 yet"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+	out.Reset()
+	all.Sum = nil
+	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{All: &all}, Options{}); err != nil || !strings.Contains(out.String(), "They are not summed up") || strings.Contains(out.String(), "Total") {
+		t.Errorf("%v: %s", err, out.String())
 	}
 	out.Reset() // without flags nobody asks who judged
 	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,lost"), All: &all}, Options{}); err != nil || strings.Contains(out.String(), "judged 1,200") {

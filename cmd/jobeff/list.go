@@ -260,9 +260,7 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 	if l.sort == "" {
 		slices.Reverse(lines)
 	}
-	if opts.More, opts.Pending = more && (l.tasks || here), pending; opts.All != nil && !here {
-		opts.All.Lines -= l.offset
-	}
+	opts.More, opts.Pending = more, pending
 	return report.TextOfJobs(p.stdout, view.NewJobs(lines, opts, p.options().Unicode), p.options())
 }
 

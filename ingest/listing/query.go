@@ -106,10 +106,10 @@ func LinesOf(jobs []job.Job) []Line {
 
 // Selected is what a query selects in all, beyond its limit, too.
 type Selected struct {
-	Lines int   `json:"lines_of_all"`
-	Sum   Hours `json:"sum_of_all"`
-	// Unjudged are the jobs that have ended and that the present rules have not judged, so that it is not known which flag
-	// them. Where the query names rules, they are of what it selects but for these.
+	// Sum is nil where no sum that is kept tells it, and so many jobs ran in the span that their rows are not read for it.
+	Sum *Hours `json:"sum_of_all,omitempty"`
+	// Unjudged, where the query names rules, are the jobs that it selects but for these, that have ended, and that the present
+	// rules have not judged, so that it is not known which flag them.
 	Unjudged int `json:"unjudged_of_all"`
 }
 

@@ -39,10 +39,6 @@ const (
 	sumOfLines = `count(*), count(pe), ` + hoursSum
 )
 
-// selectedBy counts the lines of a selection, and sums up its jobs: array, selection.
-const selectedBy = `SELECT count(CASE WHEN r.of_array = 0 THEN 1 END) + count(DISTINCT CASE WHEN r.of_array > 0 THEN r.cluster || '/' || r.uid || '/' || r.of_array END), ` + sumOfLines + `, count(unjudged)
-	FROM (SELECT r.cluster, r.uid, %s AS of_array, ` + inSum + `, CASE WHEN ` + isUnjudged + ` THEN 1 END AS unjudged FROM %s) r`
-
 // meanOfTasks is a value of an array: the mean of its completed tasks or, where none is, of all that ended.
 const meanOfTasks = `CASE WHEN count(*) = 1 THEN max(value) WHEN count(*) FILTER (WHERE state = 'COMPLETED') > 0 THEN avg(value) FILTER (WHERE state = 'COMPLETED')
 	ELSE avg(value) FILTER (WHERE end_us IS NOT NULL) END`
@@ -66,6 +62,7 @@ type lineList struct {
 	*Store
 	viewer  Viewer
 	q       listing.JobQuery
+	uids    []uint32
 	filters conditions
 	c       conditions // these, and the span
 	from    string
@@ -83,14 +80,14 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	if err != nil {
 		return "", all, err
 	}
-	l := &lineList{s, v, q, filters, filters.within(q), from, at}
+	l := &lineList{s, v, q, uids, filters, filters.within(q), from, at}
 	limit := defaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, defaultLimit)
 	}
 	heads, err := l.heads(ctx, limit+1)
 	if err == nil && at == nil {
-		all, err = l.selected(ctx)
+		all.Sum, err = l.totals(ctx)
 	}
 	if err == nil && at == nil && q.Rule != "" {
 		all.Unjudged, err = s.UnjudgedOf(ctx, v, q, uids)
@@ -137,14 +134,6 @@ func (l *lineList) array() string {
 	return "r.array_job_id"
 }
 
-// selected counts the lines of the whole list, and sums up its jobs.
-func (l *lineList) selected(ctx context.Context) (all listing.Selected, err error) {
-	selection, args := l.selection(l.viewer, l.from, l.c)
-	err = l.read.QueryRowContext(ctx, fmt.Sprintf(selectedBy, l.array(), selection), args...).Scan(
-		&all.Lines, &all.Sum.Jobs, &all.Sum.Measured, &all.Sum.Used, &all.Sum.Judged, &all.Sum.Lost, &all.Unjudged)
-	return all, err
-}
-
 // heads reads so many lines, in the order of the list.
 func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
 	order, err := orderOf(l.q.Sort)
@@ -153,6 +142,9 @@ func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
 	}
 	if order == newestFirst {
 		return l.newest(ctx, most)
+	}
+	if l.q.Sort == "lost" && l.q.Jobs == "" { // some jobs are found by their ids
+		return l.worstOf(ctx, most)
 	}
 	ofJob, ofLine, order := lineOrder(l.q.Sort, order)
 	selection, args := l.selection(l.viewer, l.from, l.c)
@@ -223,7 +215,7 @@ func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (hea
 				seen[key], fresh[key] = true, true
 			}
 		}
-		arrays, err := l.arrays(ctx, fresh)
+		arrays, err := l.arrays(ctx, fresh, "max(value)", "NULL")
 		if err != nil {
 			return nil, err
 		}
@@ -238,13 +230,15 @@ func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (hea
 		if len(heads) >= most && started(&heads[most-1].cursor) > started(last) { // what comes later is older
 			return heads, nil
 		}
-		rest = jobs.clone()
+		if rest = jobs.clone(); last.Start != nil { // the index on the start is entered there
+			rest.add("r.start_us <= ?", *last.Start)
+		}
 		last.behind(&rest, newestFirst)
 	}
 }
 
-// arrays are the lines of some arrays.
-func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool) ([]lineHead, error) {
+// arrays are the lines of some arrays, with a value of each, of a value of its tasks.
+func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool, ofLine, ofJob string) ([]lineHead, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -255,7 +249,7 @@ func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool) ([]lineHe
 	c := l.c.clone()
 	in(&c, ofArray, ids)
 	selection, args := l.selection(l.viewer, attemptsOfClusters, c)
-	heads, err := l.readHeads(ctx, fmt.Sprintf(arrayLines, "max(value)", "NULL", selection), args)
+	heads, err := l.readHeads(ctx, fmt.Sprintf(arrayLines, ofLine, ofJob, selection), args)
 	return slices.DeleteFunc(heads, func(h lineHead) bool { return !keys[h.key()] }), err
 }
 

@@ -187,10 +187,10 @@ func TestLines(t *testing.T) {
 			q.End = day.Add(time.Duration(10+rng.IntN(5)) * time.Hour)
 		}
 	}
-	defer func(n int) { jobsAtOnce = n }(jobsAtOnce)
+	defer func(jobs, arrays int) { jobsAtOnce, arraysAtOnce = jobs, arrays }(jobsAtOnce, arraysAtOnce)
 	arrays := 0
 	for i, q := range queries {
-		jobsAtOnce = []int{1000, 1, 5}[i%3]
+		jobsAtOnce, arraysAtOnce = []int{1000, 1, 5}[i%3], []int{200, 1, 3}[i%3]
 		for _, v := range []Viewer{root, alice, chemist} {
 			q.Limit, q.Offset, q.After = 0, 0, ""
 			list, err := s.Jobs(ctx, v, q, nil)
@@ -218,8 +218,8 @@ func TestLines(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if (first || !cursor) && (all.Lines != len(want) || all.Sum.Jobs != sum.Jobs || all.Sum.Measured != sum.Measured || math.Abs(all.Sum.Lost-sum.Lost)+math.Abs(all.Sum.Used-sum.Used)+math.Abs(all.Sum.Judged-sum.Judged) > 1e-9) {
-							t.Errorf("%+v: of all is said %+v, want %d lines, %+v", q, all, len(want), sum)
+						if (first || !cursor) && (all.Sum.Jobs != sum.Jobs || all.Sum.Measured != sum.Measured || math.Abs(all.Sum.Lost-sum.Lost)+math.Abs(all.Sum.Used-sum.Used)+math.Abs(all.Sum.Judged-sum.Judged) > 1e-9) {
+							t.Errorf("%+v: of all is said %+v, want %+v", q, all, sum)
 						}
 						if next == "" {
 							break
@@ -260,7 +260,7 @@ func TestVeryLargeArray(t *testing.T) {
 		return nil
 	})
 	if err != nil || next == "" || len(lines) != 1 || len(lines[0].Jobs) != mostOfLines || lines[0].Jobs[0].JobID != maxLimit+60 || lines[0].Sum.Jobs != maxLimit+7 || lines[0].Sum.Used != 2*(maxLimit+7) ||
-		all.Lines != 4 || all.Sum.Used != 2*(maxLimit+10) {
+		all.Sum.Jobs != maxLimit+10 || all.Sum.Used != 2*(maxLimit+10) {
 		t.Errorf("%v, %q, %d lines of %+v", err, next, len(lines), all)
 	}
 	if next, _, err = s.EachLine(ctx, root, listing.JobQuery{After: next}, nil, func(l *listing.Line) error {
@@ -330,7 +330,7 @@ func TestLinePlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, query := range asked {
-				if strings.Contains(query, "of_array") {
+				if strings.Contains(query, "of_array") || strings.Contains(query, "ELSE 0 END AS measured") { // TestTotalPlans
 					continue
 				}
 				for _, detail := range sqlitePlan(t, s, query) {

@@ -122,8 +122,8 @@ func TestSpans(t *testing.T) {
 				}
 			}
 			_, all, err := s.EachLine(ctx, root, q, nil, func(*listing.Line) error { return ErrEnough })
-			if err != nil || all.Lines != len(want) {
-				t.Errorf("from %v for %v: %d lines, want %d, %v", from, long, all.Lines, len(want), err)
+			if err != nil || all.Sum.Jobs != len(want) {
+				t.Errorf("from %v for %v: a sum of %d jobs, want %d, %v", from, long, all.Sum.Jobs, len(want), err)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the newest migration that this build knows.
-const schemaVersion = 6
+const schemaVersion = 7
 
 // Before there were migrations, a mark told the tables of one commit from those of another.
 const (

@@ -11,9 +11,9 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// The sums of months (month_sums) are kept by triggers on attempts, in the transaction that changes a
+// The sums of months and days (month_sums, day_sums) are kept by triggers on attempts, in the transaction that changes a
 // row, whatever changes it: what the row counted is taken away, and what it counts is added. The view
-// counted says what a row counts. Sums are whole numbers, so none of this leaves a rest.
+// counted says what a row counts. Where that stays in the same sums, the difference is added. Sums are whole numbers, so none of this leaves a rest.
 //
 // Sums stand in parts, since transactions wait for one another at a row that both change: one for each
 // lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.

@@ -82,7 +82,8 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 			w.exec("DELETE FROM mails WHERE decided_us < ? AND (sent_us IS NOT NULL OR failed_us IS NOT NULL)", now.Add(-mailsKept).UnixMicro()),
 			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()),
 			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()),
-			w.exec("DELETE FROM month_sums WHERE jobs = 0"))
+			w.exec("DELETE FROM month_sums WHERE jobs = 0"),
+			w.exec("DELETE FROM day_sums WHERE jobs = 0"))
 	})
 	if err != nil {
 		return fmt.Errorf("store: old mails, notices and nodes: %w", err)

@@ -27,7 +27,7 @@ type ListOptions struct {
 	Skip      int               // so many of these first
 	All       *listing.Selected // what the lines are the first of; nil: they are all
 	Rest      string            // the command that lists what is left out; ""
-	More      bool              // the server left jobs out: say so under the list
+	More      bool              // the server has more, in the order of the lines as they are given
 	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
 	Pending     *slurmid.PendingList
 	OnlyPending bool
@@ -62,7 +62,7 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 		given = slices.Concat(given, listing.LinesOf(waits))
 	}
 	lines := linesOf(given)
-	all := selected(lines, opts)
+	all, left := selected(lines, opts), len(lines)-opts.Skip
 	sortLines(lines, opts.Sort)
 	lines = lines[min(opts.Skip, len(lines)):]
 	if opts.Most > 0 {
@@ -78,7 +78,7 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 	}
 	if !opts.Parsable2 && len(lines) > 0 {
 		l.legend(lines)
-		l.under(lines, all)
+		l.under(left-len(lines), all)
 	}
 	if !asLines {
 		l.Waiting = waitingUnder(opts, wide)
@@ -89,18 +89,25 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 // selected is what the list is of.
 func selected(lines []line, opts ListOptions) listing.Selected {
 	if opts.All != nil {
-		return *opts.All
+		return listing.Selected{Sum: opts.All.Sum, Unjudged: max(opts.All.Unjudged, unjudged(lines))}
 	}
-	all := listing.Selected{Lines: len(lines)}
+	all := listing.Selected{Sum: new(listing.Hours), Unjudged: unjudged(lines)}
 	for i := range lines {
 		all.Sum.Add(policy.HoursOf(lines[i].tasks))
+	}
+	return all
+}
+
+// unjudged counts the jobs of lines that have ended, and of which it is not known which rules flag them.
+func unjudged(lines []line) (n int) {
+	for i := range lines {
 		for k := range lines[i].tasks {
 			if j := &lines[i].tasks[k]; j.Flags == nil && !j.End.IsZero() {
-				all.Unjudged++
+				n++
 			}
 		}
 	}
-	return all
+	return n
 }
 
 // unjudgedText says of how many jobs it is not known which rules flag them; ruled: only those that some rules flag were
@@ -112,7 +119,7 @@ func unjudgedText(n int, ruled bool) string {
 	case ruled:
 		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", figure.Count(n))
 	}
-	return fmt.Sprintf("Of these jobs, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
+	return fmt.Sprintf("Of the jobs that are listed, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
 }
 
 // usual are the columns of a plain list. Where all jobs are of one user, people know whose.
@@ -206,17 +213,21 @@ func noJobsOf(which string) string {
 	return "no jobs " + which + "in this time: look further back with -S, as -S -30days; a name that is not written right has none, either"
 }
 
-// under says what of all is not listed, and sums up what is.
-func (l *List) under(lines []line, all listing.Selected) {
-	if left := all.Lines - l.Skip - len(lines); left > 0 && l.Rest != "" {
-		l.Left = append(l.Left, fmt.Sprintf("and %s more: %s lists them", figure.Count(left), l.Rest))
-	} else if left > 0 {
-		l.Left = append(l.Left, fmt.Sprintf("and %s more: raise --limit", figure.Count(left)))
+// under says that left lines are not listed, or that the server has more, and sums up all.
+func (l *List) under(left int, all listing.Selected) {
+	how := "raise --limit"
+	if l.Rest != "" {
+		how = l.Rest + " lists them"
 	}
-	if l.More {
+	switch {
+	case l.More && l.Sort != "": // it has them in another order
 		l.Left = append(l.Left, "there are older jobs that are not listed: narrow -S and -E, or raise --limit")
+	case l.More:
+		l.Left = append(l.Left, "and more: "+how)
+	case left > 0:
+		l.Left = append(l.Left, fmt.Sprintf("and %s more: %s", figure.Count(left), how))
 	}
-	l.Notes = block.Notes(totalText(figure.Counted(all.Sum.Jobs, "job"), all.Sum))
+	l.Notes = block.Notes(jobsTotal(all.Sum))
 	if slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Name == "Flags" }) {
 		l.Notes = append(l.Notes, block.Notes(unjudgedText(all.Unjudged, false))...)
 	}
@@ -229,6 +240,16 @@ func totalText(listed string, sum listing.Hours) string {
 	}
 	return sumText(listed, sum)
 }
+
+// jobsTotal sums up the jobs of a list. nil: they are too many.
+func jobsTotal(sum *listing.Hours) string {
+	if sum == nil {
+		return notSummed
+	}
+	return totalText(figure.Counted(sum.Jobs, "job"), *sum)
+}
+
+const notSummed = "They are not summed up: too many jobs ran in this time to look for those. Narrow the time, or choose by user, account, partition or cluster alone."
 
 // sumText says what those that are listed used and lost.
 func sumText(listed string, sum listing.Hours) string {

@@ -39,13 +39,20 @@ const jobsNote = "PE parallel efficiency = LB load balance × CommE communicatio
 
 // OfJobs has a list of jobs, in the given order.
 func OfJobs(p *JobsPage) *ListPage {
-	l := &ListPage{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{sumText(figure.Counted(p.All.Sum.Jobs, "job"), p.All.Sum)},
+	l := &ListPage{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{notSummed},
 		Empty: "There are no such jobs in this time. A job appears a few seconds after its end."}
 	if p.Own {
 		l.Heading = "Your jobs"
 	}
-	if unjudged := unjudgedText(p.All.Unjudged, p.Query.Rule != ""); unjudged != "" {
-		l.Notes, l.Empty = append(l.Notes, unjudged), l.Empty+" "+unjudged
+	if sum := p.All.Sum; sum != nil {
+		l.Notes[0] = sumText(figure.Counted(sum.Jobs, "job"), *sum)
+	}
+	unknown := p.All.Unjudged
+	if p.Query.Rule == "" {
+		unknown = unjudged(linesOf(p.Lines))
+	}
+	if text := unjudgedText(unknown, p.Query.Rule != ""); text != "" {
+		l.Notes, l.Empty = append(l.Notes, text), l.Empty+" "+text
 	}
 	l.Span = "Jobs that " + spanWords(p.Query) + ", " + OrderWords(p.Query.Sort) + "."
 	l.Table = jobsPageTable(p)

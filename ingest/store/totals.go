@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"jobeff/ingest/listing"
+)
+
+// This file sums up all jobs of a list. Of a list by what the sums of months and days are by, no total grows with the history:
+// they have the jobs that ended in the span. Rows are read of the days that the span cuts, and of jobs that no sum has: those
+// that had not ended when the span did, and those of which Slurm has not told.
+
+// Where the sums of months and days do not have what a query selects, the rows of its span are read if they are no more.
+var mostSummed = 50_000
+
+// summed is the part of a query that the sums of months and days have; all: they have the whole of it.
+func summed(q listing.JobQuery) (part listing.JobQuery, all bool) {
+	part = listing.JobQuery{User: q.User, Account: q.Account, Partition: q.Partition, Cluster: q.Cluster, Start: q.Start, End: q.End}
+	q.Sort, q.Tasks, q.Limit, q.Offset, q.After, q.Detail, q.Stored = "", false, 0, 0, "", false, false
+	return part, q == part
+}
+
+// totals adds up selects of jobs, measured, used_us, judged_us and lost_us.
+type totals struct {
+	*lineList
+	conditions
+}
+
+// totals sums up the jobs of the whole list; nil: they are too many.
+func (l *lineList) totals(ctx context.Context) (all *listing.Hours, err error) {
+	t := &totals{lineList: l}
+	part, whole := summed(l.q)
+	switch inverted := !l.q.End.IsZero() && l.q.End.Before(l.q.Start); {
+	case whole && !inverted:
+		t.ran()
+		return t.sum(ctx)
+	case l.q.Jobs == "" && !inverted: // else an index finds them
+		wide := *l
+		if wide.filters, _, err = chosen(part, l.uids); err != nil {
+			return nil, err
+		}
+		span := &totals{lineList: &wide}
+		span.ran()
+		if all, err = span.sum(ctx); err != nil || all.Jobs > mostSummed {
+			return nil, err
+		}
+	}
+	t.rows(1, l.c)
+	return t.sum(ctx)
+}
+
+// sum reads them.
+func (t *totals) sum(ctx context.Context) (all *listing.Hours, err error) {
+	all = new(listing.Hours)
+	err = t.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM ("+strings.Join(t.where, " UNION ALL ")+") t", t.args...).Scan(
+		&all.Jobs, &all.Measured, &all.Used, &all.Judged, &all.Lost)
+	return all, err
+}
+
+// rows adds those of attempts; sign -1 takes them away.
+func (t *totals) rows(sign int, c conditions) {
+	selection, args := t.selection(t.viewer, t.from, c)
+	t.add(fmt.Sprintf("SELECT %d AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN %[1]d ELSE 0 END AS measured, %[1]d * r.used_us AS used_us, %[1]d * r.judged_us AS judged_us, %[1]d * r.lost_us AS lost_us FROM %s",
+		sign, selection), args...)
+}
+
+// sums adds those of a table, from a value of a column on and before another.
+func (t *totals) sums(table, column string, from, to int64) {
+	if from >= to {
+		return
+	}
+	c := t.filters.and(ofClusters+" AND r.part >= 0 AND r."+column+" >= ? AND r."+column+" < ?", from, to)
+	if mine, seen := t.viewer.sees(); mine != "" {
+		c.add(mine, seen...)
+	}
+	t.add("SELECT r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM clusters c CROSS JOIN "+table+" r WHERE "+strings.Join(c.where, " AND "), c.args...)
+}
+
+// ran adds the jobs that ran in the query's span.
+func (t *totals) ran() {
+	start, end := spanOf(t.q)
+	t.rows(1, t.notEnded())
+	t.rows(1, t.untold())
+	if !t.q.End.IsZero() { // a list by them has none without a start
+		t.rows(-1, t.filters.and("r.start_us IS NULL AND r.slurm_submit_us IS NOT NULL AND r.end_us + 0 >= ? AND r.end_us + 0 < ?", start, end))
+	}
+	t.ended(start, end)
+}
+
+// spanOf are the ends of a query's span, us.
+func spanOf(q listing.JobQuery) (start, end int64) {
+	start, end = math.MinInt64, math.MaxInt64
+	if !q.Start.IsZero() {
+		start = q.Start.UnixMicro()
+	}
+	if !q.End.IsZero() {
+		end = q.End.UnixMicro()
+	}
+	return start, end
+}
+
+// notEnded selects the jobs that ran when the span ended.
+func (l *lineList) notEnded() conditions {
+	if l.q.End.IsZero() {
+		return l.filters.and("r.end_us IS NULL")
+	}
+	_, end := spanOf(l.q)
+	where, args := ranBetween(end, end)
+	return l.filters.and(where, args...)
+}
+
+// untold selects those that ended in it, of which Slurm has not told. attempts_to_ask has them.
+func (l *lineList) untold() conditions {
+	start, end := spanOf(l.q)
+	c := l.filters.and("r.slurm_end_us IS NULL AND r.changed_us >= 0 AND r.slurm_submit_us IS NULL AND r.end_us + 0 >= ? AND r.end_us + 0 < ?", start, end)
+	if !l.q.End.IsZero() {
+		c.add("r.start_us + 0 < ?", end)
+	}
+	return c
+}
+
+// dayUS is a day, us. Days are counted since 1970; jobs that ended before it, or after the year 9999, are no day's.
+const dayUS = int64(24 * time.Hour / time.Microsecond)
+
+var lastDay = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() / dayUS
+
+// wholeDays are those from one on and before another that are whole in a span; ok: there is a midnight in it.
+func wholeDays(start, end int64) (from, to int64, ok bool) {
+	from, to = 1, lastDay
+	if start > dayUS {
+		from = min((start+dayUS-1)/dayUS, lastDay)
+	}
+	if end < lastDay*dayUS {
+		to = max(end/dayUS, 1)
+	}
+	return from, to, from <= to && start <= from*dayUS && end >= to*dayUS
+}
+
+// ended adds the jobs of which Slurm has told that they ended in a span.
+func (t *totals) ended(start, end int64) {
+	from, to, ok := wholeDays(start, end)
+	if !ok {
+		t.endedRows(1, start, end)
+		return
+	}
+	t.partOfDay(start, from*dayUS, from-1, from*dayUS-start > dayUS/2)
+	t.partOfDay(to*dayUS, end, to, end-to*dayUS > dayUS/2)
+	first, last := monthsWithin(from, to)
+	if first >= last {
+		t.sums("day_sums", "day", from, to)
+		return
+	}
+	t.sums("day_sums", "day", from, first)
+	t.sums("month_sums", "month", monthOfDay(first), monthOfDay(last))
+	t.sums("day_sums", "day", last, to)
+}
+
+// partOfDay adds those that ended in a part of a day. Of most of a day, they are its sums without those of the rest.
+func (t *totals) partOfDay(start, end, day int64, most bool) {
+	switch {
+	case day < 1 || day >= lastDay || !most:
+		t.endedRows(1, start, end)
+	default:
+		t.sums("day_sums", "day", day, day+1)
+		t.endedRows(-1, day*dayUS, start)
+		t.endedRows(-1, end, (day+1)*dayUS)
+	}
+}
+
+// endedRows adds the rows of those that ended in a span.
+func (t *totals) endedRows(sign int, start, end int64) {
+	if start < end {
+		t.rows(sign, t.filters.and("r.slurm_submit_us IS NOT NULL AND r.end_us >= ? AND r.end_us < ?", start, end))
+	}
+}
+
+// monthsWithin are the first days of the first whole month within days, and behind the last one.
+func monthsWithin(from, to int64) (first, last int64) {
+	of := func(day int64) time.Time { return time.UnixMicro(day * dayUS).UTC() }
+	day := func(t time.Time) int64 { return t.UnixMicro() / dayUS }
+	f, l := of(from), of(to)
+	first, last = from, day(time.Date(l.Year(), l.Month(), 1, 0, 0, 0, 0, time.UTC))
+	if f.Day() > 1 {
+		first = day(time.Date(f.Year(), f.Month()+1, 1, 0, 0, 0, 0, time.UTC))
+	}
+	return first, last
+}
+
+func monthOfDay(day int64) int64 { return int64(numberOfMonth(time.UnixMicro(day * dayUS))) }

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"jobeff/ingest/listing"
+)
+
+// TestTotals: the totals of a list, from the sums of months and days, are those of its rows, of whatever span and filters, and
+// for whoever asks. Jobs end at the bounds of days, months and calendars; some run, have no start, or wait for Slurm's word.
+func TestTotals(t *testing.T) {
+	s := open(t)
+	rng := rand.New(rand.NewPCG(7, 51))
+	from := time.Date(2026, 8, 20, 0, 0, 0, 0, time.UTC).UnixMicro()
+	moment := func() int64 {
+		us := from + rng.Int64N(100*dayUS)
+		switch rng.IntN(4) {
+		case 0:
+			us -= us % dayUS // midnight
+		case 1:
+			us = time.Date(2026, time.Month(8+rng.IntN(4)), 1, 0, 0, 0, 0, time.UTC).UnixMicro() + rng.Int64N(3) - 1
+		}
+		return us
+	}
+	if err := s.do(ctx, func(w *writer) error {
+		for _, cluster := range []string{"a", "b"} {
+			w.exec("INSERT INTO clusters VALUES (?)", cluster)
+		}
+		for n := range 600 {
+			end := moment()
+			start, told := any(end-rng.Int64N(3*dayUS)), any(int64(1))
+			var slurmEnd, nodeEnd any = end, nil
+			switch rng.IntN(12) {
+			case 0:
+				slurmEnd = nil // it runs
+			case 1:
+				slurmEnd, nodeEnd, told = nil, end, nil // Slurm has not told
+			case 2:
+				start = nil
+			case 3:
+				slurmEnd, start = []int64{-5 * dayUS, 5, dayUS - 1, lastDay * dayUS, lastDay*dayUS - 1}[rng.IntN(5)], int64(-6*dayUS)
+			}
+			var pe, judged any
+			if rng.IntN(2) == 0 {
+				pe, judged = .5, int64(n)
+			}
+			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, account, partition_name, slurm_submit_us, slurm_start_us, slurm_end_us, node_end_us, parallel_efficiency,
+				used_us, judged_us, lost_us, changed_us) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), 1000+rng.IntN(3),
+				[]string{"x", "y"}[rng.IntN(2)], []string{"p", "q"}[rng.IntN(2)], told, start, slurmEnd, nodeEnd, pe, int64(1+n), judged, judged)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wantSums(t, s, "inserting")
+	some := 0
+	for range 400 {
+		var q listing.JobQuery
+		at := func() time.Time {
+			if rng.IntN(5) == 0 {
+				return time.Time{}
+			}
+			return time.UnixMicro(moment() + rng.Int64N(3) - 1)
+		}
+		if q.Start, q.End = at(), at(); rng.IntN(10) == 0 {
+			q.End = q.Start.Add(time.Duration(rng.Int64N(int64(30 * time.Hour))))
+		}
+		for _, f := range []*string{&q.Account, &q.Partition, &q.Cluster} {
+			if rng.IntN(4) == 0 {
+				*f = map[*string][]string{&q.Account: {"x", "x,y"}, &q.Partition: {"q", "nosuch"}, &q.Cluster: {"a", "a,b"}}[f][rng.IntN(2)]
+			}
+		}
+		v := []Viewer{root, {UID: 1001}, {UID: 1001, Accounts: []string{"y"}}}[rng.IntN(3)]
+		var uids []uint32
+		if rng.IntN(4) == 0 {
+			uids = []uint32{1000, 1002}
+		}
+		if _, whole := summed(q); !whole {
+			t.Fatalf("%+v is read from rows", q)
+		}
+		filters, table, err := chosen(q, uids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &lineList{s, v, q, uids, filters, filters.within(q), table, nil}
+		got, err := l.totals(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := &totals{lineList: l}
+		by.rows(1, l.c)
+		want, err := by.sum(ctx)
+		if err != nil || *got != *want {
+			t.Errorf("%+v of %+v for %v: %+v, its rows have %+v, %v", q, v, uids, got, want, err)
+		}
+		if want.Jobs > 0 && want.Jobs < 500 {
+			some++
+		}
+	}
+	mostSummed = 600 // all of them
+	defer func() { mostSummed = 50_000 }()
+	for _, q := range []listing.JobQuery{{Name: "x"}, {State: "FAILED", Sort: "lost"}, {LeastCores: 1, Account: "x"}} {
+		for _, most := range []int{600, 10} {
+			mostSummed = most
+			_, all, err := s.EachLine(ctx, root, q, nil, func(*listing.Line) error { return nil })
+			if err != nil || (all.Sum == nil) != (most == 10) || all.Sum != nil && all.Sum.Jobs != 0 {
+				t.Errorf("%+v: %+v of at most %d jobs, %v", q, all.Sum, most, err)
+			}
+		}
+	}
+	if some < 150 {
+		t.Errorf("only %d lists have some of the jobs", some)
+	}
+}

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// This file reads the lines that lost most. An index has the jobs of each day in that order, so of a long span few jobs of each
+// day are read; and the sums of days bound what an array lost.
+
+const (
+	lostFirst = "r.lost_us DESC NULLS LAST, " + newestFirst
+	lostValue = "ROUND(1e6 * CAST(r.lost_us AS DOUBLE PRECISION))" // as lines have it
+	dayOf     = "r.end_us / 86400000000"                           // as attempts_by_day has it
+)
+
+// byLost compares two lines: the one that lost more comes first, those of which it is not known last.
+func byLost(a, b *lineHead) int {
+	return cmp.Or(cmp.Compare(b.lost(), a.lost()), newer(&a.cursor, &b.cursor))
+}
+
+// lost is what a line lost, a millionth of a us; less than nothing where it is not known.
+func (h *lineHead) lost() float64 {
+	if h.Value == nil {
+		return math.Inf(-1)
+	}
+	return *h.Value
+}
+
+// worst are the lines that lost most, so far.
+type worst struct {
+	*lineList
+	most  int
+	heads []lineHead
+}
+
+// worstOf reads so many of the lines that lost most.
+func (l *lineList) worstOf(ctx context.Context, most int) ([]lineHead, error) {
+	w := &worst{l, most + l.q.Offset, nil}
+	err := w.jobs(ctx)
+	if err == nil && !l.q.Tasks {
+		err = w.ofArrays(ctx)
+	}
+	return w.heads[min(l.q.Offset, len(w.heads)):], err
+}
+
+// keep keeps the first of the lines that there are with some more.
+func (w *worst) keep(more []lineHead) {
+	if w.at != nil {
+		more = slices.DeleteFunc(more, func(h lineHead) bool { return byLost(&h, &lineHead{cursor: *w.at}) <= 0 })
+	}
+	w.heads = append(w.heads, more...)
+	slices.SortFunc(w.heads, func(a, b lineHead) int { return byLost(&a, &b) })
+	w.heads = w.heads[:min(w.most, len(w.heads))]
+}
+
+// least is what a further line must have lost, us, but for the last digits of a sum; less than nothing while there is room.
+func (w *worst) least() float64 {
+	if len(w.heads) < w.most {
+		return math.Inf(-1)
+	}
+	return w.heads[w.most-1].lost()/1e6*(1-1e-9) - 1
+}
+
+// jobs reads those with lines of their own: of each whole day, of the parts of days that the span cuts, and of those that had
+// not ended when it did.
+func (w *worst) jobs(ctx context.Context) error {
+	start, end := spanOf(w.q)
+	from, to, whole := wholeDays(start, end)
+	parts := []conditions{w.notEnded()}
+	ended := func(start, end int64) {
+		if start < end {
+			parts = append(parts, w.filters.and("r.end_us >= ? AND r.end_us < ?", start, end))
+		}
+	}
+	if !whole {
+		ended(start, end)
+	} else {
+		ended(start, from*dayUS)
+		ended(to*dayUS, end)
+		days, err := w.days(ctx, from, to)
+		if err != nil {
+			return err
+		}
+		for _, day := range days {
+			parts = append(parts, w.filters.and(dayOf+" = ?", day))
+		}
+	}
+	for _, c := range parts {
+		if err := w.jobsOf(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jobsOf reads those of a part. The span is written so that no index on it is taken.
+func (w *worst) jobsOf(ctx context.Context, c conditions) error {
+	if start, end := spanOf(w.q); end < math.MaxInt64 {
+		c.add("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?) AND r.start_us + 0 < ?", start, end)
+	} else {
+		c.add("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?)", start)
+	}
+	if !w.q.Tasks {
+		c.add("r.array_job_id + 0 = 0")
+	}
+	if least := w.least(); least > 0 {
+		c.add("r.lost_us >= ?", int64(least))
+	}
+	if w.at != nil {
+		w.at.behind(&c, lostValue+" DESC NULLS LAST, "+newestFirst)
+	}
+	selection, args := w.selection(w.viewer, w.from, c)
+	rows, err := w.readHeads(ctx, fmt.Sprintf(singleLines, "0", "r.lost_us", selection)+" ORDER BY "+lostFirst+" LIMIT ?", append(args, w.most))
+	w.keep(rows)
+	return err
+}
+
+// days are those from one on and before another in which jobs ended, the newest first. It jumps from one to the next in the index.
+func (w *worst) days(ctx context.Context, from, to int64) (days []int64, err error) {
+	err = w.eachRow(ctx, `WITH RECURSIVE days(day) AS (SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < ?)
+		UNION ALL SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < d.day) FROM days d WHERE d.day > ?)
+		SELECT day FROM days WHERE day >= ?`, []any{to, from, from}, func(rows *sql.Rows) error {
+		var day int64
+		err := rows.Scan(&day)
+		days = append(days, day)
+		return err
+	})
+	return days, err
+}
+
+// How many arrays' lines are read at once; then twice as many. Tests read fewer.
+var arraysAtOnce = 200
+
+const mostArraysAtOnce = 10_000
+
+// The arrays of some days by what they lost, and those of some jobs.
+const (
+	arrayBounds = `SELECT r.cluster, r.uid, r.array_job_id, sum(1.0 * r.lost_us) FROM clusters c CROSS JOIN day_sums r WHERE %s GROUP BY r.cluster, r.uid, r.array_job_id ORDER BY 4 DESC, 1, 2, 3 LIMIT ? OFFSET ?`
+	arraysIn    = `SELECT DISTINCT r.cluster, r.uid, r.array_job_id, 0.0 FROM %s AND r.array_job_id + 0 > 0`
+)
+
+// ofArrays reads the lines of arrays: of those with tasks that no sum has; and of the others, those that lost most in the days of
+// the span first, until none can have lost what the last line did.
+func (w *worst) ofArrays(ctx context.Context) error {
+	seen := map[arrayKey]bool{}
+	for _, c := range []conditions{w.notEnded(), w.untold()} {
+		selection, args := w.selection(w.viewer, w.from, c)
+		if _, err := w.look(ctx, seen, fmt.Sprintf(arraysIn, selection), args); err != nil {
+			return err
+		}
+	}
+	part, _ := summed(w.q)
+	c, _, err := chosen(part, w.uids)
+	if err != nil {
+		return err
+	}
+	start, end := spanOf(w.q)
+	c.add(ofClusters+" AND r.array_job_id > 0 AND r.day >= ? AND r.day <= ?", start/dayUS-1, end/dayUS+1)
+	if mine, args := w.viewer.sees(); mine != "" {
+		c.add(mine, args...)
+	}
+	query := fmt.Sprintf(arrayBounds, strings.Join(c.where, " AND "))
+	for n, offset, more := arraysAtOnce, 0, true; more && err == nil; n, offset = min(2*n, mostArraysAtOnce), offset+n {
+		more, err = w.look(ctx, seen, query, append(slices.Clone(c.args), n, offset))
+	}
+	return err
+}
+
+// look reads the lines of the arrays that a query finds, and that were not seen; more: there may be more that lost enough.
+func (w *worst) look(ctx context.Context, seen map[arrayKey]bool, query string, args []any) (more bool, err error) {
+	fresh, lost := map[arrayKey]bool{}, math.Inf(-1)
+	err = w.eachRow(ctx, query, args, func(rows *sql.Rows) error {
+		var key arrayKey
+		err := rows.Scan(&key.cluster, &key.uid, &key.array, &lost)
+		if !seen[key] {
+			seen[key], fresh[key] = true, true
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	lines, err := w.arrays(ctx, fresh, "sum(value)", orders["lost"])
+	w.keep(lines)
+	return lost >= w.least() && !math.IsInf(lost, -1), err
+}
