@@ -355,7 +355,8 @@ func (l *listFlags) title(q listing.JobQuery) string {
 }
 
 // ask asks the server for jobs, page by page, each behind the last job of the page before: what begins or ends meanwhile
-// moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once.
+// moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once. An answer without
+// jobs may have more behind it: those were only looked at.
 func ask[T any](ctx context.Context, q listing.JobQuery, all bool, page func(context.Context, listing.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
 	found = []T{}
 	for most := q.Limit; ; q.Limit = max(most-len(found), 0) {
@@ -364,7 +365,7 @@ func ask[T any](ctx context.Context, q listing.JobQuery, all bool, page func(con
 			return nil, false, err
 		}
 		found = append(found, some...)
-		if next == "" || most == 0 && !all || most > 0 && len(found) >= most {
+		if next == "" || most == 0 && !all && len(found) > 0 || most > 0 && len(found) >= most {
 			return found, next != "", nil
 		}
 		q.After, q.Offset = next, 0

@@ -128,18 +128,34 @@ func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uin
 	return s.jobsPage(r, by, p, uids)
 }
 
+// How long a page looks for few jobs among many, and how many tasks of arrays it reads.
+const (
+	longestLook     = 3 * time.Second
+	mostListedTasks = 10_000
+)
+
 func (s *Server) jobsPage(r *http.Request, by viewer, p *words.JobsPage, uids []uint32) ([]byte, error) {
 	p.Query.Sort, p.Query.Limit, p.Rules = cmp.Or(p.Query.Sort, "lost"), listedJobs, s.rules.Names()
 	p.Query.Tasks = p.Query.Tasks || strings.Contains(p.Query.Jobs, "_")
 	var jobs []job.Job
-	next, all, err := s.store.EachLine(r.Context(), by.Viewer, p.Query, uids, func(one *listing.Line) error {
-		p.Lines, jobs = append(p.Lines, *one), append(jobs, one.Jobs[0])
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	q := p.Query
+	for begin, tasks := time.Now(), 0; ; {
+		next, all, err := s.store.EachLine(r.Context(), by.Viewer, q, uids, func(one *listing.Line) error {
+			p.Lines, jobs, tasks = append(p.Lines, *one), append(jobs, one.Jobs[0]), tasks+len(one.Jobs)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if q.After == "" {
+			p.All = all
+		}
+		q.After, q.Offset, q.Limit = next, 0, p.Query.Limit-len(p.Lines)
+		if p.More = next != ""; !p.More || q.Limit <= 0 || tasks >= mostListedTasks || time.Since(begin) > longestLook {
+			break
+		}
 	}
-	p.All, p.More = all, next != ""
+	var err error
 	if p.Workloads, err = s.store.WorkloadsOf(r.Context(), jobs); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -10,7 +12,10 @@ import (
 	"io"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
+
+	"jobeff/ingest/listing"
 )
 
 // cursor is a place in a list: behind what was listed last. Unlike an offset it stays where it is while
@@ -64,6 +69,43 @@ func sortedBy(order string) (value, later string) {
 		return value, "<"
 	}
 	return value, ">"
+}
+
+// mostLooked is how many jobs a list looks back over at once for those that it selects; then it answers what it has found, and where
+// to go on. Tests look at fewer.
+var mostLooked = 50_000
+
+// lookedUntil is how far back a list of the newest jobs looks at once: behind this place. nil: to its end, which is not far, or
+// it selects all that it looks at.
+func (s *Store) lookedUntil(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (*cursor, error) {
+	span := listing.JobQuery{Start: q.Start, End: q.End, User: q.User}
+	part := q
+	part.Sort, part.Tasks, part.Limit, part.After, part.Detail, part.Stored = "", false, 0, "", false, false
+	if part == span && (v.All || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
+		return nil, nil
+	}
+	from, to := spanOf(q)
+	if at != nil {
+		to = min(to, *at.Start+1)
+	}
+	c := conditions{[]string{"r.start_us >= ? AND r.start_us < ?"}, []any{max(from, 0), to}} // the index has all it asks for
+	switch {
+	case len(uids) == 1:
+		c.add("r.uid = ?", uids[0])
+	case v.onlyOwn():
+		c.add("r.uid = ?", v.UID)
+	}
+	var start int64
+	query := "SELECT r.start_us FROM attempts r WHERE " + strings.Join(c.where, " AND ") + " ORDER BY r.start_us DESC LIMIT 1 OFFSET ?"
+	err := s.read.QueryRowContext(ctx, query, append(slices.Clone(c.args), mostLooked)...).Scan(&start)
+	if err == nil && at != nil && start == *at.Start { // more began at once: all of these
+		c.args[1] = start
+		err = s.read.QueryRowContext(ctx, query, append(c.args, 0)...).Scan(&start)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &cursor{Start: &start, JobID: math.MaxUint32, Attempt: math.MaxInt64}, err // before all that began then
 }
 
 // behind requires jobs that come after the cursor in an order.

@@ -67,6 +67,7 @@ type lineList struct {
 	c       conditions // these, and the span
 	from    string
 	at      *cursor // what it begins behind; nil: at its beginning
+	until   *cursor // where it goes on, if it looked no further; nil: to the end
 }
 
 // EachLine calls do with each line of a query, as EachJob does with each job. A line's jobs have the programs of
@@ -80,7 +81,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 	if err != nil {
 		return "", all, err
 	}
-	l := &lineList{s, v, q, uids, filters, filters.within(q), from, at}
+	l := &lineList{s, v, q, uids, filters, filters.within(q), from, at, nil}
 	limit := defaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, defaultLimit)
@@ -121,6 +122,10 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 			return h.word(), all, nil
 		}
 	}
+	if l.until != nil {
+		l.until.List = here.List
+		return l.until.word(), all, nil
+	}
 	return "", all, nil
 }
 
@@ -143,7 +148,7 @@ func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
 	if order == newestFirst {
 		return l.newest(ctx, most)
 	}
-	if l.q.Sort == "lost" && l.q.Jobs == "" { // some jobs are found by their ids
+	if l.q.Sort == "lost" && l.q.Jobs == "" && len(l.uids) == 0 && !l.viewer.onlyOwn() { // else other indexes find few jobs
 		return l.worstOf(ctx, most)
 	}
 	ofJob, ofLine, order := lineOrder(l.q.Sort, order)
@@ -177,9 +182,20 @@ func (l *lineList) readHeads(ctx context.Context, query string, args []any) (hea
 // that shows up the sums.
 func (l *lineList) newest(ctx context.Context, most int) (heads []lineHead, err error) {
 	most += l.q.Offset
+	l.until, err = l.lookedUntil(ctx, l.viewer, l.q, l.uids, l.at)
 	for _, ran := range whichRan(l.q, newestFirst, l.at) {
-		heads, err = l.newestOf(ctx, l.filters.and(ran.where, ran.args...), most)
-		if err != nil || len(heads) >= most {
+		if err != nil {
+			break
+		}
+		c := l.filters.and(ran.where, ran.args...)
+		if l.until != nil {
+			c.add("r.start_us > ?", *l.until.Start)
+		}
+		heads, err = l.newestOf(ctx, c, most)
+		if len(heads) >= most {
+			l.until = nil
+		}
+		if err != nil || len(heads) >= most || l.until != nil {
 			break
 		}
 	}

@@ -187,7 +187,7 @@ func TestLines(t *testing.T) {
 			q.End = day.Add(time.Duration(10+rng.IntN(5)) * time.Hour)
 		}
 	}
-	defer func(jobs, arrays int) { jobsAtOnce, arraysAtOnce = jobs, arrays }(jobsAtOnce, arraysAtOnce)
+	defer func(jobs, arrays, looked int) { jobsAtOnce, arraysAtOnce, mostLooked = jobs, arrays, looked }(jobsAtOnce, arraysAtOnce, mostLooked)
 	arrays := 0
 	for i, q := range queries {
 		jobsAtOnce, arraysAtOnce = []int{1000, 1, 5}[i%3], []int{200, 1, 3}[i%3]
@@ -208,6 +208,9 @@ func TestLines(t *testing.T) {
 			}
 			for _, limit := range []int{0, 1, 7} {
 				for _, cursor := range []bool{true, false} {
+					if mostLooked = 50_000; cursor { // who goes on by offset does not see that a page looked no further
+						mostLooked = []int{50_000, 1, 7}[i%3]
+					}
 					var got []string
 					for q.Limit, q.Offset, q.After = limit, 0, ""; ; {
 						first := q.Offset+len(q.After) == 0
@@ -312,6 +315,42 @@ func TestNewestLinePlans(t *testing.T) {
 	}
 }
 
+// TestLookedUntil: how far back a list looks at once comes from an index, of the jobs of one user where it is of one.
+func TestLookedUntil(t *testing.T) {
+	s := arrayStore(t)
+	asked := watch(s, func(query string) bool { return strings.HasPrefix(query, "SELECT r.start_us ") })
+	defer func(n int) { mostLooked = n }(mostLooked)
+	mostLooked = 2
+	for _, c := range []struct {
+		viewer Viewer
+		q      listing.JobQuery
+		uids   []uint32
+		index  string // "": it looks at all
+	}{
+		{root, listing.JobQuery{}, nil, ""},
+		{alice, listing.JobQuery{}, nil, ""},
+		{root, listing.JobQuery{Name: "x", Offset: 1}, nil, ""},
+		{root, listing.JobQuery{Name: "x", Sort: "lost"}, nil, ""},
+		{root, listing.JobQuery{Jobs: "120"}, nil, ""},
+		{root, listing.JobQuery{Name: "x"}, nil, "attempts_by_start (start_us>? AND start_us<?)"},
+		{root, listing.JobQuery{Account: "x"}, nil, "attempts_by_start (start_us>? AND start_us<?)"},
+		{chemist, listing.JobQuery{}, nil, "attempts_by_start (start_us>? AND start_us<?)"},
+		{root, listing.JobQuery{Name: "x"}, []uint32{alice.UID}, "attempts_by_user (uid=? AND start_us>? AND start_us<?)"},
+		{alice, listing.JobQuery{Name: "x"}, nil, "attempts_by_user (uid=? AND start_us>? AND start_us<?)"},
+	} {
+		*asked = nil
+		next, _, err := s.EachLine(ctx, c.viewer, c.q, c.uids, func(*listing.Line) error { return nil })
+		if err != nil || (len(*asked) > 0) != (c.index != "") || (next != "") != (c.index != "") {
+			t.Fatalf("%+v: %q, next %q, %v", c, *asked, next, err)
+		}
+		for _, query := range *asked {
+			if os.Getenv(testServer) == "" && strings.Join(sqlitePlan(t, s, query), "\n") != "SEARCH r USING INDEX "+c.index {
+				t.Errorf("%+v: %q", c, sqlitePlan(t, s, query))
+			}
+		}
+	}
+}
+
 // TestLinePlans: what a line has is looked up, whatever the list selects.
 func TestLinePlans(t *testing.T) {
 	s := arrayStore(t)
@@ -330,7 +369,7 @@ func TestLinePlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, query := range asked {
-				if strings.Contains(query, "of_array") || strings.Contains(query, "ELSE 0 END AS measured") { // TestTotalPlans
+				if strings.Contains(query, "of_array") || strings.Contains(query, "ELSE 0 END AS measured") || strings.HasPrefix(query, "SELECT r.start_us ") { // TestTotalPlans, TestLookedUntil
 					continue
 				}
 				for _, detail := range sqlitePlan(t, s, query) {

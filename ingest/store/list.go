@@ -47,7 +47,7 @@ func (s *Store) EachJob(ctx context.Context, v Viewer, q listing.JobQuery, uids 
 	if err != nil {
 		return "", err
 	}
-	rows, limit, order, err := s.listed(ctx, v, q, uids, at)
+	rows, limit, order, until, err := s.listed(ctx, v, q, uids, at)
 	if err != nil {
 		return "", err
 	}
@@ -68,6 +68,10 @@ func (s *Store) EachJob(ctx context.Context, v Viewer, q listing.JobQuery, uids 
 		if enough != nil && i+1 < len(rows) || i+1 == limit && limit < len(rows) {
 			return s.cursorOf(ctx, order, here, r)
 		}
+	}
+	if until != nil {
+		until.List = here.List
+		return until.word(), nil
 	}
 	return "", nil
 }
@@ -100,15 +104,19 @@ func (s *Store) listedJob(ctx context.Context, q listing.JobQuery, r *attemptRow
 	return nil
 }
 
-// listed reads the rows of a query behind at, if it is not nil, one more than its limit.
-func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, err error) {
+// listed reads the rows of a query behind at, if it is not nil, one more than its limit. until is where it goes on, if it looked no
+// further.
+func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, until *cursor, err error) {
 	c, from, err := chosen(q, uids)
 	if err != nil {
-		return nil, 0, "", err
+		return nil, 0, "", nil, err
 	}
 	order, err = orderOf(q.Sort)
 	if err != nil {
-		return nil, 0, "", err
+		return nil, 0, "", nil, err
+	}
+	if order == newestFirst {
+		until, err = s.lookedUntil(ctx, v, q, uids, at)
 	}
 	limit = defaultLimit
 	if q.Limit > 0 {
@@ -118,19 +126,28 @@ func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids [
 		limit = min(limit, MaxDetail)
 	}
 	for _, ran := range whichRan(q, order, at) {
+		if err != nil {
+			return nil, 0, "", nil, listError(err)
+		}
 		c := c.and(ran.where, ran.args...)
+		if until != nil {
+			c.add("r.start_us > ?", *until.Start)
+		}
 		if at != nil {
 			at.behind(&c, ran.order)
 		}
 		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ran.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 		if err != nil {
-			return nil, 0, "", fmt.Errorf("store: list: %w", unavailable(err))
+			return nil, 0, "", nil, listError(err)
 		}
 		if order = ran.order; len(rows) > limit {
+			return rows, limit, order, nil, nil
+		}
+		if until != nil {
 			break
 		}
 	}
-	return rows, limit, order, nil
+	return rows, limit, order, until, nil
 }
 
 // chosen are the conditions of a query, but for its span, and the tables that they read.
@@ -405,6 +422,15 @@ func (c conditions) and(condition string, args ...any) conditions {
 func (c conditions) within(q listing.JobQuery) conditions {
 	all := whichRan(q, "", nil)[0]
 	return c.and(all.where, all.args...)
+}
+
+// spanned are the same, where another index than those on the span finds them.
+func (c conditions) spanned(q listing.JobQuery) conditions {
+	start, end := spanOf(q)
+	if c = c.and("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?)", start); !q.End.IsZero() {
+		c.add("r.start_us + 0 < ?", end)
+	}
+	return c
 }
 
 // in requires that a column has one of the values.

@@ -193,7 +193,7 @@ func TestListsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, limit, _, err := s.listed(ctx, root, listing.JobQuery{Limit: 1 << 30}, nil, nil)
+	rows, limit, _, _, err := s.listed(ctx, root, listing.JobQuery{Limit: 1 << 30}, nil, nil)
 	if err != nil || limit > 20_000 || len(rows) != limit+1 {
 		t.Errorf("%v, %d rows are read for %d jobs", err, len(rows), limit)
 	}

@@ -180,20 +180,23 @@ func TestTotalPlans(t *testing.T) {
 		manyRows(t, s)
 	}
 	asked := watch(s, func(query string) bool { return strings.Contains(query, "ELSE 0 END AS measured, ") })
-	bob := Viewer{UID: 1001, Accounts: []string{"chem"}}
+	coordinator := Viewer{UID: 1001, Accounts: []string{"chem"}}
 	for _, c := range []struct {
 		viewer  Viewer
 		q       listing.JobQuery
 		indexes []string
+		uids    []uint32
 	}{
-		{root, listing.JobQuery{}, []string{"attempts_by_end", "attempts_to_ask", "month_sums"}},
-		{root, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}},
-		{root, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "month_sums", "day_sums"}},
-		{root, listing.JobQuery{Start: day.Add(20 * time.Hour), End: day.Add(23 * time.Hour), Account: "chem", Partition: "big", Cluster: "test"}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)"}},
-		{bob, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}},
+		{root, listing.JobQuery{}, []string{"attempts_by_end", "attempts_to_ask", "month_sums"}, nil},
+		{root, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}, nil},
+		{root, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "month_sums", "day_sums"}, nil},
+		{root, listing.JobQuery{Start: day.Add(20 * time.Hour), End: day.Add(23 * time.Hour), Account: "chem", Partition: "big", Cluster: "test"}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)"}, nil},
+		{coordinator, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}, nil},
+		{Viewer{UID: 1001}, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}, nil},
+		{root, listing.JobQuery{Start: day.AddDate(-1, 0, 0).Add(time.Hour), End: day.Add(time.Hour)}, []string{"attempts_by_end", "attempts_to_ask", "attempts_by_length", "attempts_by_start (start_us=?)", "month_sums", "day_sums"}, []uint32{1001, 1002}},
 	} {
 		*asked = nil
-		if _, _, err := s.EachLine(ctx, c.viewer, c.q, nil, func(*listing.Line) error { return ErrEnough }); err != nil {
+		if _, _, err := s.EachLine(ctx, c.viewer, c.q, c.uids, func(*listing.Line) error { return ErrEnough }); err != nil {
 			t.Fatal(err)
 		}
 		if len(*asked) != 1 {

@@ -84,12 +84,13 @@ func TestTotals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &lineList{s, v, q, uids, filters, filters.within(q), table, nil}
+		l := &lineList{s, v, q, uids, filters, filters.within(q), table, nil, nil}
 		got, err := l.totals(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		by := &totals{lineList: l}
+		by.byUser = true
 		by.rows(1, l.c)
 		want, err := by.sum(ctx)
 		if err != nil || *got != *want {

@@ -199,10 +199,10 @@ func (s *Store) EachFlaggedRunning(ctx context.Context, now time.Time, do func(*
 }
 
 // presentFlags are an attempt's flags; NULL where the present rules have not judged it.
-const presentFlags = "CASE WHEN r.judged_by = (SELECT time_us FROM marks WHERE name = '" + markRules + "') THEN r.flags END"
+const presentFlags = "CASE WHEN r.judged_by = " + presentMark + " THEN r.flags END"
 
-// isUnjudged selects attempts that have ended and whose flags are not known.
-const isUnjudged = "r.end_us IS NOT NULL AND (" + presentFlags + ") IS NULL"
+// presentMark is that of the present rules. No attempt has one where there are none.
+const presentMark = "(SELECT COALESCE(max(time_us), 9223372036854775807) FROM marks WHERE name = '" + markRules + "')"
 
 // UnjudgedOf is listing.Selected's Unjudged of a query.
 func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (n int, err error) {
@@ -211,8 +211,18 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 	if err != nil {
 		return 0, err
 	}
-	selection, args := s.selection(v, from, c.within(q).and(isUnjudged))
-	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM "+selection, args...).Scan(&n)
+	if q.Jobs == "" { // the index of what is to be judged finds them
+		c = c.spanned(q)
+	} else {
+		c = c.within(q)
+	}
+	var parts []string
+	var all []any
+	for _, than := range []string{"<", ">"} {
+		selection, args := s.selection(v, from, c.and("r.end_us + 0 IS NOT NULL AND r.judged_by "+than+" "+presentMark))
+		parts, all = append(parts, "SELECT 1 FROM "+selection), append(all, args...)
+	}
+	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+strings.Join(parts, " UNION ALL ")+") r", all...).Scan(&n)
 	if err != nil {
 		return 0, listError(err)
 	}

@@ -21,6 +21,9 @@ func (v Viewer) Coordinates() []string {
 	return slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
 }
 
+// onlyOwn says that a viewer sees their own jobs alone.
+func (v Viewer) onlyOwn() bool { return !v.All && len(v.Coordinates()) == 0 }
+
 // sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An
 // attempt whose account is unknown belongs to no coordinator. Accounts have no index, so a
 // coordinator gains nothing by that on users.

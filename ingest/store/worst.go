@@ -99,13 +99,9 @@ func (w *worst) jobs(ctx context.Context) error {
 	return nil
 }
 
-// jobsOf reads those of a part. The span is written so that no index on it is taken.
+// jobsOf reads those of a part.
 func (w *worst) jobsOf(ctx context.Context, c conditions) error {
-	if start, end := spanOf(w.q); end < math.MaxInt64 {
-		c.add("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?) AND r.start_us + 0 < ?", start, end)
-	} else {
-		c.add("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?)", start)
-	}
+	c = c.spanned(w.q)
 	if !w.q.Tasks {
 		c.add("r.array_job_id + 0 = 0")
 	}
