@@ -33,8 +33,7 @@ func chromium(t *testing.T) context.Context {
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("host-resolver-rules", "MAP portal.test 127.0.0.1"), chromedp.WSURLReadTimeout(time.Minute))
 	browser, cancel := chromedp.NewContext(allocator)
-	browser, timeout := context.WithTimeout(browser, 3*time.Minute)
-	t.Cleanup(func() { timeout(); cancel(); stop() })
+	t.Cleanup(func() { cancel(); stop() })
 	return browser
 }
 

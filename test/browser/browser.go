@@ -35,8 +35,7 @@ func Start(t *testing.T) context.Context {
 	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	ctx, timeout := context.WithTimeout(ctx, 4*time.Minute)
-	t.Cleanup(func() { timeout(); cancel(); stop() })
+	t.Cleanup(func() { cancel(); stop() })
 	return ctx
 }
 
