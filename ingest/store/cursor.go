@@ -79,9 +79,7 @@ var mostLooked = 50_000
 // it selects all that it looks at.
 func (s *Store) lookedUntil(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (*cursor, error) {
 	span := listing.JobQuery{Start: q.Start, End: q.End, User: q.User}
-	part := q
-	part.Sort, part.Tasks, part.Limit, part.After, part.Detail, part.Stored = "", false, 0, "", false, false
-	if part == span && (v.All || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
+	if selectedBy(q) == span && (v.All || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
 		return nil, nil
 	}
 	from, to := spanOf(q)

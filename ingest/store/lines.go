@@ -28,11 +28,12 @@ type lineHead struct {
 // A list's lines are its jobs of no array (array, value, selection) and its arrays (value, value of a task, selection). Each is read
 // in a pass of its own: to bring single jobs together costs more than to pass over them again.
 const (
-	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ROUND(1e6 * CAST(%s AS DOUBLE PRECISION)) AS value,
+	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ` + valueOf + ` AS value,
 	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
 	arrayLines = `SELECT r.cluster, max(r.job_id), max(r.attempt), max(r.start_us), r.uid, r.of_array, ROUND(1e6 * (%s)), ` + sumOfLines + ` FROM (
 	SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.end_us, r.state, r.uid, r.array_job_id AS of_array, CAST(%s AS DOUBLE PRECISION) AS value, ` + inSum + ` FROM %s AND r.array_job_id + 0 > 0) r
 	GROUP BY r.of_array, r.uid, r.cluster`
+	valueOf   = "ROUND(1e6 * CAST(%s AS DOUBLE PRECISION))"
 	ofNoArray = " AND r.array_job_id = 0"
 
 	inSum      = `r.parallel_efficiency AS pe, r.used_us, r.judged_us, r.lost_us`

@@ -20,8 +20,13 @@ var mostSummed = 50_000
 // summed is the part of a query that the sums of months and days have; all: they have the whole of it.
 func summed(q listing.JobQuery) (part listing.JobQuery, all bool) {
 	part = listing.JobQuery{User: q.User, Account: q.Account, Partition: q.Partition, Cluster: q.Cluster, Start: q.Start, End: q.End}
+	return part, selectedBy(q) == part
+}
+
+// selectedBy is what a query selects by, without how that is listed.
+func selectedBy(q listing.JobQuery) listing.JobQuery {
 	q.Sort, q.Tasks, q.Limit, q.Offset, q.After, q.Detail, q.Stored = "", false, 0, 0, "", false, false
-	return part, q == part
+	return q
 }
 
 // totals adds up selects of jobs, measured, used_us, judged_us and lost_us.
@@ -63,9 +68,6 @@ func (t *totals) sum(ctx context.Context) (all *listing.Hours, err error) {
 	return all, err
 }
 
-// notByUser keeps an engine from the index on users.
-var notByUser = strings.NewReplacer("r.uid = ?", "r.uid + 0 = ?", "r.uid IN (", "r.uid + 0 IN (")
-
 // rows adds those of attempts; sign -1 takes them away.
 func (t *totals) rows(sign int, c conditions) {
 	selection, args := t.selection(t.viewer, t.from, c)
@@ -81,11 +83,17 @@ func (t *totals) sums(table, column string, from, to int64) {
 	if from >= to {
 		return
 	}
-	c := t.filters.and(ofClusters+" AND r.part >= 0 AND r."+column+" >= ? AND r."+column+" < ?", from, to)
-	if mine, seen := t.viewer.sees(); mine != "" {
-		c.add(mine, seen...)
+	sums, args := t.sumsOf(table, t.filters.and("r.part >= 0 AND r."+column+" >= ? AND r."+column+" < ?", from, to))
+	t.add("SELECT r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM "+sums, args...)
+}
+
+// sumsOf is what stands behind FROM: the rows of a table of sums that the viewer may see.
+func (l *lineList) sumsOf(table string, c conditions) (string, []any) {
+	c = c.and(ofClusters)
+	if mine, args := l.viewer.sees(); mine != "" {
+		c.add(mine, args...)
 	}
-	t.add("SELECT r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM clusters c CROSS JOIN "+table+" r WHERE "+strings.Join(c.where, " AND "), c.args...)
+	return "clusters c CROSS JOIN " + table + " r WHERE " + strings.Join(c.where, " AND "), c.args
 }
 
 // ran adds the jobs that ran in the query's span.

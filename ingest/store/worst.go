@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // This file reads the lines that lost most. An index has the jobs of each day in that order, so of a long span few jobs of each
@@ -15,9 +14,10 @@ import (
 
 const (
 	lostFirst = "r.lost_us DESC NULLS LAST, " + newestFirst
-	lostValue = "ROUND(1e6 * CAST(r.lost_us AS DOUBLE PRECISION))" // as lines have it
-	dayOf     = "r.end_us / 86400000000"                           // as attempts_by_day has it
+	dayOf     = "r.end_us / 86400000000" // as attempts_by_day has it
 )
+
+var lostValue = fmt.Sprintf(valueOf, "r.lost_us")
 
 // byLost compares two lines: the one that lost more comes first, those of which it is not known last.
 func byLost(a, b *lineHead) int {
@@ -137,7 +137,7 @@ const mostArraysAtOnce = 10_000
 
 // The arrays of some days by what they lost, and those of some jobs.
 const (
-	arrayBounds = `SELECT r.cluster, r.uid, r.array_job_id, sum(1.0 * r.lost_us) FROM clusters c CROSS JOIN day_sums r WHERE %s GROUP BY r.cluster, r.uid, r.array_job_id ORDER BY 4 DESC, 1, 2, 3 LIMIT ? OFFSET ?`
+	arrayBounds = `SELECT r.cluster, r.uid, r.array_job_id, sum(1.0 * r.lost_us) FROM %s GROUP BY r.cluster, r.uid, r.array_job_id ORDER BY 4 DESC, 1, 2, 3 LIMIT ? OFFSET ?`
 	arraysIn    = `SELECT DISTINCT r.cluster, r.uid, r.array_job_id, 0.0 FROM %s AND r.array_job_id + 0 > 0`
 )
 
@@ -157,13 +157,10 @@ func (w *worst) ofArrays(ctx context.Context) error {
 		return err
 	}
 	start, end := spanOf(w.q)
-	c.add(ofClusters+" AND r.array_job_id > 0 AND r.day >= ? AND r.day <= ?", start/dayUS-1, end/dayUS+1)
-	if mine, args := w.viewer.sees(); mine != "" {
-		c.add(mine, args...)
-	}
-	query := fmt.Sprintf(arrayBounds, strings.Join(c.where, " AND "))
+	sums, args := w.sumsOf("day_sums", c.and("r.array_job_id > 0 AND r.day >= ? AND r.day <= ?", start/dayUS-1, end/dayUS+1))
+	query := fmt.Sprintf(arrayBounds, sums)
 	for n, offset, more := arraysAtOnce, 0, true; more && err == nil; n, offset = min(2*n, mostArraysAtOnce), offset+n {
-		more, err = w.look(ctx, seen, query, append(slices.Clone(c.args), n, offset))
+		more, err = w.look(ctx, seen, query, append(slices.Clone(args), n, offset))
 	}
 	return err
 }
