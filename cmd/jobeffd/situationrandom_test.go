@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,10 +189,7 @@ func (h *history) contradicts(line string) (wrong []string) {
 // short, its page, the workload's, the line for scripts, the mail and the digest. It exceeds no node, and no completed job on as
 // many cores needed more.
 func TestRandomHistories(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "jobeff")
-	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := builtJobeff(t)
 	many := *histories
 	if testing.Short() {
 		many = min(many, 8)

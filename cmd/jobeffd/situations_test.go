@@ -66,10 +66,7 @@ var situationsNow = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 // real path: reports over HTTP, Slurm's word, the database, the study, the verdicts, the mail.
 // Precision and recall of the mails must be 100 %.
 func TestSituations(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "jobeff")
-	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := builtJobeff(t)
 	var tally tally
 	t.Run("all", func(t *testing.T) {
 		for _, s := range situations() {
@@ -89,6 +86,16 @@ func TestSituations(t *testing.T) {
 		}
 	})
 	tally.report(t)
+}
+
+// builtJobeff is the path of the program jobeff.
+func builtJobeff(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "jobeff")
+	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
 }
 
 // tally counts mails.

@@ -31,14 +31,17 @@ func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (
 	return block.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)}, others
 }
 
+// belowLine says whether a job is less efficient than POP recommends, as far as it is known.
+func belowLine(j *job.Job) bool { return j.Metrics != nil && j.Metrics.Parallel < figure.Line }
+
 // isWrong says whether something is known to be wrong with a job.
 func isWrong(j *job.Job, verdicts []policy.Verdict) bool {
-	return len(policy.Flags(verdicts)) > 0 || j.Metrics != nil && j.Metrics.Parallel < figure.Line || policy.CauseOf(j).Code != ""
+	return len(policy.Flags(verdicts)) > 0 || belowLine(j) || policy.CauseOf(j).Code != ""
 }
 
 // waits says whether the ranks of a job lost so much in MPI that where they did comes first.
 func waits(j *job.Job) bool {
-	return j.Metrics != nil && j.Metrics.Parallel < figure.Line && job.PlacedExecution(j.Executions) != nil
+	return belowLine(j) && job.PlacedExecution(j.Executions) != nil
 }
 
 // tellsMore is what tells more of a job, after what is said of its request.

@@ -19,7 +19,7 @@ import (
 // is the core count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	cause := policy.CauseOf(j)
-	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Hung != nil || j.Metrics != nil && j.Metrics.Parallel < figure.Line}
+	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Hung != nil || belowLine(j)}
 	h.Good = j.Metrics != nil && !h.Bad && better == nil && cause.Code == ""
 	return h
 }
