@@ -46,8 +46,8 @@ type Facts struct {
 	// Lists hold the accounts, users and programs that lost the most hours.
 	Accounts []NamedHours `json:"accounts"`
 	Users    []NamedHours `json:"users"`
-	Programs []NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
-	Health   Health       `json:"health"`
+	Programs []NamedHours `json:"programs"`        // by file name; hours are those inside MPI programs
+	Health   Health       `json:"health,omitzero"` // zero: of the earlier of TwoWeeks
 
 	// The rest is of the later of TwoWeeks only.
 	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
@@ -108,6 +108,6 @@ const LateAfter = 10 * time.Minute
 type TwoWeeks struct {
 	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
 	This     *Facts   `json:"this"`
-	Before   *Facts   `json:"before"` // without comparisons
+	Before   *Facts   `json:"before"` // its sums alone
 	Zone     string   `json:"zone"`   // the clock by which jobeffd's weeks begin, as "Europe/Berlin"
 }

@@ -60,35 +60,26 @@ func (p span) runs() (join, where string, args []any) {
 	return join, where, args
 }
 
-// ended is the FROM clause for jobs that ended in the span, with what they count.
-func (p span) ended() (from string, args []any) {
-	where, more := p.among("r.account")
-	return "(SELECT r.* FROM counted r WHERE r.end_us >= ? AND r.end_us < ?" + where + ") r", append(p.times(), more...)
-}
-
-// facts sums up the jobs of some or all accounts that ended in a span of time.
+// facts sums up the jobs of some or all accounts that ended in a span of time, and tells how jobeff did.
 func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*listing.Facts, error) {
 	p := span{from, to, accounts}
-	f := &listing.Facts{From: from, To: to}
-	for _, part := range []struct {
-		column string
-		into   *[]listing.NamedHours
-	}{{"account", &f.Accounts}, {"user_name", &f.Users}} {
-		if err := s.hoursBy(ctx, p, part.column, part.into); err != nil {
-			return nil, fmt.Errorf("store: hours by %s: %w", part.column, unavailable(err))
+	f, err := s.hours(ctx, p)
+	if err == nil {
+		if err = s.health(ctx, p, &f.Health); err != nil {
+			return nil, fmt.Errorf("store: health: %w", unavailable(err))
 		}
+	}
+	return f, err
+}
+
+// hours are the sums among the facts.
+func (s *Store) hours(ctx context.Context, p span) (*listing.Facts, error) {
+	f := &listing.Facts{From: p.from, To: p.to}
+	if err := s.hoursOf(ctx, p, f); err != nil {
+		return nil, fmt.Errorf("store: hours: %w", unavailable(err))
 	}
 	if err := s.programs(ctx, p, f); err != nil {
 		return nil, fmt.Errorf("store: hours by program: %w", unavailable(err))
-	}
-	if err := s.health(ctx, p, &f.Health); err != nil {
-		return nil, fmt.Errorf("store: health: %w", unavailable(err))
-	}
-	from2, args := p.ended()
-	t := &f.Total
-	err := s.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM "+from2, args...).Scan(&t.Jobs, &t.Measured, &t.Used, &t.Judged, &t.Lost)
-	if err != nil {
-		return nil, fmt.Errorf("store: hours: %w", unavailable(err))
 	}
 	return f, nil
 }
@@ -110,7 +101,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.facts(ctx, from.Add(from.Sub(to)), from, accounts)
+	before, err := s.hours(ctx, span{from.Add(from.Sub(to)), from, accounts})
 	if err == nil {
 		err = s.wrong(ctx, span{from, to, accounts}, this)
 	}
@@ -126,92 +117,135 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
-func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]listing.NamedHours) error {
-	from, args := p.ended()
-	return s.eachRow(ctx, "SELECT "+column+", "+hoursColumns+" FROM "+from+" GROUP BY "+column+" ORDER BY 6 DESC, 4 DESC, 1 LIMIT ?",
-		append(args, mostNamed), func(rows *sql.Rows) error { return appendHours(rows, into) })
+// hoursOf adds up the hours of all jobs, and by account and user, from the sums of days.
+func (s *Store) hoursOf(ctx context.Context, p span, f *listing.Facts) error {
+	names, err := s.userNames(ctx, p)
+	if err != nil {
+		return err
+	}
+	t := &totals{lineList: &lineList{Store: s, viewer: p.viewer(), from: "attempts r"}}
+	t.ended(p.from.UnixMicro(), p.to.UnixMicro())
+	byAccount, byUser := hoursBy{}, hoursBy{}
+	err = t.each(ctx, func(cluster, account string, uid uint32, us listing.Hours) {
+		f.Total.Add(us)
+		byAccount.add(account, us)
+		byUser.add(names[clusterUser{cluster, uid}], us)
+	})
+	f.Total, f.Accounts, f.Users = hoursIn(f.Total, 3600e6), byAccount.mostLost(3600e6), byUser.mostLost(3600e6)
+	return err
 }
 
-func appendHours(rows *sql.Rows, into *[]listing.NamedHours) error {
-	var h listing.NamedHours
-	err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
-	*into = append(*into, h)
-	return err
+// hoursIn are core-hours, of which a sum has so many units in each.
+func hoursIn(sum listing.Hours, units float64) listing.Hours {
+	sum.Used, sum.Judged, sum.Lost = sum.Used/units, sum.Judged/units, sum.Lost/units
+	return sum
+}
+
+// clusterUser is a user of a cluster.
+type clusterUser struct {
+	cluster string
+	uid     uint32
+}
+
+const namesOfMonths = `SELECT r.cluster, r.uid, max(r.user_name) FROM clusters c CROSS JOIN month_sums r
+		WHERE r.cluster = c.cluster AND r.part >= 0 AND r.month >= ? AND r.month <= ? AND r.jobs > 0 GROUP BY r.cluster, r.uid`
+
+// userNames are the names of those whose jobs ended in the months of a span.
+func (s *Store) userNames(ctx context.Context, p span) (names map[clusterUser]string, err error) {
+	names = map[clusterUser]string{}
+	err = s.eachRow(ctx, namesOfMonths, []any{numberOfMonth(p.from), numberOfMonth(p.to)}, func(rows *sql.Rows) error {
+		var u clusterUser
+		var name string
+		err := rows.Scan(&u.cluster, &u.uid, &name)
+		names[u] = name
+		return err
+	})
+	return names, err
+}
+
+// hoursBy are sums by name.
+type hoursBy map[string]*listing.Hours
+
+func (by hoursBy) add(name string, h listing.Hours) {
+	if by[name] == nil {
+		by[name] = new(listing.Hours)
+	}
+	by[name].Add(h)
+}
+
+// mostLost are those that lost most, as hoursIn has them.
+func (by hoursBy) mostLost(units float64) (all []listing.NamedHours) {
+	for name, h := range by {
+		if h.Jobs > 0 {
+			all = append(all, listing.NamedHours{Name: name, Hours: hoursIn(*h, units)})
+		}
+	}
+	slices.SortFunc(all, func(a, b listing.NamedHours) int {
+		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(b.Used, a.Used), cmp.Compare(a.Name, b.Name))
+	})
+	return all[:min(len(all), mostNamed)]
 }
 
 // programJudged are executions whose loss is known.
 const programJudged = `(e.threads = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1 AND r.as_of_us IS NULL`
 
-const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * e.threads)) / 3600,
-		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END) / 3600,
-		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s - e.thread_useful_s, e.ranks * e.elapsed_s - e.useful_s) ELSE 0 END) / 3600
+// programHours are in core-seconds.
+const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * e.threads)),
+		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END),
+		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s - e.thread_useful_s, e.ranks * e.elapsed_s - e.useful_s) ELSE 0 END)
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
 		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.parallel_efficiency IS NOT NULL`
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *listing.Facts) error {
 	where, args := p.among("r.account")
-	var paths []listing.NamedHours
-	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
-		func(rows *sql.Rows) error { return appendHours(rows, &paths) })
-	if err != nil {
+	byName := hoursBy{}
+	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable ORDER BY e.executable", append(p.times(), args...), func(rows *sql.Rows) error {
+		var path string
+		var h listing.Hours
+		err := rows.Scan(&path, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
+		byName.add(filepath.Base(path), h)
 		return err
-	}
-	byName := map[string]int{}
-	for _, h := range paths {
-		h.Name = filepath.Base(h.Name)
-		i, known := byName[h.Name]
-		if !known {
-			i, byName[h.Name] = len(f.Programs), len(f.Programs)
-			f.Programs = append(f.Programs, listing.NamedHours{Name: h.Name})
-		}
-		f.Programs[i].Add(h.Hours)
-	}
-	slices.SortFunc(f.Programs, func(a, b listing.NamedHours) int {
-		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Name, b.Name))
 	})
-	f.Programs = f.Programs[:min(len(f.Programs), mostNamed)]
-	return nil
+	f.Programs = byName.mostLost(3600)
+	return err
 }
+
+// healthOfJobs sums up by whether jobs have figures, and why not.
+const healthOfJobs = `SELECT measured, CASE WHEN measured = 1 THEN '' WHEN reports = 0 THEN '{"code":"` + doubt.WhyNoReport + `"}' ELSE no_data END, sum(jobs), ` + hoursSum + `,
+		sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END),
+		sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END)
+		FROM counted r WHERE r.end_us >= ? AND r.end_us < ?`
+
+const lateReports = `SELECT count(*), COALESCE(sum(CASE WHEN came.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
+		JOIN reports came ON came.cluster = r.cluster AND came.job_id = r.job_id AND came.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
 
 // health tells how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
 // leaves them out.
 func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
-	from, args := p.ended()
-	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+doubt.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
-		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
-		func(rows *sql.Rows) error {
-			var r listing.ReasonHours
-			var why string
-			err := rows.Scan(&why, &r.Jobs, &r.Measured, &r.Used, &r.Judged, &r.Lost)
-			if why != "" {
-				err = errors.Join(err, json.Unmarshal([]byte(why), &r.NoData))
-			}
-			h.Reasons = append(h.Reasons, r)
+	where, more := p.among("r.account")
+	args := append(p.times(), more...)
+	err := s.eachRow(ctx, healthOfJobs+where+" GROUP BY 1, 2 ORDER BY 3 DESC, 2", args, func(rows *sql.Rows) error {
+		var measured, partial, missed, failed int
+		var r listing.ReasonHours
+		var why string
+		err := rows.Scan(&measured, &why, &r.Jobs, &r.Used, &r.Judged, &r.Lost, &partial, &missed, &failed)
+		h.Partial, h.NodesMissed, h.PrologFailed = h.Partial+partial, h.NodesMissed+missed, h.PrologFailed+failed
+		if measured == 1 || len(h.Reasons) == mostReasons {
 			return err
-		})
+		}
+		if why != "" {
+			err = errors.Join(err, json.Unmarshal([]byte(why), &r.NoData))
+		}
+		h.Reasons = append(h.Reasons, r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	where, accounts := p.among("r.account")
-	for _, q := range []struct {
-		text string
-		args []any
-		into []any
-	}{
-		{`SELECT COALESCE(sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), 0),
-			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0),
-			COALESCE(sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed, &h.PrologFailed}},
-		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
-			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL` + where,
-			append(append([]any{listing.LateAfter.Microseconds()}, p.times()...), accounts...), []any{&h.Reports, &h.Late}},
-	} {
-		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {
-			return err
-		}
-	}
-	if len(p.accounts) > 0 {
-		return nil
+	err = s.read.QueryRowContext(ctx, lateReports+where, append([]any{listing.LateAfter.Microseconds()}, args...)...).Scan(&h.Reports, &h.Late)
+	if err != nil || len(p.accounts) > 0 {
+		return err
 	}
 	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?", p.to.UnixMicro()).Scan(&h.Unsent); err != nil {
 		return err
@@ -228,16 +262,17 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 
 // Limits of what is read to find savings and changes.
 const (
-	mostHeavy     = 32  // workloads on one core count
-	heavyKept     = 240 // their newest runs, of every core count
-	mostLineages  = 200
-	lineageLooked = 4000                    // its newest runs, of which
-	lineageRuns   = 400                     // are kept, of one executable half as many
-	lineageBefore = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
-	toldBefore    = 26 * 7 * 24 * time.Hour // how far back advice is followed
-	mostSeries    = 200                     // workloads on one core count
-	mostTold      = 100
-	mostFollowed  = 1000 // runs of each since
+	mostHeavy        = 32                      // workloads on one core count
+	heavyKept        = 240                     // their newest runs, of every core count
+	heaviestLineages = 1000                    // are looked at, of which
+	mostLineages     = 200                     // are kept, that changed
+	lineageLooked    = 4000                    // its newest runs, of which
+	lineageRuns      = 400                     // are kept, of one executable half as many
+	lineageBefore    = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
+	toldBefore       = 26 * 7 * 24 * time.Hour // how far back advice is followed
+	mostSeries       = 200                     // workloads on one core count
+	mostTold         = 100
+	mostFollowed     = 1000 // runs of each since
 )
 
 // comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
@@ -331,12 +366,14 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 // ofExecution joins a workload's run with its execution.
 const ofExecution = ` JOIN executions e USING (cluster, job_id, attempt, execution) `
 
-// changedLineages finds lineages that ran in the span, and up to its end with several
-// executables or MPI libraries. The heaviest comes first.
-const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + `%s
-		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.build_id <> '' AND w.ended = 1%s
-		GROUP BY w.lineage HAVING (count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1) AND max(w.start_us) >= ?
-		ORDER BY sum(w.cores * w.elapsed_s) DESC, w.lineage LIMIT ?`
+// changedLineages finds, among the lineages with the most core time in the span, those that had several executables or MPI
+// libraries up to its end. The heaviest comes first.
+const changedLineages = `SELECT k.lineage FROM (SELECT w.lineage, sum(w.used_core_hours) AS used FROM workload_runs w%[1]s
+		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.ended = 1%[2]s GROUP BY w.lineage ORDER BY 2 DESC, 1 LIMIT ?) k
+	WHERE (SELECT count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1
+		FROM (SELECT l.cluster, l.job_id, l.attempt, l.execution, l.build_id FROM workload_runs l WHERE l.lineage = k.lineage AND l.start_us >= ? AND l.start_us < ? AND l.ended = 1
+			ORDER BY l.start_us DESC LIMIT ?) w` + ofExecution + `%[1]s WHERE w.build_id <> ''%[2]s)
+	ORDER BY k.used DESC, k.lineage LIMIT ?`
 
 // runsOfLineage reads the newest runs of each executable and MPI library of a lineage, so
 // that one with many runs does not crowd out the others.
@@ -348,7 +385,7 @@ func (s *Store) lineages(ctx context.Context, p span, f *listing.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
 	join, where, args := p.runs()
 	all, err := onlyColumn[string](s.read.QueryContext(ctx, fmt.Sprintf(changedLineages, join, where),
-		append(append([]any{since, p.to.UnixMicro()}, args...), p.from.UnixMicro(), mostLineages)...))
+		slices.Concat(p.times(), args, []any{heaviestLineages, since, p.to.UnixMicro(), lineageLooked}, args, []any{mostLineages})...))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math"
 	"strings"
@@ -68,13 +69,25 @@ func (t *totals) sum(ctx context.Context) (all *listing.Hours, err error) {
 	return all, err
 }
 
+// each calls do with the sums, core time in us, of each user of an account.
+func (t *totals) each(ctx context.Context, do func(cluster, account string, uid uint32, us listing.Hours)) error {
+	return t.eachRow(ctx, "SELECT cluster, account, uid, "+timeColumns+" FROM ("+strings.Join(t.where, " UNION ALL ")+") t GROUP BY cluster, account, uid", t.args, func(rows *sql.Rows) error {
+		var cluster, account string
+		var uid uint32
+		var sum listing.Hours
+		err := rows.Scan(&cluster, &account, &uid, &sum.Jobs, &sum.Measured, &sum.Used, &sum.Judged, &sum.Lost)
+		do(cluster, account, uid, sum)
+		return err
+	})
+}
+
 // rows adds those of attempts; sign -1 takes them away.
 func (t *totals) rows(sign int, c conditions) {
 	selection, args := t.selection(t.viewer, t.from, c)
 	if !t.byUser {
 		selection = notByUser.Replace(selection)
 	}
-	t.add(fmt.Sprintf("SELECT %d AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN %[1]d ELSE 0 END AS measured, %[1]d * r.used_us AS used_us, %[1]d * r.judged_us AS judged_us, %[1]d * r.lost_us AS lost_us FROM %s",
+	t.add(fmt.Sprintf("SELECT r.cluster, r.account, r.uid, %d AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN %[1]d ELSE 0 END AS measured, %[1]d * r.used_us AS used_us, %[1]d * r.judged_us AS judged_us, %[1]d * r.lost_us AS lost_us FROM %s",
 		sign, selection), args...)
 }
 
@@ -84,7 +97,7 @@ func (t *totals) sums(table, column string, from, to int64) {
 		return
 	}
 	sums, args := t.sumsOf(table, t.filters.and("r.part >= 0 AND r."+column+" >= ? AND r."+column+" < ?", from, to))
-	t.add("SELECT r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM "+sums, args...)
+	t.add("SELECT r.cluster, r.account, r.uid, r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM "+sums, args...)
 }
 
 // sumsOf is what stands behind FROM: the rows of a table of sums that the viewer may see.

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"database/sql"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,11 +46,12 @@ func TestTotals(t *testing.T) {
 				slurmEnd, start = []int64{-5 * dayUS, 5, dayUS - 1, lastDay * dayUS, lastDay*dayUS - 1}[rng.IntN(5)], int64(-6*dayUS)
 			}
 			var pe, judged any
+			uid := 1000 + rng.IntN(3)
 			if rng.IntN(2) == 0 {
 				pe, judged = .5, int64(n)
 			}
-			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, account, partition_name, slurm_submit_us, slurm_start_us, slurm_end_us, node_end_us, parallel_efficiency,
-				used_us, judged_us, lost_us, changed_us) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), 1000+rng.IntN(3),
+			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, user_name, account, partition_name, slurm_submit_us, slurm_start_us, slurm_end_us, node_end_us, parallel_efficiency,
+				used_us, judged_us, lost_us, changed_us) VALUES (?, ?, 1, ?, ?, 'u' || ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), uid, fmt.Sprint(uid),
 				[]string{"x", "y"}[rng.IntN(2)], []string{"p", "q"}[rng.IntN(2)], told, start, slurmEnd, nodeEnd, pe, int64(1+n), judged, judged)
 		}
 		return nil
@@ -99,6 +103,10 @@ func TestTotals(t *testing.T) {
 		if want.Jobs > 0 && want.Jobs < 500 {
 			some++
 		}
+		start, end := spanOf(q)
+		if start, end = max(start, 0), min(end, lastDay*dayUS); start < end {
+			wantHours(t, s, time.UnixMicro(start), time.UnixMicro(end))
+		}
 	}
 	mostSummed = 600 // all of them
 	defer func() { mostSummed = 50_000 }()
@@ -113,5 +121,34 @@ func TestTotals(t *testing.T) {
 	}
 	if some < 150 {
 		t.Errorf("only %d lists have some of the jobs", some)
+	}
+}
+
+// wantHours wants the hours of a digest, from the sums of days, to be those of the rows.
+func wantHours(t *testing.T, s *Store, from, to time.Time) {
+	t.Helper()
+	f := new(listing.Facts)
+	if err := s.hoursOf(ctx, span{from: from, to: to}, f); err != nil {
+		t.Fatal(err)
+	}
+	for column, got := range map[string][]listing.NamedHours{"account": f.Accounts, "user_name": f.Users, "'all'": {{Name: "all", Hours: f.Total}}} {
+		var want []listing.NamedHours
+		err := s.eachRow(ctx, "SELECT "+column+", "+timeColumns+" FROM counted WHERE end_us >= ? AND end_us < ? GROUP BY 1 HAVING count(*) > 0 ORDER BY 6 DESC, 4 DESC, 1",
+			[]any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
+				var h listing.NamedHours
+				err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
+				h.Hours = hoursIn(h.Hours, 3600e6)
+				want = append(want, h)
+				return err
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if column == "'all'" && want == nil {
+			want = []listing.NamedHours{{Name: "all"}}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("hours from %v to %v by %s: %+v, the rows have %+v", from, to, column, got, want)
+		}
 	}
 }
