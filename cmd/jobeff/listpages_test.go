@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/server"
+	"jobeff/test/trial"
 )
 
 // listed are what TestListsWhileJobsEnd's lists are of: more than one answer holds.
@@ -58,19 +56,17 @@ func busySite(t *testing.T) {
 	}
 	add(ids...)
 	questions := uint32(0)
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: "jobeffd"})
-		if questions++; questions > 1 {
-			add(100_000*questions + 2400)
-		}
-	}, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
+	proxy := trial.ProxyTo(socket)
 	l, err := server.ListenUnix(asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: proxy}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if questions++; questions > 1 {
+			add(100_000*questions + 2400)
+		}
+		proxy.ServeHTTP(w, r)
+	})}
 	go s.Serve(l)
 	t.Cleanup(func() { s.Close() })
 	config := filepath.Join(dir, "jobeff.toml")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,13 +32,11 @@ import (
 	"jobeff/ingest/wire"
 	views "jobeff/report"
 	"jobeff/test/browser"
+	"jobeff/test/trial"
 )
 
 // Users that every Debian has: an operator, a coordinator of an account, and one who has jobs.
-const (
-	games, bin, daemonUser = 5, 2, 1
-	pagesSecret            = "0123456789abcdef"
-)
+const games, bin, daemonUser = 5, 2, 1
 
 // listedJobs is how many jobs a page of a list has.
 const listedJobs = 50
@@ -45,7 +44,7 @@ const listedJobs = 50
 // hostile is a name, an account, a program and a path at once.
 const hostile = `<script>alert(1)</script>"' OR 1=1 -- =cmd`
 
-// madeUpPages serves the pages of a made-up site, as jobeffd does for a proxy that shows its secret. Beside the site's
+// madeUpPages serves the pages of a made-up site, as jobeffd does for a proxy, which stands before it. Beside the site's
 // jobs there are some of the user daemon, three of them under the account that bin coordinates.
 func madeUpPages(t *testing.T) (address, database string) {
 	t.Helper()
@@ -61,12 +60,8 @@ func madeUpPages(t *testing.T) (address, database string) {
 	if err := db.SetGrants(ctx, []store.Grant{{UID: bin, Account: "chem"}}); err != nil {
 		t.Fatal(err)
 	}
-	o := server.Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: admit.Proxy{Header: "X-Forwarded-User", Secret: []byte(pagesSecret)}}
+	o := server.Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{uint32(os.Getuid())}}}
 	if err := show(&o, etc.Default()); err != nil {
-		t.Fatal(err)
-	}
-	web, err := server.ListenPages("127.0.0.1:0")
-	if err != nil {
 		t.Fatal(err)
 	}
 	socket, err := server.ListenUnix(filepath.Join(t.TempDir(), "sock"))
@@ -75,7 +70,7 @@ func madeUpPages(t *testing.T) (address, database string) {
 	}
 	run, stop := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- server.New(o).Serve(run, web, socket) }()
+	go func() { done <- server.New(o).Serve(run, socket) }()
 	t.Cleanup(func() { stop(); <-done })
 	addJobs(t, db, "unix:"+socket.Addr().String())
 	how := judging(o.Rules, 0)
@@ -88,7 +83,9 @@ func madeUpPages(t *testing.T) (address, database string) {
 			t.Fatal(all, err)
 		}
 	}
-	return "http://" + web.Addr().String(), database
+	web := httptest.NewServer(trial.ProxyTo(socket.Addr().String()))
+	t.Cleanup(web.Close)
+	return web.URL, database
 }
 
 // addJobs adds jobs of the user daemon: 7, 8 and 9 under the account chem, 10 and 11 under a hostile one.
@@ -142,7 +139,6 @@ func pageOf(t *testing.T, address, path, user string) (status int, text string, 
 		t.Fatal(err)
 	}
 	req.Header.Set("X-Forwarded-User", user)
-	req.Header.Set(admit.SecretHeader, pagesSecret)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +216,6 @@ func TestListsOfViewers(t *testing.T) {
 		{"games", "/programs?sort=x", 400, []string{"is not one of lost"}, nil},
 		{"games", "/workloads?sort=jobs", 400, []string{"is not one of lost"}, nil},
 		{"games", "/accounts?account=" + strings.Repeat(",", 40_000), 400, []string{"accounts are named, more than 1000"}, nil},
-		{"games", "/v1/jobs", 404, []string{"there is no such page"}, nil},
 		{"nosuchuser", "/jobs", 401, []string{"is no user of this machine"}, nil},
 	} {
 		status, text, header := pageOf(t, at, c.path, c.user)
@@ -285,7 +280,7 @@ func newReader(t *testing.T) *reader {
 	}
 	browser.Call(r.ctx, t, log.Enable, cdp.Empty{})
 	browser.Call(r.ctx, t, network.Enable, network.EnableParams{})
-	browser.Call(r.ctx, t, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-Forwarded-User": "games", admit.SecretHeader: pagesSecret}})
+	browser.Call(r.ctx, t, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"X-Forwarded-User": "games"}})
 	t.Cleanup(func() {
 		if len(r.complaints) > 0 {
 			t.Errorf("the browser complains: %q", r.complaints)

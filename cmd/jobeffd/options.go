@@ -13,7 +13,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
-	"jobeff/ingest/admit"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/policy/notice"
@@ -31,7 +30,8 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 	if err = show(&o, cfg); err != nil {
 		return o, err
 	}
-	o.Proxy, err = proxy(cfg.Web)
+	o.Proxy.Header = cfg.Web.ProxyHeader
+	o.Proxy.Users, err = userIDs("web.proxy_users", cfg.Web.ProxyUsers)
 	for _, uid := range o.Proxy.Users { // it is asked for pages as somebody, for all else as itself
 		if uid == 0 || uid == uint32(os.Geteuid()) || slices.Contains(o.Operators, uid) {
 			return o, fmt.Errorf("web.proxy_users: uid %d may see every job, and so could everybody through the proxy: let the proxy run as a user of its own", uid)
@@ -47,15 +47,6 @@ func show(o *server.Options, cfg *etc.Config) (err error) {
 		o.Letters, err = mail.Load(cfg.Mail.Templates)
 	}
 	return err
-}
-
-// proxy says which proxy is believed.
-func proxy(cfg etc.Web) (p admit.Proxy, err error) {
-	p.Header = cfg.ProxyHeader
-	if p.Users, err = userIDs("web.proxy_users", cfg.ProxyUsers); err == nil && cfg.Listen != "" {
-		p.Secret, err = admit.ReadSecret(cfg.ProxySecret)
-	}
-	return p, err
 }
 
 // patience is how long attempts of which Slurm has not told are kept from people.

@@ -40,7 +40,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 	defer cancel()
 	go keepAlive(background)
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("to", readerAt(cfg)).
-		Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd --read is ready")
+		Int("pid", os.Getpid()).Msg("jobeffd --read is ready")
 	err = server.New(o).Serve(ctx, slices.Collect(maps.Values(listeners))...)
 	log.Info().Msg("jobeffd --read ends")
 	return err

@@ -14,7 +14,6 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 
 	"jobeff/etc"
-	"jobeff/ingest/admit"
 	"jobeff/ingest/server"
 )
 
@@ -32,19 +31,12 @@ type way struct {
 	listen func(string) (net.Listener, error)
 }
 
-const (
-	webKey     = "web.listen" // its connections get pages only
-	metricsKey = "server.metrics"
-)
+const metricsKey = "server.metrics"
 
-// writersUnit has the addresses of the jobeffd that takes reports. The reader serves the pages, if there is one.
+// writersUnit has the addresses of the jobeffd that takes reports.
 func writersUnit(cfg *etc.Config) unit {
-	u := unit{"jobeffd.socket", etc.Default().Server.Socket, []way{{"server.socket", cfg.Server.Socket, server.ListenUnix},
+	return unit{"jobeffd.socket", etc.Default().Server.Socket, []way{{"server.socket", cfg.Server.Socket, server.ListenUnix},
 		{"server.listen", cfg.Server.Listen, server.ListenTCP}, {metricsKey, cfg.Server.Metrics, server.ListenTCP}}}
-	if readerAt(cfg) == "" {
-		u.ways = append(u.ways, way{webKey, cfg.Web.Listen, server.ListenPages})
-	}
-	return u
 }
 
 // readersUnit has the addresses of jobeffd --read, none where client.to names none.
@@ -55,9 +47,6 @@ func readersUnit(cfg *etc.Config) unit {
 		u.ways = []way{{"client.to", path, server.ListenUnix}}
 	} else if at != "" {
 		u.ways = []way{{"client.to", strings.TrimPrefix(at, "http://"), server.ListenTCP}}
-	}
-	if at != "" {
-		u.ways = append(u.ways, way{webKey, cfg.Web.Listen, server.ListenPages})
 	}
 	return u
 }
@@ -106,9 +95,6 @@ func (u unit) take(held []net.Listener) (map[string]net.Listener, error) {
 			return all, u.differs("systemd holds %s for jobeffd, which no setting names", address(l))
 		}
 		all[u.ways[i].key] = l
-	}
-	if l := all[webKey]; l != nil {
-		all[webKey] = admit.Pages(l)
 	}
 	for _, w := range u.ways {
 		if len(held) > 0 && w.at != "" && all[w.key] == nil {

@@ -163,10 +163,10 @@ func TestWriteSockets(t *testing.T) {
 		{"as shipped", func(*etc.Config) {}, "", ""},
 		{"a port", func(c *etc.Config) { c.Server.Listen = ":6822" }, head + "ListenStream=/run/jobeffd/jobeffd.sock\nListenStream=6822\n", ""},
 		{"a reader", func(c *etc.Config) {
-			c.Server.Listen, c.Server.Metrics, c.Web.Listen, c.Client.To = "127.0.0.1:6822", "[::1]:6823", "localhost:6824", "unix:/run/jobeffd-read/jobeffd.sock"
+			c.Server.Listen, c.Server.Metrics, c.Client.To = "127.0.0.1:6822", "[::1]:6823", "unix:/run/people/s"
 		}, head + "ListenStream=/run/jobeffd/jobeffd.sock\nListenStream=127.0.0.1:6822\nListenStream=[::1]:6823\n",
-			head + "ListenStream=/run/jobeffd-read/jobeffd.sock\nListenStream=127.0.0.1:6824\n"},
-		{"a reader's port", func(c *etc.Config) { c.Server.Socket, c.Client.To = "/run/100%/s", "http://127.0.0.1:6825" },
+			head + "ListenStream=/run/people/s\n"},
+		{"a reader's port", func(c *etc.Config) { c.Server.Socket, c.Client.To = "/run/100%/s", "http://localhost:6825" },
 			head + "ListenStream=/run/100%%/s\n", head + "ListenStream=127.0.0.1:6825\n"},
 		{"as shipped again", func(c *etc.Config) { c.Client.To = "unix:/run/jobeffd-read/jobeffd.sock" }, "", ""},
 	} {

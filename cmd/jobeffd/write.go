@@ -24,10 +24,6 @@ var committed func()
 // write runs the writer until the context ends. It takes reports, and answers people too. It
 // alone migrates and checkpoints the database, asks Slurm and sends mail.
 func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
-	reader := readerAt(cfg)
-	if reader != "" {
-		cfg.Web.Listen = "" // the reader serves the pages
-	}
 	o, err := options(cfg, log)
 	if err != nil {
 		return err
@@ -68,7 +64,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		serveMetrics(background, &wg, l, srv)
 	}
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
-		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Str("reader", reader).Int("pid", os.Getpid()).Msg("jobeffd is ready")
+		Str("listen", cfg.Server.Listen).Str("reader", readerAt(cfg)).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	switch {
 	case mails != nil:
 		wg.Go(func() { mails.Run(background) })

@@ -137,12 +137,6 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
-// PagesOnly says whether a request came through a listener of Pages.
-func PagesOnly(ctx context.Context) bool {
-	c := connOf(ctx)
-	return c != nil && c.pages
-}
-
 // visit is one request.
 type visit struct {
 	read  bool     // all of its body

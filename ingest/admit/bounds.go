@@ -41,7 +41,7 @@ const (
 	usersTogether     = 16
 )
 
-// ofProxy is the part of the proxy that shows its secret.
+// ofProxy is the part of the proxy, whose connections are those of many.
 var ofProxy = part{class: known, name: "the pages' proxy"}
 
 func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid %d", uid)} }

@@ -4,15 +4,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"os/user"
 	"slices"
 	"strconv"
@@ -113,17 +110,6 @@ func (d *Door) Reports(r *http.Request) (*Caller, *Refusal) {
 
 // Page lets in who asks for a page: the user that a proxy names, or whoever connected.
 func (d *Door) Page(r *http.Request) (*Caller, *Refusal) {
-	if c := connOf(r.Context()); c != nil && c.pages {
-		sent := r.Header.Values(SecretHeader)
-		if len(d.Proxy.Secret) == 0 || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0]), d.Proxy.Secret) != 1 {
-			return &Caller{door: d}, &Refusal{Status: http.StatusUnauthorized, Message: "this address answers only a proxy that shows its secret",
-				Hint: "open the pages through the proxy"}
-		}
-		if !d.gate.become(c, ofProxy, d.now()) {
-			return &Caller{door: d}, manyConnections(ofProxy)
-		}
-		return d.named(r, "proxy")
-	}
 	if c := connOf(r.Context()); c != nil && c.uid != nil && d.forOthers[*c.uid] {
 		return d.named(r, fmt.Sprintf("proxy of uid %d", *c.uid))
 	}
@@ -159,7 +145,7 @@ func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
 
 // Form is Page of a request with a form, and reads its body of most bytes at most.
 func (d *Door) Form(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
-	if c := connOf(r.Context()); c == nil || c.uid == nil && !c.pages {
+	if c := connOf(r.Context()); c == nil || c.uid == nil {
 		return d.Sends(r, most)
 	}
 	if c, e = d.Page(r); e != nil {
@@ -367,46 +353,11 @@ func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byt
 }
 
 // Proxy says which proxy is believed. A proxy logs people in and sends their name in a header.
-// Anybody can send a header, so the sender must prove who they are. On the unix socket the
-// kernel names the user who connected. On a listener for pages (ListenPages) the request holds
-// a secret that only root and the proxy can read. An address proves nothing: every user of a
-// machine may connect from it.
+// Anybody can send a header, so it counts on the unix socket alone, where the kernel names the
+// user who connected. An address proves nothing: every user of a machine may connect from it.
 type Proxy struct {
 	Header string   // "X-Forwarded-User"; "": nobody is believed
 	Users  []uint32 // the proxy's own user, who connects through the unix socket
-	Secret []byte   // expected in SecretHeader on other listeners; empty: nothing is believed
-}
-
-// SecretHeader holds the proxy's secret.
-const SecretHeader = "X-Jobeff-Proxy-Secret" // #nosec G101 -- the name of a header
-
-// leastSecret is the smallest length of a secret, bytes.
-const leastSecret = 16
-
-// ReadSecret reads a proxy's secret from a file that other users may not read.
-func ReadSecret(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("server: web.proxy_secret: %s does not exist: make it with (umask 077; openssl rand -hex 32 > %s), and give it to the proxy", path, path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("server: web.proxy_secret: %w", err)
-	}
-	if !info.Mode().IsRegular() { // reading a FIFO may never end
-		return nil, fmt.Errorf("server: web.proxy_secret: %s is not a regular file", path)
-	}
-	if info.Mode().Perm()&0o007 != 0 {
-		return nil, fmt.Errorf("server: web.proxy_secret: anybody may read %s: chmod o= it", path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("server: web.proxy_secret: %w", err)
-	}
-	secret := strings.TrimSpace(string(text))
-	if len(secret) < leastSecret {
-		return nil, fmt.Errorf("server: web.proxy_secret: %s holds fewer than %d characters: openssl rand -hex 32 makes a good one", path, leastSecret)
-	}
-	return []byte(secret), nil
 }
 
 // nonces remembers each used nonce for nonceMemory at least, and for twice that at most. munged

@@ -77,7 +77,6 @@ type conn struct {
 	uid     *uint32 // of the peer on a unix socket
 	address string  // of the peer on TCP
 	network part    // … and who it is before it shows a credential
-	pages   bool
 
 	// Of gate.mu:
 	part    part
@@ -236,10 +235,10 @@ func (d *Door) meet(in net.Conn) (c *conn, p part) {
 			return c, part{class: nobody, name: "a process of an unknown user"}
 		case d.Trusted[*c.uid] || d.Operators[*c.uid]:
 			return c, part{}
+		case d.forOthers[*c.uid]:
+			return c, ofProxy
 		}
 		return c, ofUser(*c.uid)
-	case pageConn:
-		c.pages, c.network = true, part{class: nobody, name: "whoever is not the pages' proxy"}
 	default:
 		c.address, c.network = addressOf(in.RemoteAddr())
 	}
@@ -328,21 +327,4 @@ func (l gated) Accept() (net.Conn, error) {
 		}
 		l.door.gate.refuse(in, p)
 	}
-}
-
-// Pages marks a listener for a proxy on this machine: its connections get pages only, as the user
-// that the proxy names.
-func Pages(l net.Listener) net.Listener { return pageListener{l} }
-
-type pageListener struct{ net.Listener }
-
-type pageConn struct{ net.Conn }
-
-// Accept marks the connection.
-func (l pageListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return pageConn{c}, nil
 }

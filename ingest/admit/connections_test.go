@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -185,5 +187,38 @@ func TestUsersOfOneNetwork(t *testing.T) {
 	last.Close()
 	if !as(newConn(t, g, now), 9000, network.name) || len(g.users[network.name]) != entered {
 		t.Errorf("a place was not given back: %d", len(g.users[network.name]))
+	}
+}
+
+// TestConnectionsOfProxy: a proxy connects for many users, and so may have more connections than one of them.
+func TestConnectionsOfProxy(t *testing.T) {
+	const each = 2
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for header, want := range map[string]int{"": each, "X-Forwarded-User": proxyFactor * each} {
+		d := New(Options{Metrics: prometheus.NewRegistry(), Connections: each, Proxy: Proxy{Header: header, Users: []uint32{uint32(os.Getuid())}}})
+		entered, now := 0, time.Now() // so none waits long enough to be cut
+		for range 2 * proxyFactor * each {
+			out, err := net.Dial("unix", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			in, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, p := d.meet(in)
+			defer c.Close()
+			if d.gate.become(c, p, now) {
+				entered++
+			}
+		}
+		if entered != want {
+			t.Errorf("%q: %d entered, want %d", header, entered, want)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
@@ -61,10 +60,8 @@ func (s *Server) servePages() {
 // ofPrograms are the paths of programs, those of other versions among them.
 var ofPrograms = regexp.MustCompile(`^/+v[0-9]+(/|$)|^/(metrics|healthz)$`)
 
-// forPeople says that a request is a browser's: of a listener for pages, or for no path of programs.
-func forPeople(r *http.Request) bool {
-	return admit.PagesOnly(r.Context()) || !ofPrograms.MatchString(r.URL.Path)
-}
+// forPeople says that a request is a browser's: for no path of programs.
+func forPeople(r *http.Request) bool { return !ofPrograms.MatchString(r.URL.Path) }
 
 // upFrom leads from the address that was asked for to the first page: "../" for each folder.
 func upFrom(r *http.Request) string {

@@ -25,13 +25,13 @@ import (
 )
 
 // Users that every Debian has. The proxy of the tests runs as wwwData.
-const (
-	wwwData, games = 33, 5
-	secret         = "0123456789abcdef"
-)
+const wwwData, games = 33, 5
 
-// pageServer is a server with pages, on a unix socket and for a proxy with a secret.
-func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
+// believed is the proxy of the tests.
+var believed = admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}}
+
+// pageServer is a server with pages on a unix socket.
+func pageServer(t *testing.T, proxy admit.Proxy) (socket string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("requests as several users need root")
@@ -45,16 +45,12 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, err := ListenPages("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	letters, err := mail.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}, Link: "https://portal.example.org/pun/jobeff"}, l, pl)
+	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Letters: letters, Weeks: notice.Weekly{Zone: time.UTC}, Link: "https://portal.example.org/pun/jobeff"}, l)
 	told := []listing.Told{{UID: daemon, Subject: "w", Rule: "low", Job: "7"}, {UID: daemon, Subject: "hung", Rule: "hung", Job: "7", Running: true}, {UID: daemon, Subject: "s", Rule: "shadowed", Job: "7", Shadow: true}}
 	for i := range told {
 		told[i].At = time.Now()
@@ -69,66 +65,57 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	return socket, "http://" + pl.Addr().String()
+	return socket
 }
 
 // TestPages asks for pages as several users, directly and through a proxy.
 func TestPages(t *testing.T) {
-	socket, web := pageServer(t, admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	socket := pageServer(t, believed)
 	named := func(name string) map[string]string { return map[string]string{"X-Forwarded-User": name} }
-	told := func(name, secret string) map[string]string {
-		return map[string]string{"X-Forwarded-User": name, admit.SecretHeader: secret}
-	}
 	const job7 = `<a href="jobs/7">7</a>`
 	for name, c := range map[string]struct {
-		addr, path string
-		uid        int
-		header     map[string]string
-		status     int
-		text       string
+		path   string
+		uid    int
+		header map[string]string
+		status int
+		text   string
 	}{
-		"own job":               {socket, "/jobs/7", daemon, nil, 200, "<h1>Job 7"},
-		"own jobs":              {socket, "/", daemon, nil, 200, job7},
-		"another's":             {socket, "/jobs/9", daemon, nil, 404, "job 9 was not found"},
-		"operator":              {socket, "/jobs/7", games, nil, 200, "<h1>Job 7"},
-		"no job id":             {socket, "/jobs/x", daemon, nil, 400, "is not a job id"},
-		"digest":                {socket, "/digest?week=2026-W46", games, nil, 200, "9 to 15 November 2026"},
-		"no week":               {socket, "/digest?week=x", games, nil, 404, "no such page for you"},
-		"unknown parameter":     {socket, "/digest?from=3", games, nil, 400, "known are week, account"},
-		"an order":              {socket, "/?sort=start", daemon, nil, 200, job7},
-		"no order":              {socket, "/?sort=x", daemon, nil, 400, `sort="x" is not one of alloccpus`},
-		"an empty field":        {socket, "/?sort=&start=&name=", daemon, nil, 200, job7},
-		"no time":               {socket, "/?start=yesterday", daemon, nil, 400, `start="yesterday" is not a time`},
-		"a filter as SQL":       {socket, "/?name=%27)%20OR%201=1%20--", daemon, nil, 200, "There are no such jobs"},
-		"another parameter":     {socket, "/?user=root", daemon, nil, 400, "known are tasks, job, account"},
-		"a list":                {socket, "/jobs?user=daemon,games", games, nil, 200, job7},
-		"a list of nobody's":    {socket, "/jobs?user=games", games, nil, 200, "There are no such jobs"},
-		"too long a list":       {socket, "/jobs?start=2020-01-01", games, nil, 400, `Name users, or a later day in "Ended since".`},
-		"no list":               {socket, "/nodes", daemon, nil, 404, "no such page for you"},
-		"no such page":          {socket, "/favicon.ico", daemon, nil, 404, `<a href="./">jobeff</a>`},
-		"no such page, deep":    {socket, "/a/b/c", daemon, nil, 404, `<a href="./../../">jobeff</a>`},
-		"a slash in a name":     {socket, "/a/b%2Fc", daemon, nil, 404, `<a href="./../">jobeff</a>`},
-		"nothing is posted":     {socket, "/jobs/7/compare/8/x", daemon, nil, 404, `<a href="./../../../../">jobeff</a>`},
-		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
-		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
-		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "<h1>Job 7"},
-		"proxy for another":     {socket, "/jobs/7", wwwData, named("bin"), 404, "not found"},
-		"proxy names nobody":    {socket, "/jobs/8", wwwData, nil, 401, "names no user"},
-		"proxy names a uid":     {socket, "/jobs/7", wwwData, named("1"), 401, "is no user"},
-		"proxy, operator":       {socket, "/jobs/7", wwwData, named("games"), 200, "<h1>Job 7"},
-		"proxy, root's own":     {socket, "/jobs/9", wwwData, named("root"), 200, "<h1>Job 9"},
-		"proxy, root, others'":  {socket, "/jobs/7", wwwData, named("root"), 404, "not found"},
-		"programs, proxy's own": {socket, "/v1/jobs/8", wwwData, named("daemon"), 200, `"job_id":8`},
-		"web":                   {web, "/jobs/7", daemon, told("daemon", secret), 200, "<h1>Job 7"},
-		"web without secret":    {web, "/jobs/7", daemon, named("daemon"), 401, "shows its secret"},
-		"web, wrong secret":     {web, "/jobs/7", daemon, told("daemon", secret+"x"), 401, "shows its secret"},
-		"web, no name":          {web, "/jobs/7", daemon, map[string]string{admit.SecretHeader: secret}, 401, "names no user"},
-		"web is for pages only": {web, "/v1/jobs/7", daemon, told("daemon", secret), 404, "no such page"},
-		"web, health":           {web, "/healthz", daemon, told("daemon", secret), 404, "no such page"},
-		"no workload":           {web, "/workloads/x", daemon, told("daemon", secret), 404, `workload "x" was not found`},
+		"own job":               {"/jobs/7", daemon, nil, 200, "<h1>Job 7"},
+		"own jobs":              {"/", daemon, nil, 200, job7},
+		"another's":             {"/jobs/9", daemon, nil, 404, "job 9 was not found"},
+		"operator":              {"/jobs/7", games, nil, 200, "<h1>Job 7"},
+		"no job id":             {"/jobs/x", daemon, nil, 400, "is not a job id"},
+		"digest":                {"/digest?week=2026-W46", games, nil, 200, "9 to 15 November 2026"},
+		"no week":               {"/digest?week=x", games, nil, 404, "no such page for you"},
+		"unknown parameter":     {"/digest?from=3", games, nil, 400, "known are week, account"},
+		"an order":              {"/?sort=start", daemon, nil, 200, job7},
+		"no order":              {"/?sort=x", daemon, nil, 400, `sort="x" is not one of alloccpus`},
+		"an empty field":        {"/?sort=&start=&name=", daemon, nil, 200, job7},
+		"no time":               {"/?start=yesterday", daemon, nil, 400, `start="yesterday" is not a time`},
+		"a filter as SQL":       {"/?name=%27)%20OR%201=1%20--", daemon, nil, 200, "There are no such jobs"},
+		"another parameter":     {"/?user=root", daemon, nil, 400, "known are tasks, job, account"},
+		"a list":                {"/jobs?user=daemon,games", games, nil, 200, job7},
+		"a list of nobody's":    {"/jobs?user=games", games, nil, 200, "There are no such jobs"},
+		"too long a list":       {"/jobs?start=2020-01-01", games, nil, 400, `Name users, or a later day in "Ended since".`},
+		"no list":               {"/nodes", daemon, nil, 404, "no such page for you"},
+		"no such page":          {"/favicon.ico", daemon, nil, 404, `<a href="./">jobeff</a>`},
+		"no such page, deep":    {"/a/b/c", daemon, nil, 404, `<a href="./../../">jobeff</a>`},
+		"a slash in a name":     {"/a/b%2Fc", daemon, nil, 404, `<a href="./../">jobeff</a>`},
+		"nothing is posted":     {"/jobs/7/compare/8/x", daemon, nil, 404, `<a href="./../../../../">jobeff</a>`},
+		"no digest":             {"/digest", daemon, nil, 404, "no such page for you"},
+		"a user's header":       {"/jobs/9", daemon, named("root"), 404, "not found"},
+		"proxy on the socket":   {"/jobs/7", wwwData, named("daemon"), 200, "<h1>Job 7"},
+		"proxy for another":     {"/jobs/7", wwwData, named("bin"), 404, "not found"},
+		"proxy names nobody":    {"/jobs/8", wwwData, nil, 401, "names no user"},
+		"proxy names a uid":     {"/jobs/7", wwwData, named("1"), 401, "is no user"},
+		"proxy, operator":       {"/jobs/7", wwwData, named("games"), 200, "<h1>Job 7"},
+		"proxy, root's own":     {"/jobs/9", wwwData, named("root"), 200, "<h1>Job 9"},
+		"proxy, root, others'":  {"/jobs/7", wwwData, named("root"), 404, "not found"},
+		"programs, proxy's own": {"/v1/jobs/8", wwwData, named("daemon"), 200, `"job_id":8`},
+		"no workload":           {"/workloads/x", wwwData, named("daemon"), 404, `workload "x" was not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := request{Addr: c.addr, Method: "GET", Path: c.path, Header: c.header}.as(t, c.uid)
+			got := request{Addr: socket, Method: "GET", Path: c.path, Header: c.header}.as(t, c.uid)
 			if got.Status != c.status || !strings.Contains(html.UnescapeString(got.Text), c.text) {
 				t.Errorf("got %d %s, want %d %s", got.Status, got.Text, c.status, c.text)
 			}
@@ -147,7 +134,7 @@ func TestPages(t *testing.T) {
 
 // TestNoPath: a request without a path is answered with a page, too.
 func TestNoPath(t *testing.T) {
-	socket, _ := pageServer(t, admit.Proxy{})
+	socket := pageServer(t, admit.Proxy{})
 	for _, line := range []string{"GET http://x", "CONNECT x:80", "GET *", "POST http://x"} {
 		conn, err := net.Dial("unix", strings.TrimPrefix(socket, "unix:"))
 		if err != nil {
@@ -165,35 +152,30 @@ func TestNoPath(t *testing.T) {
 
 // TestWhoReadsWhat: programs get JSON, whatever goes wrong, and people a page.
 func TestWhoReadsWhat(t *testing.T) {
-	socket, web := pageServer(t, admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	socket := pageServer(t, believed)
 	for _, c := range []struct {
-		addr, method, path, kind string
-		status                   int
+		uid                int
+		method, path, kind string
+		status             int
 	}{
-		{socket, "GET", "/v1/jobs/x", "application/problem+json", 400}, {socket, "GET", "/v1/nosuch", "application/problem+json", 404}, {socket, "GET", "/metrics", "application/problem+json", 403},
-		{socket, "GET", "/v1//jobs", "application/problem+json", 404}, {socket, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {socket, "GET", "//jobs/7", "text/html; charset=utf-8", 404}, {socket, "GET", "//", "text/html; charset=utf-8", 404},
-		{socket, "POST", "/jobs/7", "text/html; charset=utf-8", 404}, {socket, "DELETE", "/users", "text/html; charset=utf-8", 404}, {web, "GET", "/v1/jobs", "text/html; charset=utf-8", 404},
-		{web, "GET", "/", "text/html; charset=utf-8", 401},
+		{daemon, "GET", "/v1/jobs/x", "application/problem+json", 400}, {daemon, "GET", "/v1/nosuch", "application/problem+json", 404}, {daemon, "GET", "/metrics", "application/problem+json", 403},
+		{daemon, "GET", "/v1//jobs", "application/problem+json", 404}, {daemon, "GET", "/jobs/x", "text/html; charset=utf-8", 400}, {daemon, "GET", "//jobs/7", "text/html; charset=utf-8", 404}, {daemon, "GET", "//", "text/html; charset=utf-8", 404},
+		{daemon, "POST", "/jobs/7", "text/html; charset=utf-8", 404}, {daemon, "DELETE", "/users", "text/html; charset=utf-8", 404},
+		{wwwData, "GET", "/", "text/html; charset=utf-8", 401},
 	} {
-		got := request{Addr: c.addr, Method: c.method, Path: c.path}.as(t, daemon)
+		got := request{Addr: socket, Method: c.method, Path: c.path}.as(t, c.uid)
 		if kind := got.Header.Get("Content-Type"); got.Status != c.status || kind != c.kind {
 			t.Errorf("%s %s: %d %s %s, want %d %s", c.method, c.path, got.Status, kind, got.Text, c.status, c.kind)
 		}
 	}
 }
 
-// TestNobodyIsBelieved: without a configured proxy its header means nothing, and its listener
-// answers nobody.
+// TestNobodyIsBelieved: without a configured proxy its header means nothing.
 func TestNobodyIsBelieved(t *testing.T) {
-	socket, web := pageServer(t, admit.Proxy{})
-	header := map[string]string{"X-Forwarded-User": "daemon", admit.SecretHeader: ""}
-	for _, c := range []struct {
-		addr   string
-		status int
-	}{{socket, 404}, {web, 401}} {
-		if got := (request{Addr: c.addr, Method: "GET", Path: "/jobs/7", Header: header}).as(t, wwwData); got.Status != c.status {
-			t.Errorf("%s: %d %s, want %d", c.addr, got.Status, got.Text, c.status)
-		}
+	socket := pageServer(t, admit.Proxy{})
+	header := map[string]string{"X-Forwarded-User": "daemon"}
+	if got := (request{Addr: socket, Method: "GET", Path: "/jobs/7", Header: header}).as(t, wwwData); got.Status != 404 {
+		t.Errorf("%d %s, want 404", got.Status, got.Text)
 	}
 }
 

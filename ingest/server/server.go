@@ -359,12 +359,3 @@ func ListenTCP(address string) (net.Listener, error) {
 	}
 	return l, nil
 }
-
-// ListenPages listens on "HOST:PORT" for a proxy on this machine.
-func ListenPages(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("server: %w: is web.listen an address of this machine, and the port free?", err)
-	}
-	return admit.Pages(l), nil
-}

@@ -1,4 +1,4 @@
-// Package trial is what tests of several folders need: servers, what their process may do, waits, what is said
+// Package trial is what tests of several folders need: servers, a proxy, what their process may do, waits, what is said
 // of wrong files. Only tests import it.
 package trial
 
