@@ -2,7 +2,7 @@
 //
 // It stands at the left end of the flow: the plugin's body, the node side, the
 // daemon and the CLI all begin by loading one Config and hand its parts on. The
-// embedded jobeff.toml is both the shipped file and the only list of defaults.
+// embedded jobeff.toml is both the shipped file and, with rare.toml, the only list of defaults.
 package etc
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Config is everything that can be set. Each field's meaning and default stand
-// beside its key in jobeff.toml.
+// beside its key in jobeff.toml, or in rare.toml where hardly any site changes it.
 type Config struct {
 	Measure   Measure   `toml:"measure"`
 	Workload  Workload  `toml:"workload"`

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/BurntSushi/toml"
 )
 
 // DefaultPath is where the configuration is looked for when nobody names another.
@@ -20,11 +22,15 @@ const KillSwitch = "/etc/jobeff/off"
 // maxFileBytes bounds what Load reads: no real configuration comes near it.
 const maxFileBytes = 256 << 10
 
-//go:embed jobeff.toml
-var shipped []byte
+var (
+	//go:embed jobeff.toml
+	shipped []byte
+	//go:embed rare.toml
+	rare []byte
+)
 
-// Default is the shipped configuration. It panics only if the embedded file is
-// broken, which a test excludes.
+// Default is the shipped configuration, with the rare settings that it does not name. It panics only if an embedded
+// file is broken, which a test excludes.
 func Default() *Config { return defaults(decode, shipped) }
 
 // DefaultNode is Default without the rules: most of the text, for which each prolog and epilog would wait.
@@ -35,7 +41,11 @@ func DefaultNode() *Config {
 
 func defaults(decode func(*Config, string, []byte) error, text []byte) *Config {
 	c := new(Config)
-	if err := decode(c, "built-in jobeff.toml", text); err != nil {
+	_, err := toml.Decode(string(rare), c)
+	if err == nil {
+		err = decode(c, "built-in jobeff.toml", text)
+	}
+	if err != nil {
 		panic(err)
 	}
 	return c

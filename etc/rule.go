@@ -22,13 +22,6 @@ type Rule struct {
 	LeastCoreHours float64  `toml:"least_core_hours"` // AllocCPUS x Elapsed
 	LeastCoverage  float64  `toml:"least_coverage"`   // ranks recorded / ranks that ran
 
-	Partitions        []string `toml:"partitions"` // only these; empty: all
-	ExcludePartitions []string `toml:"exclude_partitions"`
-	Accounts          []string `toml:"accounts"`
-	ExcludeAccounts   []string `toml:"exclude_accounts"`
-	Users             []string `toml:"users"`
-	ExcludeUsers      []string `toml:"exclude_users"`
-
 	Text string `toml:"text"` // for the job's owner, a text/template over policy.Fields
 	Link string `toml:"link"` // where they read more; empty: nowhere
 
@@ -104,12 +97,6 @@ func (r *Rule) check() (key, msg string) {
 		{"condition", checkText(r.Condition, "true where the job is to be flagged (no shipped rule of this name has one)")},
 		{"least_core_hours", checkAmount(r.LeastCoreHours)},
 		{"least_coverage", checkCoverage(r.LeastCoverage)},
-		{"partitions", checkNames(r.Partitions)},
-		{"exclude_partitions", checkNames(r.ExcludePartitions)},
-		{"accounts", checkNames(r.Accounts)},
-		{"exclude_accounts", checkNames(r.ExcludeAccounts)},
-		{"users", checkNames(r.Users)},
-		{"exclude_users", checkNames(r.ExcludeUsers)},
 		{"text", checkText(r.Text, "what the job's owner is told")},
 		{"link", checkLink(r.Link)},
 	} {

@@ -20,7 +20,6 @@ shadow = true
 
 [[rule]]
 name = "idle-gpus"
-accounts = ["chem"]
 condition = """
 ranks > 1 and
 coverage > 0.5"""
@@ -36,7 +35,7 @@ func TestRulesOverTheShippedOnes(t *testing.T) {
 	before := Default().Rules
 	want := slices.Clone(before)
 	want[0].LeastRuntime, want[0].Shadow = Duration(2*time.Hour), true
-	want = append(want, Rule{Name: "idle-gpus", Enabled: true, Accounts: []string{"chem"}, LeastCoverage: 0.9,
+	want = append(want, Rule{Name: "idle-gpus", Enabled: true, LeastCoverage: 0.9,
 		Condition: "ranks > 1 and\ncoverage > 0.5", Text: "x"})
 	if d := cmp.Diff(want, c.Rules, cmpopts.IgnoreUnexported(Rule{})); d != "" {
 		t.Error(d)
@@ -54,7 +53,7 @@ func TestRulesOverTheShippedOnes(t *testing.T) {
 		{0, "shadow", path + ":5"},
 		{0, "condition", first},
 		{0, "name", path + ":3"},
-		{last, "condition", path + ":10"},
+		{last, "condition", path + ":9"},
 		{last, "", path + ":7"},
 		{last, "link", path + ":7"},
 	} {

@@ -16,7 +16,7 @@ const (
 	Flagged    Outcome = "flagged"     // the condition holds
 	Passed     Outcome = "passed"      // it does not
 	CannotTell Outcome = "cannot_tell" // too little is known, or the job is too small to judge
-	NotAsked   Outcome = "not_asked"   // the rule leaves such jobs out, or is switched off
+	NotAsked   Outcome = "not_asked"   // the job runs and the rule is about jobs that have ended, or it is switched off
 )
 
 // String is the outcome for people.

@@ -47,6 +47,43 @@ const examples = `  jobeff 123                    job 123
   jobeff workload               my programs, and how many cores each should have used
   jobeff workload 123           what all runs of the job's program say together`
 
+// screenHelp is what jobeff --help prints: all there is on one screen, first what users need. The man page has the rest.
+const screenHelp = `jobeff shows how well Slurm jobs used their cores. No job needs a change for it.
+
+  jobeff                    my jobs of the last seven days, most lost first
+  jobeff 123                job 123: what happened and why, and what to ask for
+  jobeff where 123          at which lines its program called MPI
+  jobeff compare 123 456    why job 456 took longer than job 123
+  jobeff workload 123       how its program scales, from all its runs
+
+A JOBID is a job (123), a step (123.0), an array's task (123_4), or several
+(123,124 or 123_[1-8]), which are a list. Lists take sacct's options:
+
+  -S TIME, -E TIME          that ended after, began before: -30days, 2026-11-20
+  -a, -u, -A, -p, -q, -M    of all users, or these users, accounts, partitions,
+                            QOS, clusters: names with commas between
+  -s STATES                 in these states: F,TO,OOM
+  -o FIELDS, -e             which fields; -e lists them
+  --sort FIELD              most of it first; -FIELD: least first
+  --limit, --offset         how many lines, and from which on
+  --tasks                   a line for each task of an array
+  -n, -P                    without headings; | between values, for scripts
+
+  --full                    all that is known of one job
+  --json                    as a JSON document
+  --plain                   without colour
+
+  live       show a job while it runs     explain   what each rule says of it
+  report     write a job as a page        rules     the site's rules
+  curve      draw run times that I give   mute      stop mails of a workload
+  digest     sum up a week                unmute    have them again
+  admin      for those who run the cluster
+  completion for your shell               help      of a command
+
+sbatch --jobeff=off leaves a job unmeasured. More: jobeff COMMAND --help,
+man jobeff. Which one this is: jobeff --version.
+`
+
 // command builds the command line. Help, completions and the man page come from it.
 func (p *program) command() *cobra.Command {
 	var list listFlags
@@ -90,6 +127,14 @@ func (p *program) command() *cobra.Command {
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
 	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root {
+			cmd.Print(screenHelp)
+			return
+		}
+		help(cmd, args)
+	})
 	return root
 }
 

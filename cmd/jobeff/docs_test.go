@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	difference "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"jobeff/cmd/jobeffd/admin"
 	"jobeff/report/mail"
@@ -74,7 +76,8 @@ func docs(root *cobra.Command) (map[string][]byte, error) {
 		return nil, err
 	}
 	config, err := os.ReadFile("../../etc/jobeff.toml")
-	if err != nil {
+	rare, err2 := os.ReadFile("../../etc/rare.toml")
+	if err = errors.Join(err, err2); err != nil {
 		return nil, err
 	}
 	var bash, zsh, fish bytes.Buffer
@@ -83,7 +86,7 @@ func docs(root *cobra.Command) (map[string][]byte, error) {
 	}
 	return map[string][]byte{
 		"man/jobeff.1":            page,
-		"man/jobeff.toml.5":       configPage(config),
+		"man/jobeff.toml.5":       configPage(config, rare),
 		"completions/jobeff":      []byte(plainCommas.Replace(bash.String())),
 		"completions/_jobeff":     zsh.Bytes(),
 		"completions/jobeff.fish": fish.Bytes(),
@@ -254,8 +257,39 @@ the cluster, API.md for programs
 .BR sacct (1)
 `
 
-// configPage is jobeff.toml(5): the shipped file explains each key beside it.
-func configPage(shipped []byte) []byte {
+// TestHelpIsOneScreen: what jobeff --help prints is one screen, and names every option and command.
+func TestHelpIsOneScreen(t *testing.T) {
+	var out bytes.Buffer
+	if code := run([]string{"--help"}, os.Getenv, &out, &out); code != 0 {
+		t.Fatal(code, out.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	for _, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("too wide: %s", line)
+		}
+	}
+	if len(lines) > 40 {
+		t.Errorf("%d lines", len(lines))
+	}
+	words := strings.FieldsFunc(out.String(), func(r rune) bool { return strings.ContainsRune(" ,.\n", r) })
+	root := new(program).command()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if !c.Hidden && !slices.Contains(words, c.Name()) {
+			t.Errorf("%s is not there", c.Name())
+		}
+	}
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && !slices.Contains(words, "--"+f.Name) && (f.Shorthand == "" || !slices.Contains(words, "-"+f.Shorthand)) {
+			t.Errorf("--%s is not there", f.Name)
+		}
+	})
+}
+
+// configPage is jobeff.toml(5): the shipped file and that of rare settings explain each key beside it.
+func configPage(shipped, rare []byte) []byte {
 	return []byte(`.TH "JOBEFF.TOML" "5" "Nov 2026" "jobeff" "jobeff"
 .SH NAME
 jobeff.toml \- configuration of jobeff
@@ -272,6 +306,9 @@ key is an error that names its line.
 .SH THE SHIPPED FILE
 .nf
 ` + roff(string(shipped)) + `.fi
+.SH FURTHER SETTINGS
+.nf
+` + roff(string(rare)) + `.fi
 .SH TEMPLATES
 Files in the folder that mail.templates names replace the built-in letters: digest.txt
 and notice.txt in the language of Go's text/template, digest.html and notice.html in

@@ -379,7 +379,7 @@ var mails = []situation{
 	{name: "a rule of the site's own on too few CPUs", mails: 1, jobs: "4 t=100000 pe=.90 busy=.50 queue=.45 alloc=2 mask=2 day=3",
 		says: []string{"mail: share 2 CPUs", "mail: sbatch --nodes=1 --ntasks=4 --cpus-per-task=1 --time=.* YOUR-SCRIPT"}, rules: asksForCPUs},
 	{name: "the site leaves a user out", jobs: past256,
-		rules: "[[rule]]\nname = \"past-inflexion\"\nexclude_users = [\"anna\"]\n[[rule]]\nname = \"low-efficiency\"\nexclude_users = [\"anna\"]\n"},
+		rules: "[[rule]]\nname = \"past-inflexion\"\ncondition = \"user != 'anna' and past_inflexion\"\n[[rule]]\nname = \"low-efficiency\"\ncondition = \"user != 'anna' and ranks > 1 and parallel_efficiency < 0.8\"\n"},
 	{name: "short tries while they write the program", jobs: "16 t=300 pe=.30 x=20 args=try"},
 }
 

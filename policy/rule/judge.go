@@ -129,31 +129,9 @@ func (r *rule) decide(c *policy.Case) (policy.Outcome, string) {
 	if c.Runs && !r.WhileRunning {
 		return policy.NotAsked, "the job runs, and the rule is about jobs that have ended"
 	}
-	for _, steps := range []func(*policy.Case) (policy.Outcome, string){r.among, r.hostOnly, r.endedWell, r.knows, r.bigEnough} {
+	for _, steps := range []func(*policy.Case) (policy.Outcome, string){r.hostOnly, r.endedWell, r.knows, r.bigEnough} {
 		if o, why := steps(c); o != "" {
 			return o, why
-		}
-	}
-	return "", ""
-}
-
-// among says whether the rule is for jobs of this partition, account and user.
-func (r *rule) among(c *policy.Case) (policy.Outcome, string) {
-	for _, f := range []struct {
-		name, value string
-		in, out     []string
-	}{
-		{"partition", c.Partition, r.Partitions, r.ExcludePartitions},
-		{"account", c.Account, r.Accounts, r.ExcludeAccounts},
-		{"user", c.User, r.Users, r.ExcludeUsers},
-	} {
-		why := c.Unknown[f.name]
-		switch {
-		case len(f.in)+len(f.out) == 0:
-		case why != "":
-			return policy.CannotTell, notKnownText(f.name, why)
-		case len(f.in) > 0 && !slices.Contains(f.in, f.value), slices.Contains(f.out, f.value):
-			return policy.NotAsked, fmt.Sprintf("the rule leaves out jobs of the %s %s", f.name, f.value)
 		}
 	}
 	return "", ""

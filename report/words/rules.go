@@ -28,15 +28,6 @@ func OfRules(rules []etc.Rule) (all []Rule) {
 			one.State = " (in shadow: told to nobody)"
 		}
 		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
-		for _, only := range []struct {
-			word  string
-			names []string
-		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
-			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
-			if len(only.names) > 0 {
-				least += "; " + only.word + " " + figure.And(only.names)
-			}
-		}
 		for _, item := range []struct{ label, text string }{{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link}} {
 			one.Facts.Add(item.label, strings.Join(strings.Fields(item.text), " "))
 		}
