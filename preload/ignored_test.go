@@ -67,11 +67,12 @@ func TestCommunicatorsMadePastUs(t *testing.T) {
 			{"linked in", compile(t, f.cc, app, "-DLINKED"), ""},
 			{"in front", program, compile(t, f.cc, app, "-DTOOL", "-shared", "-fPIC") + ":"},
 		} {
-			for _, windows := range []string{"0", "1"} {
-				t.Run(strings.ReplaceAll(c.name, " ", "_")+"/windows"+windows, func(t *testing.T) {
+			for _, run := range []string{"windows0", "windows1", "windows0 slow"} {
+				t.Run(strings.ReplaceAll(c.name+"/"+run, " ", "_"), func(t *testing.T) {
+					windows, slow, _ := strings.Cut(strings.TrimPrefix(run, "windows"), " ")
 					file := filepath.Join(t.TempDir(), "record")
 					env := []string{"LD_PRELOAD=" + before + c.tool + library, "JOBEFF_RECORD=" + file, "JOBEFF_WINDOWS=" + windows}
-					r := mustRun(t, mpirun(t, f, env, 4, c.program))
+					r := mustRun(t, mpirun(t, f, env, 4, c.program, strings.Fields(slow)...))
 					if diff := cmp.Diff(called(t, r.stdout), recorded(readSlots(t, file))); diff != "" {
 						t.Errorf("what the program says (-) and the record (+):\n%s", diff)
 					}

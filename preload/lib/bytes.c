@@ -244,12 +244,16 @@ bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by
 	return holds;
 }
 
+/* What was remembered may be of another communicator, and the next call believe it: that of a
+ * collective is asked for anew. */
 static void remember_comm(const struct je_args *args)
 {
-	uintptr_t handle = je_handle(args, args->row->comm);
+	const struct je_row *row = args->row;
+	uintptr_t handle = je_handle(args, row->comm);
 	struct je_comm *entry = je_comm_entry(args->me, handle);
 
-	if (!je_comm_known(entry, handle))
+	if (je_is_in_comm(&row->sent) || je_is_in_comm(&row->received) ||
+	    !je_comm_known(entry, handle))
 		*entry = ask_comm(args, true);
 }
 

@@ -2,6 +2,8 @@
  * another one: of fewer ranks, in another order, an intercommunicator, a graph. Each array ends
  * where the program's memory ends, and what a call ignores is garbage. Four ranks.
  *
+ * With an argument it sleeps between calls.
+ *
  *   -DTOOL    a PMPI tool for LD_PRELOAD, in front of the library
  *   -DLINKED  the same tool linked into the program
  */
@@ -75,19 +77,25 @@ static void wait_for(MPI_Request request)
 	tally("Wait", 0, 0);
 }
 
+static useconds_t nap; /* before each call: so long that it is due to note the sums of a moment */
+
 /* `own` ranks on this side, `n` on the side with which it exchanges data */
 static void use_flat(MPI_Comm comm, int n, int own)
 {
 	int from[RANKS] = { 0 }, to[RANKS], *ones = at_end(n, 1), *at = at_end(n, -1);
 	MPI_Request request;
 
+	usleep(nap);
 	MPI_Allgatherv(from, 1, MPI_INT, to, ones, at, MPI_INT, comm);
 	tally("Allgatherv", INT, n * INT);
+	usleep(nap);
 	MPI_Alltoallv(from, ones, at, MPI_INT, to, ones, at, MPI_INT, comm);
 	tally("Alltoallv", n * INT, n * INT);
+	usleep(nap);
 	MPI_Alltoallw(from, ones, at_end(n, 0), types_at_end(n), to, ones, at_end(n, 0),
 		      types_at_end(n), comm);
 	tally("Alltoallw", n * INT, n * INT);
+	usleep(nap);
 	MPI_Ialltoallv(from, ones, at, MPI_INT, to, ones, at, MPI_INT, comm, &request);
 	tally("Ialltoallv", n * INT, n * INT);
 	wait_for(request);
@@ -205,6 +213,7 @@ int main(int argc, char **argv)
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	nap = argc > 1 ? 40000 : 0;
 	wild = (MPI_Datatype)(sizeof(wild) == sizeof(int) ? 0x12345678 : (uintptr_t)at_end(0, 0));
 	PMPI_Comm_split(MPI_COMM_WORLD, rank == 0, rank, &side);
 	use_all();
