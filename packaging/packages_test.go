@@ -403,7 +403,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// What keeps whoever took over jobeffd inside its unit; test/FAULTS.md tells what they tried there.
+// What keeps whoever took over jobeffd inside its unit (fault 141 of test/FAULTS.md).
 func TestSandbox(t *testing.T) {
 	dest := units(t)
 	for _, unit := range []string{"jobeffd.service", "jobeffd-read.service"} {
