@@ -19,9 +19,14 @@ export CGO_CFLAGS = -O2 -g -DJE_TABLE_SUM=$(shell cksum < preload/mpi_calls.def 
 include preload/build.mk
 include spank/build.mk
 
+# What a person types most, in this order.
+OFTEN := build quick demo test lint bare packages install deps clean
+
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' -v often='$(OFTEN)' '/^[a-z-]+:.*## /{what[$$1] = $$2; all[++n] = $$1} \
+		function line(name) {if (name in what) printf "  %-15s %s\n", name, what[name]; delete what[name]} \
+		END {k = split(often, first, " "); for (i = 1; i <= k; i++) line(first[i]); print ""; for (i = 1; i <= n; i++) line(all[i])}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: look-build $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) $(SPANK) ## build everything into build/
@@ -64,7 +69,7 @@ bare: ## run "make demo" and "make test", or TARGET, on a bare Debian 12 that is
 test-trixie: ## run the end-to-end tests, the library's and the plugin's in Debian 13
 test-sid: ## run the same in Debian's unstable suite
 SUITE_TESTS = ./preload/... ./spank/... ./test/...
-test-sid: export RESULT = test/sid-result.txt
+test-sid: export RESULT = test/results/sid.txt
 test-trixie test-sid: test-%:
 	@test/install-packages.sh <(echo debootstrap)
 	@if [ -n "$${RESULT:-}" ]; then rm -f "$$RESULT"; fi
@@ -76,8 +81,8 @@ test-vm: deps build packages ## boot Debian 12, or SUITE=trixie, with cgroup v2 
 
 .PHONY: test-old-kernel
 test-old-kernel: deps build packages ## run the library's, the plugin's and ingest's tests with the system calls of Linux 4.18 alone
-	@rm -f test/oldkernel-result.txt
-	@RESULT=test/oldkernel-result.txt go run ./test/oldkernel test/run-tests.sh ./preload/... ./ingest/... ./spank/...
+	@rm -f test/results/oldkernel.txt
+	@RESULT=test/results/oldkernel.txt go run ./test/oldkernel test/run-tests.sh ./preload/... ./ingest/... ./spank/...
 
 .PHONY: quick
 quick: ## run the tests that need no cluster, server or MPI program: under a minute
@@ -110,13 +115,13 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench 'Load|Interim' -benchtime 1x -timeout 30m
 	@$(MAKE) --no-print-directory bench-sum
-bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/bench-result.txt
-	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/bench-result.txt
+bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/results/bench.txt
+	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/results/bench.txt
 
 GROWTH = 10000,100000,1000000
-bench-growth: deps ## measure what people ask on sites of 10,000 to a million jobs (GROWTH=), into test/growth-result.txt
+bench-growth: deps ## measure what people ask on sites of 10,000 to a million jobs (GROWTH=), into test/results/growth.txt
 	@{ echo "$$(date -u +%FT%RZ) $$(git describe --always --dirty), SQLite, $$(nproc) CPUs, load $$(cut -d' ' -f1 /proc/loadavg) before"; \
-	go test ./cmd/jobeffd -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 5h -args -growth $(GROWTH) | sed -n '/^ms of CPU/,/^workloads/p'; } | tee test/growth-result.txt
+	go test ./cmd/jobeffd -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 5h -args -growth $(GROWTH) | sed -n '/^ms of CPU/,/^workloads/p'; } | tee test/results/growth.txt
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for 60 s (half an hour on two CPUs)
@@ -131,12 +136,12 @@ failover: deps ## let three PostgreSQL servers fail over by themselves under loa
 	@test/install-packages.sh <(printf '%s\n' patroni etcd-server)
 	@mkdir -p build && JOBEFF_FAILOVER=$(CURDIR)/build/failover.txt go test ./cmd/jobeffd -count=1 -v -timeout 1h -run '^TestFailover$$'
 	@{ echo "$$(date -u +%FT%TZ) $$(git describe --always --dirty): make failover, $$(nproc) CPUs, load $$(cut -d' ' -f1-3 /proc/loadavg)"; \
-		dpkg-query -W -f '$${Package} $${Version}\n' patroni etcd-server postgresql; cat build/failover.txt; } | tee test/failover-result.txt
+		dpkg-query -W -f '$${Package} $${Version}\n' patroni etcd-server postgresql; cat build/failover.txt; } | tee test/results/failover.txt
 
 .PHONY: apps
 apps: deps build packages ## run real applications, and programs whose waiting is known, on the cluster; applications also in Debian 13
 	@test/apps.sh
-	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
+	@RESULT=test/results/apps-trixie.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
 
 .PHONY: compare
 compare: deps build ## run the same programs under jobeff, TALP and mpiP, which are installed in PEERS=
@@ -160,8 +165,8 @@ alarm: deps build packages ## crash one program in 50 by a test build of the lib
 
 .PHONY: hangs
 hangs: deps build packages ## let jobs hang on the cluster in twenty ways, and watch 10,000 made-up jobs that do not hang (some minutes)
-	@rm -f test/hangs-result.txt
-	@RESULT=test/hangs-result.txt JOBEFF_TEST_HANGS=1 test/run-tests.sh ./test ./ingest/node -run '^(TestHung|TestNoneIsTold|TestHungAreTold)$$'
+	@rm -f test/results/hangs.txt
+	@RESULT=test/results/hangs.txt JOBEFF_TEST_HANGS=1 test/run-tests.sh ./test ./ingest/node -run '^(TestHung|TestNoneIsTold|TestHungAreTold)$$'
 
 .PHONY: cluster-up
 cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package

@@ -1,7 +1,7 @@
 #!/bin/bash
 # alarm.sh: on a cluster that measures half of the jobs, a library that crashes one program in 50 raises
 # the alarm, and nodes stop measuring until an operator goes on. Before that, a user whose jobs
-# fail where they are measured raises none. The results go to alarm-result.txt.
+# fail where they are measured raises none. The results go to results/alarm.txt.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 export CLUSTER_DIR=${CLUSTER_DIR:-/var/tmp/jobeff-alarm} CLUSTER_CPUS=8
@@ -97,4 +97,4 @@ soon is_measured yes
 	echo "$(date -u +%FT%TZ) $(git -C "$here" rev-parse --short HEAD): $hostile jobs of one user failed where they were measured: no alarm"
 	echo "a library that crashes one program in 50: alarm in round $rounds, each of $((6 * ${#others[@]})) jobs, after $took s; then no new job was measured; after --go-on jobs were"
 	echo "$text"
-} | tee "$here/alarm-result.txt"
+} | tee "$here/results/alarm.txt"

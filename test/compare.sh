@@ -1,5 +1,5 @@
 #!/bin/bash
-# compare.sh: runs the same programs under jobeff, TALP (of DLB) and mpiP. What they say goes to RESULT (test/compare-result.txt).
+# compare.sh: runs the same programs under jobeff, TALP (of DLB) and mpiP. What they say goes to RESULT (test/results/compare.txt).
 #   figures: jobeff and one of the others in the same run, jobeff's library first, so that both see the same calls.
 #   costs:   each alone and none, in turn; mpiP also without call sites (-k 0). JOBEFF_BENCH_ROUNDS sets the rounds (default 15).
 # PEERS is the folder where the others were installed, for each MPI: dlb-openmpi, dlb-mpich, mpip-openmpi, mpip-mpich.
@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 peers=${PEERS:?is not set: where are dlb-openmpi, dlb-mpich, mpip-openmpi and mpip-mpich? CONTRIBUTING.md says more}
 rounds=${JOBEFF_BENCH_ROUNDS:-15}
-result=${RESULT:-test/compare-result.txt}
+result=${RESULT:-test/results/compare.txt}
 work=$(mktemp -d /dev/shm/jobeff-compare.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # faults.sh [JOBS]: runs the tests of every fault in FAULTS.md, on the cluster and beside it. The
 # storms have JOBS (5,000) jobs, and jobeffd is killed 200 times on each database. The results go to
-# faults-result.txt. It fails if a test failed.
+# results/faults.txt. It fails if a test failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export JOBEFF_FAULTS_JOBS=${1:-5000} JOBEFF_FAULTS_KILLS=200 JOBEFF_TEST_ALL=1
-result=test/faults-result.txt
+result=test/results/faults.txt
 log=$(mktemp /tmp/jobeff-faults.XXXXXX)
 trap 'rm -f "$log"' EXIT
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # vm.sh [PART…]: boots a Debian with systemd, cgroup v2, Slurm and jobeff's packages in QEMU, and tests jobeff there. It needs
 # no KVM. A part is a test of test/vm: cgroup is TestCgroup. The suite's root is made once, by mmdebstrap. The last result of
-# each part stands in vm-SUITE-PART-result.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel;
-# its result stands in vm-disk-result.txt.
+# each part stands in results/vm-SUITE-PART.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel;
+# its result stands in results/vm-disk.txt.
 #
 # SUITE          bookworm or trixie
 # VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.2 GB each
@@ -38,12 +38,12 @@ status=0
 [ $# != 0 ] || set -- cgroup units bind two disk
 for part; do
 	if [ "$part" = disk ]; then
-		rm -f test/vm-disk-result.txt
-		JOBEFF_POWER_CUTS=200 RESULT=test/vm-disk-result.txt \
+		rm -f test/results/vm-disk.txt
+		JOBEFF_POWER_CUTS=200 RESULT=test/results/vm-disk.txt \
 			test/run-tests.sh ./cmd/jobeffd -v -run '^Test(PowerCuts|DiskErrors)$' || status=1
 		continue
 	fi
-	result=test/vm-$SUITE-$part-result.txt
+	result=test/results/vm-$SUITE-$part.txt
 	rm -f "$result"
 	RESULT=$result RESULT_ROOT=$ROOT test/run-tests.sh ./test/vm -timeout 3h -v -run "^Test${part^}\$" || status=1
 done

@@ -20,7 +20,7 @@ import (
 
 const (
 	list   = "test/mutants.txt"
-	result = "test/mutants-result.txt"
+	result = "test/results/mutants.txt"
 )
 
 // mutant is one wrong change: in file, old becomes wrong, and of pkg the tests that match run must fail.
