@@ -421,6 +421,19 @@ func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *
 	return w, nil
 }
 
+// Muted says whether the owner of a job wants no mails of its workload now.
+func (s *Store) Muted(ctx context.Context, j *job.Job) (bool, error) {
+	key := job.WorkloadOf(j)
+	if key == "" {
+		return false, nil
+	}
+	m, err := s.mute(ctx, workloadID{j.Cluster, j.UID, key})
+	if err != nil {
+		return false, fmt.Errorf("store: mute: %w", unavailable(err))
+	}
+	return m != nil, nil
+}
+
 // owned finds a workload that the viewer may change, without its runs.
 func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (w *job.Workload, id workloadID, err error) {
 	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {

@@ -42,6 +42,10 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 		if now.Sub(j.AsOf) < j.Interim/2 {
 			continue // those of other users may be on their way
 		}
+		if muted, err := n.store.Muted(ctx, j); muted || err != nil {
+			faults = append(faults, err)
+			continue
+		}
 		for _, v := range n.rules.Judge(j, nil) {
 			if v.Outcome == policy.Flagged && !v.Shadow {
 				faults = append(faults, n.tellRunning(ctx, now, j, v))

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -28,6 +29,7 @@ func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeR
 		at := since.Add(time.Duration(i) * 10 * time.Minute)
 		r.UID, r.User, r.Sequence, r.Start, r.End, r.AsOf = uid, user, 1+int(at.Sub(since)/time.Millisecond), since.Add(-time.Hour), at, at
 		e := &r.Executions[0]
+		e.Workload = "melt"
 		e.Start, e.End, e.Calls, e.Endings = since.Add(-time.Hour), at, nil, map[string]int{job.EndingRunning: 2}
 		e.Nodes[0].ElapsedMax, e.Nodes[0].ElapsedSum, e.Nodes[0].MPI = time.Hour, 2*time.Hour, 2*time.Hour-14*time.Second
 		r.Progress = &hang.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Read: at, ReadMS: int64(r.Sequence), Mark: "m", Calls: []hang.OpenCalls{
@@ -70,16 +72,18 @@ func TestHungIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit func(*etc.Config)
 		more []*job.NodeReport // of a second job
+		mute bool              // alice has muted the workload
 		want string            // recipients
 		text string
 	}{
-		"its owner":            {func(*etc.Config) {}, nil, "[alice@example.org]", "Your job 7 runs on 1 node"},
-		"in shadow":            {func(c *etc.Config) { hungRule(c).Shadow = true }, nil, "[]", ""},
-		"notices in shadow":    {func(c *etc.Config) { c.Notice.Shadow = true }, nil, "[hpc@example.org]", "user alice would get this mail"},
-		"no notices":           {func(c *etc.Config) { c.Notice.Enabled = false }, nil, "[]", ""},
-		"several users":        {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(10*time.Minute)), "[hpc@example.org]", "Nothing has moved in 2 jobs of 2 users"},
-		"two jobs of a user":   {func(*etc.Config) {}, hungReports(8, 1001, "alice", since), "[alice@example.org alice@example.org]", "runs on 1 node"},
-		"another, long before": {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(-30*time.Minute)), "[alice@example.org bob@example.org]", "nothing of it has moved since"},
+		"muted":                {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(-30*time.Minute)), true, "[bob@example.org]", "Your job 8 runs"},
+		"its owner":            {func(*etc.Config) {}, nil, false, "[alice@example.org]", "Your job 7 runs on 1 node"},
+		"in shadow":            {func(c *etc.Config) { hungRule(c).Shadow = true }, nil, false, "[]", ""},
+		"notices in shadow":    {func(c *etc.Config) { c.Notice.Shadow = true }, nil, false, "[hpc@example.org]", "user alice would get this mail"},
+		"no notices":           {func(c *etc.Config) { c.Notice.Enabled = false }, nil, false, "[]", ""},
+		"several users":        {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(10*time.Minute)), false, "[hpc@example.org]", "Nothing has moved in 2 jobs of 2 users"},
+		"two jobs of a user":   {func(*etc.Config) {}, hungReports(8, 1001, "alice", since), false, "[alice@example.org alice@example.org]", "runs on 1 node"},
+		"another, long before": {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(-30*time.Minute)), false, "[alice@example.org bob@example.org]", "nothing of it has moved since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSMTP(t).start(t)
@@ -90,9 +94,13 @@ func TestHungIsTold(t *testing.T) {
 			tt.edit(cfg)
 			rules, err := rule.Compile(cfg.Rules)
 			must(t, err)
-			db := site(t, filepath.Join(t.TempDir(), "db"))
+			path := filepath.Join(t.TempDir(), "db")
+			db := site(t, path)
 			db.FindHung(30 * time.Minute)
 			judged(t, db, rules, append(hungReports(7, 1001, "alice", since), tt.more...))
+			if tt.mute {
+				mute(t, db, path, "7")
+			}
 			for range 3 { // and by a second daemon
 				n := notifier(t, cfg, db, &clock{now})
 				must(t, n.running(ctx, now))
@@ -106,7 +114,7 @@ func TestHungIsTold(t *testing.T) {
 				if flat := strings.Join(strings.Fields(l.text), " "); !strings.Contains(flat, tt.text) || !strings.Contains(l.html, strings.Fields(tt.text)[0]) {
 					t.Errorf("no %q in\n%s", tt.text, l.text)
 				}
-				if link := "https://jobeff.example.org/jobs/7/wrong?rule=hung"; len(all) == 1 && strings.Contains(l.text, link) == strings.Contains(tt.want, "hpc") && name != "notices in shadow" {
+				if link := "/wrong?rule=hung"; len(all) == 1 && strings.Contains(l.text, link) == strings.Contains(tt.want, "hpc") && name != "notices in shadow" {
 					t.Errorf("its owner alone is led to %s:\n%s", link, l.text)
 				}
 			}
@@ -116,6 +124,19 @@ func TestHungIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mute mutes the workload of a job, which need not have ended.
+func mute(t *testing.T, db *store.Store, path, id string) {
+	t.Helper()
+	list, err := db.Jobs(ctx, store.Viewer{All: true}, listing.JobQuery{Jobs: id, Detail: true}, nil)
+	must(t, err)
+	j := &list.Jobs[0]
+	raw, err := sql.Open("sqlite3", path)
+	must(t, err)
+	defer raw.Close()
+	_, err = raw.Exec("INSERT INTO mutes VALUES (?, ?, ?, 0, ?, '')", j.Cluster, j.UID, job.WorkloadOf(j), time.Now().Add(time.Hour).UnixMicro())
+	must(t, err)
 }
 
 func hungRule(c *etc.Config) *etc.Rule {
