@@ -40,13 +40,13 @@ type Measure struct {
 	WindowsMiB        int      `toml:"windows_mib"` // … of these, for the calls of sampled windows
 }
 
-// Covers tells whether jobs of a partition are measured.
+// Covers reports whether jobs of a partition are measured.
 func (m *Measure) Covers(partition string) bool {
 	return (len(m.Partitions) == 0 || slices.Contains(m.Partitions, partition)) && !slices.Contains(m.ExcludePartitions, partition)
 }
 
-// Draws tells whether a job is among the share of the jobs that are measured. The id decides, so all
-// nodes of a job agree, and a job that is requeued stays what it was.
+// Draws reports whether a job is in the measured share of the jobs. Its id decides, so all nodes of a
+// job agree, and a requeued job stays what it was.
 func (m *Measure) Draws(jobID uint32) bool { return draw(jobID) < m.Share }
 
 // draw maps job ids evenly to [0, 1) (splitmix64).
@@ -58,7 +58,7 @@ func draw(jobID uint32) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-// Workload says what is kept of what tells which runs are of the same work.
+// Workload says what jobeff keeps of a run to find other runs of the same work.
 type Workload struct {
 	Arguments bool `toml:"arguments"` // as text; their hash always is
 }
@@ -68,11 +68,12 @@ type Report struct {
 	To      string   `toml:"to"`
 	Spool   string   `toml:"spool"`
 	Timeout Duration `toml:"timeout"` // of one request
-	// ServerUsers are names or uids as whom jobeffd may sign its answers; none: root or any uid below 1000.
+	// ServerUsers are the users, by name or uid, whose signature jobeffd's answers may have. If none is named:
+	// root, or any uid below 1000.
 	ServerUsers []string `toml:"server_users"`
-	// SpoolMiB is how much the reports that wait may take, MiB.
+	// SpoolMiB bounds the room that waiting reports take, MiB.
 	SpoolMiB int `toml:"spool_mib"`
-	// Interim is how often nodes report jobs that run; 0: never.
+	// Interim is the time between two reports on a running job; 0: there are none.
 	Interim Duration `toml:"interim"`
 }
 
@@ -99,7 +100,7 @@ const (
 	PrivateSlurm  = "slurm"  // everybody, unless Slurm's PrivateData has jobs
 )
 
-// Retention is how long jobeffd keeps what; 0 is for ever.
+// Retention says how long jobeffd keeps jobs and their ranks; 0 means for ever.
 type Retention struct {
 	Ranks Days `toml:"ranks"` // what is known of each rank
 	Jobs  Days `toml:"jobs"`  // jobs; sums of their months stay
@@ -123,7 +124,7 @@ type Munge struct {
 	Socket string `toml:"socket"`
 }
 
-// check returns the first key whose value cannot be meant, and why.
+// check returns the first key with a wrong value, and what is wrong with it.
 func (c *Config) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"measure.share", checkShare(c.Measure.Share)},

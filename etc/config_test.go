@@ -40,10 +40,10 @@ func TestShippedIsTheDefault(t *testing.T) {
 	}
 }
 
-// mostKeys is how many settings an admin has to read.
+// mostKeys bounds the settings that an admin has to read.
 const mostKeys = 35
 
-// TestEveryKeyIsShipped: each key stands in one of the two files, else it has no default, or two. Few are in jobeff.toml.
+// TestEveryKeyIsShipped: each key is in one of the two files, else it would have no default, or two. Few are in jobeff.toml.
 func TestEveryKeyIsShipped(t *testing.T) {
 	read := 0
 	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "mail", "digest", "notice", "rule"} {
@@ -63,7 +63,7 @@ func TestEveryKeyIsShipped(t *testing.T) {
 	}
 }
 
-// TestBadFiles: what is said of wrong configurations.
+// TestBadFiles: the errors of wrong configurations.
 func TestBadFiles(t *testing.T) {
 	trial.WrongFiles(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
 		_, err := Load(path)
@@ -89,7 +89,7 @@ func TestLoadOverDefaults(t *testing.T) {
 	}
 }
 
-// TestNodeNeedsNoRules: all but the rules is read and checked as everywhere.
+// TestNodeNeedsNoRules: a node reads and checks everything but the rules.
 func TestNodeNeedsNoRules(t *testing.T) {
 	path := write(t, "[measure]\nshare = 0.5\n[[rule]]\nname = \"low-efficiency\"\nwhen = 3\n")
 	if _, err := Load(path); err == nil {
@@ -195,7 +195,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestLoadFIFO: a program would hang on it.
+// TestLoadFIFO: a program would hang on a FIFO.
 func TestLoadFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -206,8 +206,8 @@ func TestLoadFIFO(t *testing.T) {
 	}
 }
 
-// The share of jobs drawn is the share asked for, also of jobs numbered in a row
-// or with a stride, as arrays and busy sites give them.
+// TestDrawIsEven: the share of jobs drawn is the share asked for. That holds also for ids in a
+// row or with a stride, as arrays and busy sites have them.
 func TestDrawIsEven(t *testing.T) {
 	for _, stride := range []uint32{1, 2, 64, 1000} {
 		const jobs = 20000

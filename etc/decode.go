@@ -30,7 +30,7 @@ func decode(c *Config, file string, text []byte) error {
 	if err := c.known(md.Undecoded(), places); err != nil {
 		return err
 	}
-	set := make([]map[string]any, len(own)) // last: it counts unknown keys as decoded
+	set := make([]map[string]any, len(own)) // last: decoding into a map makes unknown keys count as decoded
 	for i := range set {
 		if err := md.PrimitiveDecode(doc.Rules[i], &set[i]); err != nil {
 			return syntaxError(file, err)
@@ -40,7 +40,7 @@ func decode(c *Config, file string, text []byte) error {
 	return err
 }
 
-// decodeNode is decode that leaves the rules alone.
+// decodeNode is decode without the rules.
 func decodeNode(c *Config, file string, text []byte) error {
 	md, err := toml.Decode(string(text), &document{Config: c})
 	if err != nil {
@@ -50,7 +50,7 @@ func decodeNode(c *Config, file string, text []byte) error {
 	return c.known(slices.DeleteFunc(md.Undecoded(), ofRules), NewFile(file, text))
 }
 
-// known refuses a file with unknown keys, or whose values cannot be.
+// known refuses a file with unknown keys or wrong values.
 func (c *Config) known(undecoded []toml.Key, file *File) error {
 	if len(undecoded) > 0 {
 		return unknownKey(file, undecoded[0])
@@ -61,16 +61,16 @@ func (c *Config) known(undecoded []toml.Key, file *File) error {
 	return nil
 }
 
-// document is a file as the toml package fills it: its rules are laid over those that are
-// known, not over the first of them.
+// document is what the toml package fills from a file. It holds the file's rules apart: mergeRules
+// matches them with the known rules by name, and the package would write them over the first ones.
 type document struct {
 	*Config
 	Rules []toml.Primitive `toml:"rule"`
 }
 
-// typeError is the toml package's wording of a value of the wrong type; the line
-// is missing there when a whole table has the wrong type. It is compiled where it is needed:
-// every command would wait for it at its start.
+// typeError matches the toml package's error for a value of the wrong type. The error lacks the
+// line if a whole table has the wrong type. The pattern is compiled only where it is needed, so
+// that no command waits for it at its start.
 const typeError = `^toml: (?:line (\d+) )?\(last key "([^"]*)"\): (?:incompatible types: TOML value has type (\S+); destination has type (\S+)|(.*))$`
 
 // syntaxError puts file:line in front of the toml package's errors.
@@ -120,7 +120,7 @@ func unknownKey(file *File, key toml.Key) error {
 	return fmt.Errorf("%s: unknown key %q (known %s: %s)", file.at(file.lineOf(key)), key.String(), where, strings.Join(known, ", "))
 }
 
-// knownKeys lists the keys of the innermost table on key's way that exists.
+// knownKeys lists the keys of the innermost known table on the way to key, and names that table.
 func knownKeys(t reflect.Type, key []string) (known []string, parent string) {
 	for i := range t.NumField() {
 		f := t.Field(i)

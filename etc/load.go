@@ -12,7 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// DefaultPath is where the configuration is looked for when nobody names another.
+// DefaultPath is the configuration file if nobody names another one.
 const DefaultPath = "/etc/jobeff/jobeff.toml"
 
 // KillSwitch is the file whose existence switches measuring off, whatever the
@@ -33,7 +33,7 @@ var (
 // file is broken, which a test excludes.
 func Default() *Config { return defaults(decode, shipped) }
 
-// DefaultNode is Default without the rules: most of the text, for which each prolog and epilog would wait.
+// DefaultNode is Default without the rules. They are most of the text, and each prolog and epilog would wait for them.
 func DefaultNode() *Config {
 	before, _, _ := bytes.Cut(shipped, []byte("\n[[rule]]"))
 	return defaults(decodeNode, before)
@@ -62,10 +62,10 @@ func Path() string {
 }
 
 // Load reads the file at path over the shipped defaults; "" means DefaultPath.
-// That DefaultPath is missing is no error; any other path must exist.
+// A missing DefaultPath is no error; any other path must exist.
 func Load(path string) (*Config, error) { return load(path, Default, decode) }
 
-// LoadNode is Load for the plugin, without the rules. A mistake in one is jobeffd's to tell.
+// LoadNode is Load for the plugin, without the rules. jobeffd reports a mistake in a rule.
 func LoadNode(path string) (*Config, error) { return load(path, DefaultNode, decodeNode) }
 
 func load(path string, defaults func() *Config, decode func(*Config, string, []byte) error) (*Config, error) {
@@ -89,7 +89,7 @@ func load(path string, defaults func() *Config, decode func(*Config, string, []b
 	return c, nil
 }
 
-// read returns a file's text, refusing what is no configuration by its size.
+// read returns a file's text. It refuses a FIFO, and a file that is too large for a configuration.
 func read(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 { // to open it may never end
 		return nil, fmt.Errorf("%s is a FIFO: write a regular file", path)

@@ -33,7 +33,7 @@ const (
 	TLSNever     = "never"
 )
 
-// Sends says whether there is a way to send mail.
+// Sends reports whether there is a way to send mail.
 func (m *Mail) Sends() bool { return m.Host != "" || len(m.Sendmail) > 0 }
 
 // Digest says when and to whom the week's digest goes.
@@ -45,7 +45,7 @@ type Digest struct {
 	Accounts map[string][]string `toml:"accounts"` // address → accounts
 }
 
-// Location is the digest's time zone, also that of notices; check has seen it exist.
+// Location is the time zone of digests and notices; check has made sure that it exists.
 func (d *Digest) Location() *time.Location {
 	zone, err := time.LoadLocation(d.Zone)
 	if err != nil {
@@ -63,7 +63,7 @@ func localByName() *time.Location {
 	if _, name, found := strings.Cut(file, "/zoneinfo/"); found && err == nil && os.Getenv("TZ") == "" {
 		named, err := time.LoadLocation(name)
 		now := time.Now()
-		if err == nil && now.In(named).Format("-07:00 MST") == now.Format("-07:00 MST") { // tests set another one
+		if err == nil && now.In(named).Format("-07:00 MST") == now.Format("-07:00 MST") { // a test may have set time.Local to another zone
 			return named
 		}
 	}
@@ -88,10 +88,10 @@ type Notice struct {
 // weekdays are the names of Day, by time.Weekday.
 var weekdays = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// Weekday reads a Day; check has seen it be one.
+// Weekday reads a Day; check has made sure that it is one.
 func Weekday(name string) time.Weekday { return time.Weekday(max(0, slices.Index(weekdays, name))) }
 
-// checkMail returns the first key of the mail's tables whose value cannot be meant.
+// checkMail returns the first key with a wrong value in the tables about mail, and what is wrong with it.
 func checkMail(m *Mail, d *Digest, n *Notice) (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"mail.port", checkRange(m.Port, 1, 65535)},

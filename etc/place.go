@@ -9,8 +9,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// File is a TOML file that parses. It tells people at which line something of it is first set, which the toml
-// package tells of errors alone.
+// File is a TOML file that parses. It finds the line at which a key is first set. The toml package itself has lines
+// only for its errors.
 type File struct {
 	name       string
 	statements func() []statement // read when somebody asks
@@ -28,8 +28,8 @@ func NewFile(name string, text []byte) *File {
 	return &File{name, sync.OnceValue(func() []statement { return statementsOf(text) })}
 }
 
-// statementsOf reads a text in one pass: the fewest lines that parse alone are a statement, a comment or nothing. What
-// sets a value is read again below the head of its table.
+// statementsOf reads a text in one pass. It collects lines until they parse alone: then they are a statement, a comment or
+// empty. A key with its value is parsed again below the head of its table.
 func statementsOf(text []byte) (all []statement) {
 	var head, part string
 	line := 1
@@ -46,7 +46,7 @@ func statementsOf(text []byte) (all []statement) {
 			all = append(all, s)
 		default:
 			s.tree = nil
-			_, _ = toml.Decode(head+"\n"+part, &s.tree) // as each of them, both parse
+			_, _ = toml.Decode(head+"\n"+part, &s.tree) // it parses, since each of both did
 			all = append(all, s)
 		}
 		line += strings.Count(part, "\n")
@@ -74,13 +74,13 @@ type Place struct {
 	Index int
 }
 
-// At is FILE:LINE of a key of the element, of a key within that, …; of the
-// element's first line for "" and where there is no such key. What no file holds is nowhere: "".
+// At returns FILE:LINE of a key of the element, of a key within that, and so on. For "", and for a
+// key that is not set, it returns the element's first line. Without a file it returns "".
 func (p Place) At(key ...string) string {
 	if p.File == nil {
 		return ""
 	}
-	begins, heads := 0, 0 // heads so far: what follows one is of its element
+	begins, heads := 0, 0 // heads so far: what follows a head belongs to its element
 	for _, s := range p.File.statements() {
 		if _, is := s.tree[p.Table].([]map[string]any); is && s.opens {
 			heads++
@@ -102,7 +102,7 @@ func (p Place) At(key ...string) string {
 	return p.File.at(begins)
 }
 
-// tables are the tables that v is, one or many.
+// tables returns the tables in v, which is one table or a list of them.
 func tables(v any) []map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -119,7 +119,7 @@ func tables(v any) []map[string]any {
 	return nil
 }
 
-// defined reports whether a tree holds a key; of an array of tables any may.
+// defined reports whether a tree holds a key. In an array of tables, any element may hold it.
 func defined(tree map[string]any, key []string) bool {
 	v, ok := tree[key[0]]
 	if !ok || len(key) == 1 {

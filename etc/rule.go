@@ -7,7 +7,7 @@ import (
 )
 
 // Rule is one [[rule]] table: what is asked of every job that has ended, or runs. Package
-// policy compiles its condition and its text; here they are only carried.
+// policy/rule compiles its condition and its text; here they are only carried.
 type Rule struct {
 	Name      string `toml:"name"`
 	Enabled   bool   `toml:"enabled"`
@@ -28,7 +28,7 @@ type Rule struct {
 	origin map[string]Place // by key, where it was set
 }
 
-// defaultCoverage is a rule's least_coverage where it has none.
+// defaultCoverage is the least_coverage of a rule that sets none.
 const defaultCoverage = 0.9
 
 // At is FILE:LINE of the rule's key, or of the table where the key was left out.
@@ -41,8 +41,8 @@ func (r *Rule) At(key string) string {
 
 var ruleType = reflect.TypeFor[Rule]()
 
-// mergeRules lays a file's rules over those that are known: one with the name of a
-// known rule changes the keys that its table sets and leaves the others, another is added.
+// mergeRules lays a file's rules over the known ones. A rule with the name of a known one
+// changes only the keys that its table sets. A rule with a new name is added.
 func mergeRules(known, own []Rule, set []map[string]any, file *File) ([]Rule, error) {
 	all := append([]Rule(nil), known...)
 	seen := map[string]Place{}
@@ -62,7 +62,7 @@ func mergeRules(known, own []Rule, set []map[string]any, file *File) ([]Rule, er
 	return all, nil
 }
 
-// find is the rule of that name, a new one where there is none.
+// find returns the rule of that name. If there is none, it adds one.
 func find(all *[]Rule, name string) *Rule {
 	for i := range *all {
 		if (*all)[i].Name == name {
@@ -90,7 +90,7 @@ func (r *Rule) overlay(own *Rule, table map[string]any, place Place) {
 	r.origin = origin
 }
 
-// check returns the first key whose value cannot be meant, and why.
+// check returns the first key with a wrong value, and what is wrong with it.
 func (r *Rule) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"name", checkRuleName(r.Name)},
@@ -107,7 +107,7 @@ func (r *Rule) check() (key, msg string) {
 	return "", ""
 }
 
-// checkRuleName holds a name to what may stand in a mail's subject and on a command line.
+// checkRuleName allows only names that are safe in a mail's subject and on a command line.
 func checkRuleName(s string) string {
 	if s == "" {
 		return "is missing: a rule needs a name, by which verdicts speak of it"

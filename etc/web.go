@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// Web is what jobeffd shows in browsers, and whom it believes who looks.
+// Web says how jobeffd's pages learn who looks: by a header of a proxy, and from which proxies it counts.
 type Web struct {
 	ProxyHeader string   `toml:"proxy_header"`
 	ProxyUsers  []string `toml:"proxy_users"`

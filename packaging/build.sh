@@ -3,8 +3,8 @@
 # default. nfpm is a Go tool with a module file of its own, so that jobeff's stays small.
 #
 # TARGET             the folder for them (build)
-# JOBEFF_MAINTAINER  who answers for them: NAME <ADDRESS> (of the last commit)
-# SOURCE_DATE_EPOCH  the time in them (of the commit): the same tree gives the same packages
+# JOBEFF_MAINTAINER  who answers for them: NAME <ADDRESS> (the last commit's author)
+# SOURCE_DATE_EPOCH  the time of the files in them (that commit's): the same tree gives the same packages
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PARTS=(jobeff jobeff-node jobeffd)
@@ -16,7 +16,7 @@ JOBEFF_MAINTAINER=${JOBEFF_MAINTAINER:-$(git log -1 --format='%an <%ae>' 2>/dev/
 JOBEFF_ARCH=$(go env GOARCH)
 export SOURCE_DATE_EPOCH JOBEFF_VERSION JOBEFF_MAINTAINER JOBEFF_ARCH
 
-# newest_glibc FOLDER: the newest version of glibc's symbols that programs and libraries need.
+# newest_glibc FOLDER: prints the newest version of glibc's symbols that programs and libraries need.
 newest_glibc() {
 	find "$1" -type f \( -path '*bin/*' -o -name '*.so' \) -exec readelf -VW {} + |
 		sed -n 's/.*Name: GLIBC_\([0-9.]*\) .*/\1/p' | sort -Vu | tail -n 1
@@ -28,7 +28,8 @@ package() {
 		--config "packaging/$2.yaml" --packager "$1" --target "$TARGET/" >$STAGE/nfpm.log || { cat $STAGE/nfpm.log >&2; return 1; }
 }
 
-# stage FORMAT PART: where rpms go, the linker and zsh look in other folders than Debian's.
+# stage FORMAT PART: installs a part into a folder of its own. On machines with rpms, the linker and zsh look
+# in other folders than on Debian.
 stage() {
 	rm -rf "${STAGE:?}/$2"
 	if [ "$1" = rpm ]; then LIBDIR=/usr/lib64; else LIBDIR=''; fi

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// rpms are those of this build.
+// rpms returns the files of this build's rpms, with a space between.
 func rpms(t *testing.T) string {
 	t.Helper()
 	if os.Getenv("JOBEFF_RELEASE") != "" {
@@ -62,8 +62,8 @@ files() { (cd $EL && find . -not -path './var/lib/rpm/*' -not -path './etc/*pass
 `+script, "RPMS="+rpms(t))
 }
 
-// The rpms fit between EL's folders. What they make belongs to root and is what sysusers.d and
-// tmpfiles.d say. What an erasure leaves is the site's: settings, reports, the database.
+// TestRpms: the rpms fit between EL's folders. What they make belongs to root and is what sysusers.d
+// and tmpfiles.d say. An erasure leaves only what is the site's: settings, reports, the database.
 func TestRpms(t *testing.T) {
 	out := el(t, `
 files >$HERE/before
@@ -147,8 +147,8 @@ warning: /etc/slurm/plugstack.conf.d/zz-jobeff.conf saved as /etc/slurm/plugstac
 	}
 }
 
-// Where systemd runs, an installation enables the node's units, an upgrade leaves them as they are,
-// and an erasure disables them. What jobs that run name stays.
+// TestRpmUnits: where systemd runs, an installation enables the node's units, an upgrade leaves them as
+// they are, and an erasure disables them. The files that running jobs name stay.
 func TestRpmUnits(t *testing.T) {
 	out := el(t, `
 mkdir -p $EL/run/systemd/system $EL/run/jobeff/77
@@ -201,7 +201,7 @@ daemon-reload
 	}
 }
 
-// rpmlint unpacks the rpms with cpio, to / since nfpm's file names begin there: so in a box.
+// TestRpmlint runs in a box, since rpmlint unpacks the rpms with cpio, and nfpm's file names begin at /.
 func TestRpmlint(t *testing.T) {
 	if _, err := exec.LookPath("rpmlint"); err != nil {
 		t.Skip("rpmlint is in test/packages for bookworm only")
@@ -209,7 +209,7 @@ func TestRpmlint(t *testing.T) {
 	box(t, "rpmlint --strict -c rpmlint.toml $RPMS", "RPMS="+rpms(t))
 }
 
-// The module for SELinux is compiled beside what it names of EL's policy, which Debian's lacks.
+// TestSELinuxModule compiles the module for SELinux with the parts of EL's policy that it names. Debian's policy lacks them.
 func TestSELinuxModule(t *testing.T) {
 	if _, err := exec.LookPath("secilc"); err != nil {
 		t.Skip("secilc is in test/packages for bookworm only")

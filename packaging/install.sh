@@ -34,7 +34,7 @@ put_page() {
 	gzip -9nf "$dest/share/man/man${1##*.}/$1"
 }
 
-# put_doc PART: what each package tells of itself.
+# put_doc PART: puts the licence and the changelog, which each package has.
 put_doc() {
 	put 644 LICENSE "$dest/share/doc/$1/copyright"
 	put 644 CHANGELOG.md "$dest/share/doc/$1/changelog"

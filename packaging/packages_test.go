@@ -64,7 +64,7 @@ exec 2>&1
 	return string(out)
 }
 
-// What is installed works. What a purge leaves is what was there before.
+// TestInstallRemovePurge: what is installed works. After a purge, all is as it was before.
 func TestInstallRemovePurge(t *testing.T) {
 	out := box(t, `
 files() { find /etc /usr /var/lib /var/spool -not -path '/var/lib/dpkg*' -not -name 'ld.so.cache*' \
@@ -110,7 +110,7 @@ func run(t *testing.T, command ...string) string {
 	return string(out)
 }
 
-// keptFiles are those of /usr/lib/jobeff that jobs name.
+// keptFiles are the files of /usr/lib/jobeff that jobs name.
 const keptFiles = `./haswell/libjobeff.so
 ./i386/libjobeff.so
 ./i486/libjobeff.so
@@ -125,7 +125,7 @@ const keptFiles = `./haswell/libjobeff.so
 ./xeon_phi/libjobeff.so
 `
 
-// While measured jobs run, their library stays, and nothing that Slurm would load.
+// TestRemovedUnderJobs: while measured jobs run, their library stays, and nothing that Slurm would load.
 func TestRemovedUnderJobs(t *testing.T) {
 	out := box(t, `
 install $DEBS >/dev/null 2>&1
@@ -140,7 +140,8 @@ ls /usr/lib/jobeff/plugstack.d`)
 	}
 }
 
-// A user's file system over their record never answers. A purge does not wait for it.
+// TestPurgeUnderAUsersFileSystem: a user's file system over their record never answers. A purge does not
+// wait for it.
 func TestPurgeUnderAUsersFileSystem(t *testing.T) {
 	out := box(t, `
 install $NODE >/dev/null 2>&1
@@ -161,8 +162,8 @@ kill $COPROC_PID`, "FUSE="+run(t, "cat", "../test/fuse.py"))
 	}
 }
 
-// The one package that there was hands its files over. Its settings stay, and Slurm's
-// line becomes the new one without a question.
+// TestUpgradeFromOnePackage: jobeff used to be one package. It hands its files over, its settings stay, and
+// Slurm's line becomes the new one without a question.
 func TestUpgradeFromOnePackage(t *testing.T) {
 	out := box(t, `
 old=$HERE/old
@@ -193,7 +194,7 @@ jobeff-node: /etc/slurm/plugstack.conf.d/zz-jobeff.conf
 	}
 }
 
-// newer is a jobeffd whose database this one does not know.
+// newer makes a package of a jobeffd whose database this one does not know.
 const newer = `
 dpkg-deb -R $SERVER $HERE/newer
 sed -i 's/^Version: .*/Version: 99/' $HERE/newer/DEBIAN/control
@@ -220,7 +221,7 @@ and again over itself
 	}
 }
 
-// released is for tests of what `make release` left.
+// released skips a test of what `make release` leaves, unless that runs it.
 func released(t *testing.T) {
 	t.Helper()
 	if os.Getenv("JOBEFF_RELEASE") == "" {
@@ -233,7 +234,7 @@ func released(t *testing.T) {
 	}
 }
 
-// What is released runs with the glibc of EL8, by its symbols.
+// TestReleaseNeedsOldGlibc: by its symbols, what is released runs with the glibc of EL8.
 func TestReleaseNeedsOldGlibc(t *testing.T) {
 	released(t)
 	for _, name := range []string{"jobeff", "jobeffd", "jobeff-ingest", "lib/libjobeff.so", "lib/libjobeff_section.so", "lib/talp/libdlb.so", "lib/talp-3.5/libdlb.so", "lib/jobeff_spank.so", "lib/jobeff_spank_body.so"} {
@@ -256,7 +257,7 @@ func TestReleaseNeedsOldGlibc(t *testing.T) {
 	}
 }
 
-// The same sources give the same packages, elsewhere, with another umask and an empty cache.
+// TestReproducible: the same sources give the same packages, elsewhere, with another umask and an empty cache.
 func TestReproducible(t *testing.T) {
 	released(t)
 	const build = `umask $UMASK; cd "$HERE" && mkdir tree && git -C "$REPO" ls-files -z -co --exclude-standard | (cd "$REPO" && xargs -0 cp --parents -t "$HERE/tree") &&
@@ -280,7 +281,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// Below another prefix nothing leads to /usr, and Slurm is told where the plugin is.
+// TestPrefix: below another prefix nothing leads to /usr, and Slurm's line names the plugin there.
 func TestPrefix(t *testing.T) {
 	debs(t)
 	dest := t.TempDir()
@@ -298,7 +299,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// A package of a later commit is newer, for dpkg and for rpm.
+// TestVersions: a package of a later commit is newer, for dpkg and for rpm.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "mkdir", dir+"/packaging")
@@ -325,7 +326,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A conffile that changes asks a question on each node. The one that there is never needs to.
+// TestConffiles: a conffile that changes would ask a question on each node. The only one never needs to change.
 func TestConffiles(t *testing.T) {
 	for name, file := range debs(t) {
 		want := ""
@@ -350,8 +351,8 @@ func TestLintian(t *testing.T) {
 	}
 }
 
-// Programs and what runs as root are position-independent, and their tables of functions are
-// read-only. libjobeff.so is not here: it resolves late on purpose (preload/build.mk).
+// TestHardened: programs and what runs as root are position-independent, and their tables of functions
+// are read-only. libjobeff.so is left out: it resolves late on purpose (preload/build.mk).
 func TestHardened(t *testing.T) {
 	debs(t) // `make packages` has built them
 	for _, name := range []string{"jobeff", "jobeffd", "jobeff-ingest", "lib/jobeff_spank.so", "lib/jobeff_spank_body.so"} {
@@ -388,7 +389,7 @@ func units(t *testing.T) (dest string) {
 	return dest
 }
 
-// systemd finds nothing wrong in the units.
+// TestUnits: systemd finds nothing wrong in the units.
 func TestUnits(t *testing.T) {
 	dest := units(t)
 	files, _ := filepath.Glob(dest + "/usr/lib/systemd/system/*jobeff*.*[a-z]")
@@ -403,7 +404,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// What keeps whoever took over jobeffd inside its unit (fault 141 of test/FAULTS.md).
+// TestSandbox: the settings that keep whoever took over jobeffd inside its unit (fault 141 of test/FAULTS.md).
 func TestSandbox(t *testing.T) {
 	dest := units(t)
 	for _, unit := range []string{"jobeffd.service", "jobeffd-read.service"} {
@@ -417,8 +418,8 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// Where an image is built, there may be no /proc, and no systemd runs. The lines of ADMIN 1 enable the
-// units.
+// TestInstallInImage: where an image is built, there may be no /proc, and no systemd runs. The lines of ADMIN 1
+// enable the units.
 func TestInstallInImage(t *testing.T) {
 	out := box(t, `
 umount -l /proc
@@ -437,8 +438,8 @@ enabled
 	}
 }
 
-// An upgrade leaves disabled what an admin disabled. systemctl is a script here that writes down
-// what it is asked: systemd cannot run in this box.
+// TestUpgradeEnablesNothing: an upgrade leaves disabled what an admin disabled. systemd cannot run in this
+// box, so systemctl is a script that writes down what it is asked.
 func TestUpgradeEnablesNothing(t *testing.T) {
 	out := box(t, `
 mkdir -p /run/systemd/system

@@ -18,22 +18,22 @@ type Array struct {
 	Tasks      int
 	States     []Counted     // most tasks first
 	Flags      []Counted     // rules that flag tasks, likewise
-	Parts      []ArrayPart   // one for each program that tasks ran which ended, likewise
+	Parts      []ArrayPart   // one for each program that ended tasks ran, likewise
 	Hours      listing.Hours // of all attempts
 	Worst      []job.Job     // at most three: those that lost most core-hours, or left most idle
-	Idle       bool          // of none is it known what it lost: Worst are by the CPU time that Slurm counted
+	Idle       bool          // no task's loss is known: Worst goes by the CPU time that Slurm counted
 	Again      []job.Job     // those that ended and were not completed
-	Begun, End time.Time     // zero: not known; some run
+	Begun, End time.Time     // zero: not known, or some still run
 	Request    *Request      // that fits all of them
 }
 
-// Counted is how many tasks have something.
+// Counted is the number of tasks with something of that name.
 type Counted struct {
 	Name  string
 	Tasks int
 }
 
-// ArrayPart is what tasks of one program that ended say together.
+// ArrayPart sums up the tasks that ended and ran one program.
 type ArrayPart struct {
 	Program string // its path; "": they left no record of one
 	Tasks   int
@@ -47,7 +47,7 @@ type ArrayPart struct {
 
 // Spread is how a figure differs from task to task.
 type Spread struct {
-	Tasks                     int // of which it is known; 0: of none
+	Tasks                     int // how many tasks tell it
 	Least, Median, Mean, Most float64
 }
 
@@ -195,8 +195,8 @@ func (a *Array) worst(tasks []job.Job) {
 	a.Worst = all[:min(worstTasks, len(all))]
 }
 
-// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known. Each busy CPU is taken
-// to have the further hardware threads of its core beside it.
+// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known. A busy CPU is taken
+// to occupy the other hardware threads of its core as well.
 func IdleCoreHours(j *job.Job) *float64 {
 	if j.End.IsZero() || j.CPUEfficiency() == nil || j.UsedTime() == nil {
 		return nil
@@ -205,7 +205,8 @@ func IdleCoreHours(j *job.Job) *float64 {
 	return &idle
 }
 
-// HoursOf sums up the core-hours of jobs of a list. What was lost is a part of those of which it is known.
+// HoursOf sums up the core-hours of jobs of a list. Lost is a part of Judged, the core-hours whose loss is
+// known.
 func HoursOf(jobs []job.Job) (sum listing.Hours) {
 	add := func(to *float64, more *job.CoreTime) {
 		if more != nil {

@@ -8,12 +8,13 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Binding is what is known of a program whose busy threads were kept on fewer CPUs than they are, although
-// the job had one for each.
+// Binding describes a program whose busy threads had fewer CPUs than there are threads, although the job
+// had one for each.
 type Binding struct {
-	Ranks, Each int    // busy threads of a rank
-	Line        string // how it is started with a core for each; "": its launcher is not known
-	// Threads says that there may be a hardware thread for each only: Slurm may count these, or cores.
+	Ranks, Each int    // ranks, and busy threads of each
+	Line        string // how to start it with a core for each; "": its launcher is not known
+	// Threads says that there may be only a hardware thread for each, not a core: Slurm may count
+	// either as a CPU.
 	Threads bool
 }
 
@@ -38,8 +39,8 @@ func BindingOf(j *job.Job) *Binding {
 	return b
 }
 
-// line starts the program under the launcher that it had. OMP_PLACES counts for one that uses OpenMP, and
-// cannot leave the CPUs that the launcher allows.
+// line is the command that starts the program under the launcher that it had. OMP_PLACES matters only to
+// OpenMP, and cannot leave the CPUs that the launcher allows.
 func (b *Binding) line(from string, h *job.Hardware) string {
 	apart := h.Sockets > 1 && b.Ranks > 1 && b.Each <= h.Cores/h.Sockets // ranks are spread over the sockets
 	start, places := "", "cores"

@@ -16,15 +16,15 @@ type Case struct {
 	Fields
 	Unknown map[string]string // fields that are not known → why
 	Doubts  []string          // what makes the figures uncertain
-	Ended   string            // how it ended, where that forbids to judge what it ran: a clause; else ""
+	Ended   string            // how it ended, a clause, where that forbids judging what it ran; else ""
 	why     Cause
 	Hours   CoreHours
-	// Of a job that runs, what rules may read that speak of it while it runs; nil: its nodes do not tell of one moment.
+	// SoFar is what rules that look while the job runs may read of it; nil: its nodes do not report one common moment.
 	SoFar       *Case
 	Runs        bool       // it runs
 	AsOf        string     // how a text of such a case begins
 	Request     *Request   // what the next one is to ask for
-	Waits       []string   // the doubts of these that are the cause itself: ranks lacked CPUs
+	Waits       []string   // those of Doubts that are the cause itself: ranks lacked CPUs
 	FewRuns     []string   // what makes past_inflexion uncertain
 	CPUDoubt    string     // … what Slurm counted of CPUs
 	MemoryDoubt string     // … and of memory
@@ -136,7 +136,7 @@ func triesCores(j *job.Job) bool {
 	return false
 }
 
-// estimated is a curve's core count; why it has none is noted.
+// estimated is a curve's core count. Where the curve has none, it notes why.
 func estimated(c *Case, field string, count curve.CoreCount) float64 {
 	if count.Estimate == nil {
 		c.unknown(count.Note, field)

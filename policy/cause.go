@@ -23,7 +23,7 @@ type Cause struct {
 // The codes of causes: a condition may compare with them.
 const (
 	CauseEnded          = "ended_badly" // the job did not end by itself: its state says how
-	CauseHung           = "hung"        // up to the time limit, in one MPI function
+	CauseHung           = "hung"        // it stood still, or seems to have, until something ended it
 	CauseSuspended      = "suspended"
 	CauseGPUs           = "gpus"
 	CauseContention     = "contention"        // ranks waited for CPUs
@@ -32,7 +32,7 @@ const (
 	CauseIdleThreads    = "idle_threads"      // one thread of each rank could have done it
 	CauseSerial         = "serial_part"       // of OpenMP: outside of regions
 	CauseUnequalThreads = "unequal_threads"   // of OpenMP: in barriers
-	CauseScheduling     = "openmp_scheduling" // and locks
+	CauseScheduling     = "openmp_scheduling" // of OpenMP: beginning regions, handing out loops and tasks, locks
 	CauseIO             = "io"                // MPI_File_*
 	CauseIdleRanks      = "idle_ranks"        // many ranks hardly computed
 	CauseOneRank        = "one_rank"          // the others waited for it
@@ -43,7 +43,7 @@ const (
 	CauseSerialisation  = "serialisation"     // waits for other ranks' work
 	CauseTransfer       = "transfer"          // of messages
 	CausePaging         = "paging"            // ranks or processes waited for memory: page faults or swapping
-	CauseThrottled      = "throttled"         // a limit of CPU time
+	CauseThrottled      = "throttled"         // a limit of CPU time stopped it
 	CauseAsleep         = "asleep"            // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
@@ -82,9 +82,9 @@ func warnings(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// recommend is the one core count that the job should have had: nothing where the study
-// knows none, where the cause of the lost time is another than the number of cores, or where
-// something else than the job itself ended it, or where several programs shared the cores.
+// recommend is the core count that the job should have had. It is nil where the study knows none,
+// where the number of cores is not the cause of the lost time, where something else ended the job,
+// or where several programs shared the cores.
 func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
 	if !ofCores(j, why) {
 		return nil
@@ -100,7 +100,8 @@ func Options(study *workload.Study, j *job.Job) []workload.Option {
 	return study.Options(j)
 }
 
-// ofCores says whether the number of cores may be what is wrong with a job, and its time tells.
+// ofCores says whether a job's core count may be what is wrong with it. Its time must be that of
+// whole programs which did not run beside each other.
 func ofCores(j *job.Job, why Cause) bool {
 	return CutShort(j) == "" && why.fewerMayHelp() && !atOnce(j.Executions)
 }
@@ -112,7 +113,7 @@ func CauseOf(j *job.Job) Cause {
 	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), throttled(j, load), contended(j, load), paging(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
 }
 
-// onGPUs is a job that may have computed on GPUs, where nothing is measured.
+// onGPUs is the cause where the job may have computed on GPUs: nothing is measured there.
 func onGPUs(j *job.Job, load *job.Load) Cause {
 	switch {
 	case j.GPUs > 0:
@@ -123,7 +124,7 @@ func onGPUs(j *job.Job, load *job.Load) Cause {
 	return Cause{}
 }
 
-// withThreads is a job whose threads computed, or may have.
+// withThreads is the cause where threads that were not measured computed, or may have.
 func withThreads(j *job.Job, load *job.Load) Cause {
 	switch {
 	case !job.ThreadsUnknown(j.Executions):
@@ -136,7 +137,7 @@ func withThreads(j *job.Job, load *job.Load) Cause {
 	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}
 }
 
-// contended is a job whose ranks waited for CPUs: its useful time is not all useful.
+// contended is the cause where ranks waited for CPUs: the useful time is then not all useful.
 func contended(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseContention, Mend: "Each rank and thread wants a CPU of its own, and to be bound to it."}
 	if load != nil && load.CrowdBusy > 0 {
@@ -162,11 +163,11 @@ func contended(j *job.Job, load *job.Load) Cause {
 // asleepBelow: ranks slept if they had CPU time in less than this part of their time.
 const asleepBelow = 0.8
 
-// readEnough: what was counted in ranks tells of them from this part of their time on. It is read at calls, so one that was
-// killed after a long time without any was read long before.
+// readEnough is the part of the ranks' time that their own readings must cover to be believed. Ranks read their
+// counters at MPI calls: one that was killed after a long time without any was last read long before.
 const readEnough = 0.5
 
-// asleep is a job whose ranks used little CPU time although they were not in MPI.
+// asleep is the cause where ranks used little CPU time although they were not in MPI.
 func asleep(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseAsleep, Mend: "See whether it waits for files, or sleeps."}
 	ran := job.RankSeconds(j.Executions)
@@ -191,8 +192,8 @@ func AsleepText(j *job.Job) string { return asleep(j, job.LoadOf(j.Executions)).
 // heldUp is the part of the time from which a CPU limit, or waiting for memory, is a cause.
 const heldUp = 0.05
 
-// throttled is a job that a limit of CPU time stopped. Throttled time is that in which its threads wanted to run, so it
-// stands beside their CPU time.
+// throttled is the cause where a limit of CPU time stopped the job. Its threads wanted to run in the throttled time,
+// too: it is compared with the sum of both.
 func throttled(j *job.Job, load *job.Load) Cause {
 	if j.Cgroup == nil || j.Cgroup.Throttled == nil {
 		return Cause{}
@@ -215,8 +216,8 @@ func throttled(j *job.Job, load *job.Load) Cause {
 // slowFault is the longest that one page fault may be thought to have waited for a disk.
 const slowFault = 20 * time.Millisecond
 
-// paging is a job that waited for memory. The kernel says so of whole nodes (PSI), or its ranks were off the CPU outside MPI, and
-// page faults that read from a disk can be why.
+// paging is the cause where the job waited for memory. Either the kernel says so of whole nodes (PSI), or ranks were
+// off the CPU outside MPI, and page faults that read from a disk can be why.
 func paging(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CausePaging, Mend: "It may map files, which can be read in larger pieces instead, or its nodes may have too little memory."}
 	if g := j.Cgroup; g != nil && g.Stalled != nil && g.Nodes > 0 && j.Elapsed > 0 {

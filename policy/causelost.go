@@ -70,7 +70,7 @@ func unequal(j *job.Job) Cause {
 		"Distribute the work evenly among the ranks."}
 }
 
-// oneRank is one rank that computed much longer than all others.
+// oneRank is the cause where one rank computed much longer than all others.
 func oneRank(e *job.Execution) Cause {
 	elapsed := job.ExecutionMetrics(e).Elapsed
 	all := shares(e, elapsed)
@@ -88,7 +88,7 @@ func oneRank(e *job.Execution) Cause {
 	return c
 }
 
-// oneNode is one node whose ranks computed much longer than those of all others.
+// oneNode is the cause where the ranks of one node computed much longer than those of all others.
 func oneNode(e *job.Execution) Cause {
 	elapsed := job.ExecutionMetrics(e).Elapsed
 	type node struct {
@@ -112,7 +112,7 @@ func oneNode(e *job.Execution) Cause {
 // may be a master, and a few may write files for the others.
 const manyIdle = 0.25
 
-// idle is a program many of whose ranks hardly computed.
+// idle is the cause where many ranks of the job's only program hardly computed.
 func idle(j *job.Job) Cause {
 	if len(j.Executions) != 1 || j.Metrics == nil {
 		return Cause{}
@@ -133,8 +133,8 @@ const (
 	idleBeside = 0.25
 )
 
-// idleRanks counts an execution's idle ranks. Elapsed is in s. Known is false where single ranks
-// are not told.
+// idleRanks counts an execution's idle ranks. Elapsed is in s. Known is false where no times of
+// single ranks are kept.
 func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	all := shares(e, elapsed)
 	if all == nil {
@@ -149,8 +149,8 @@ func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	return n, true
 }
 
-// shares are the useful times of an execution's ranks as parts of elapsed (s); nil where
-// single ranks are not told.
+// shares are the useful times of an execution's ranks as parts of elapsed (s); nil where no times
+// of single ranks are kept.
 func shares(e *job.Execution, elapsed float64) (all []float64) {
 	for i := range e.Nodes {
 		times, told := e.Nodes[i].UsefulTimes()
@@ -168,7 +168,7 @@ func shares(e *job.Execution, elapsed float64) (all []float64) {
 // as one thread of the rank could.
 const fullyIdle = 1.1
 
-// inThreads is a job that lost more to OpenMP than to MPI (METRICS 2).
+// inThreads is the cause where the job lost more to OpenMP than to MPI (METRICS 2).
 func inThreads(m *job.Metrics) Cause {
 	h := m.Hybrid
 	if h == nil {
@@ -225,10 +225,10 @@ func waiting(w *job.Windows) Cause {
 	return Cause{}
 }
 
-// most is the share from which on one of several is told as the cause.
+// most is the share of the waiting from which a chain of ranks, or a call, is named.
 const most = 0.5
 
-// through tells which ranks wait, and in which call, where most of the waiting is there.
+// through names the ranks that wait, and the call, where most of the waiting is there.
 func through(p *job.WaitPath) string {
 	switch {
 	case p == nil:

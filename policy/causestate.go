@@ -11,7 +11,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// endings are Slurm's states of jobs whose figures are those of a part of a run.
+// endings are Slurm's states after which a job's figures cover only a part of a run.
 var endings = map[string]Cause{
 	outOfMemory: {Text: "It ran out of memory."},
 	"NODE_FAIL": {Text: "A node failed.", Mend: "Start it again."},
@@ -24,7 +24,7 @@ var endings = map[string]Cause{
 
 const outOfMemory = "OUT_OF_MEMORY"
 
-// limits name what ended the jobs of such a state: Slurm, at a set time.
+// limits are the states in which Slurm ended a job at a set time, with the name of that time.
 var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the deadline"}
 
 // endOf is how the job ended: Slurm's state of the job in one word, or OUT_OF_MEMORY where a
@@ -36,8 +36,9 @@ func endOf(j *job.Job) string {
 	return outOfMemory
 }
 
-// stepsRanOut says whether steps that ran out of memory are why the job ended as it did. Those
-// must hold all programs that did not come to their end; without one, something must have failed.
+// stepsRanOut says whether steps that ran out of memory are why the job ended as it did. Every
+// program that did not come to its end must be in such a step. If all came to their end, the job
+// must have FAILED.
 func stepsRanOut(j *job.Job, state string) bool {
 	ids, cut := j.Usage.StepsOutOfMemory(), 0
 	if len(ids) == 0 {
@@ -66,7 +67,8 @@ func CutShort(j *job.Job) string {
 	return end
 }
 
-// AtLimit says which limit a job ran up to, and what others of its work took on as many nodes and CPUs; "": it did not.
+// AtLimit says which limit a job ran up to, and how long other jobs of its workload or name took on as many nodes and
+// CPUs; "": it ran up to none.
 func AtLimit(j *job.Job) string {
 	end := CutShort(j)
 	switch {
@@ -80,7 +82,8 @@ func AtLimit(j *job.Job) string {
 	return fmt.Sprintf("It ran up to %s of %s.%s", limits[end], figure.Clock(j.TimeLimit), othersTook(j))
 }
 
-// othersTook says how long other jobs of a job's work took that were completed, and how many were not by their limit.
+// othersTook says how long other jobs of the job's workload or name took to complete, and how many reached their time
+// limit.
 func othersTook(j *job.Job) string {
 	if len(j.Alike) == 0 {
 		return ""
@@ -125,7 +128,7 @@ func finished(j *job.Job) bool {
 	return len(j.Executions) > 0
 }
 
-// ended is the state of a job that did not end well.
+// ended is the cause of a job that did not end well: its state.
 func ended(j *job.Job) Cause {
 	end := endOf(j)
 	c, bad := endings[end]
@@ -169,7 +172,8 @@ const (
 	hungBusiest = 0.5
 )
 
-// hung is a job that stood still when it was ended. Where a rank ran out of memory, or a node failed, that is why the others did.
+// hung is the cause of a job that stood still when something ended it. Where a rank ran out of memory, or a node
+// failed, the others stood still because of that: it is no hang.
 func hung(j *job.Job) Cause {
 	end := CutShort(j)
 	withEnd := func(text string) Cause {

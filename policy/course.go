@@ -13,8 +13,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// course is how the ranks of an execution spent their time, in the buckets of its timeline. In those
-// from lo to before hi all of them ran all the time.
+// course is how the ranks of an execution spent their time, in the buckets of its timeline. In the
+// buckets from lo to hi-1 all ranks ran all the time.
 type course struct {
 	e                *job.Execution
 	begin            []time.Time
@@ -23,8 +23,9 @@ type course struct {
 	lo, hi           int
 }
 
-// What an execution must have for words about its course: so many whole buckets of at least that length.
-// Its first and last few may be cut, as ranks begin and end one after the other.
+// An execution's course is put into words if it has at least courseLeast whole buckets, each at least
+// courseLength long. Ranks run for courseWhole of a whole bucket. Up to courseCut buckets at either end
+// may be cut, as ranks begin and end one after the other.
 const (
 	courseLeast  = 12
 	courseLength = time.Second
@@ -91,7 +92,7 @@ func (c *course) whole(ranks int) bool {
 	return c.hi-c.lo >= courseLeast && len(c.elapsed)-c.hi <= courseCut
 }
 
-// share is which part of the ranks' time went into something.
+// share is the part of the ranks' time that went into something.
 func (c *course) share(spent []time.Duration, from, to int) float64 {
 	return total(spent[from:to]).Seconds() / total(c.elapsed[from:to]).Seconds()
 }
@@ -148,7 +149,7 @@ func (c *course) turned(spent []time.Duration, into string) string {
 // at is when a bucket begins.
 func (c *course) at(bucket int) string { return figure.Beside(c.begin[bucket], c.begin[0]) }
 
-// otherCalls is up to which part of some time may have gone into other calls than the one that is named.
+// otherCalls is the part of some time that other calls than the named one may have taken.
 const otherCalls = 0.05
 
 // in names what time of the ranks went into: the function, if nearly all of it must have been in that one,
@@ -183,8 +184,8 @@ const (
 	inFiles = "MPI_File functions"
 )
 
-// A turn is one only if the shares on both sides differ by leastTurn and by timesSpread as much as those of one
-// side among themselves, in every bucket. On each side there are sideLeast buckets.
+// A change is a turn only if the shares on both sides lie leastTurn apart, and timesSpread times as far as
+// those of one side among themselves, in every bucket. Each side has at least sideLeast buckets.
 const (
 	leastTurn   = 0.1
 	timesSpread = 2
@@ -227,8 +228,9 @@ func apartBy(a, b []float64) float64 {
 	return apart
 }
 
-// Times in files repeat if there are so many of them, one after the other by the same time within
-// beatDoubt buckets, and little else: each is busy buckets, with quiet ones on both sides.
+// Time in files repeats if it comes in at least leastBeats beats, evenly spaced within beatDoubt
+// buckets, with little time in files besides. A beat is a row of busy buckets with quiet ones on
+// both sides.
 const (
 	leastBeats = 6
 	leastEvery = 4 // buckets
@@ -238,7 +240,7 @@ const (
 	besides    = 0.05 // of their time, outside of them
 )
 
-// beat is one of them.
+// beat is one time in files that may repeat.
 type beat struct {
 	at    float64 // its middle, in buckets
 	spent float64 // s of each rank, mean
@@ -269,8 +271,8 @@ func (c *course) repeated() string {
 		figure.Seconds(sum/n), len(beats), figure.Interval(slices.Min(spent), slices.Max(spent), figure.Seconds))
 }
 
-// beatsOf are the times that repeat, and after how many buckets they do; nil if they do not. A busy
-// bucket at either end is none: its time may have begun or ended elsewhere.
+// beatsOf are the beats, and after how many buckets the next one comes; nil if they do not repeat.
+// A busy bucket at either end is no beat: its time may have begun or ended elsewhere.
 func beatsOf(each []float64) (beats []beat, every float64) {
 	quiet, rest := quietBelow*slices.Max(each), 0.0
 	for i := 0; i < len(each); i++ {

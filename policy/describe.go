@@ -45,7 +45,7 @@ func upToNow(j *job.Job) *job.Job {
 	return &now
 }
 
-// identity is what Slurm says of the job.
+// identity fills in what Slurm says of the job.
 func (c *Case) identity(j *job.Job) {
 	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
 	c.State = endOf(j)
@@ -62,7 +62,7 @@ func (c *Case) identity(j *job.Job) {
 	}
 }
 
-// size is what the job was given.
+// size fills in what the job was given.
 func (c *Case) size(j *job.Job) {
 	c.Nodes, c.AllocCores, c.Runtime = j.Nodes, j.CPUs, j.Elapsed.Seconds()
 	if c.Nodes == 0 {
@@ -93,7 +93,7 @@ func notMeasured(j *job.Job) string {
 	return ""
 }
 
-// measured is what its nodes recorded.
+// measured fills in what the job's nodes recorded.
 func (c *Case) measured(j *job.Job) {
 	m := j.Metrics
 	if why := notMeasured(j); why != "" {
@@ -118,7 +118,7 @@ func (c *Case) measured(j *job.Job) {
 	c.executions(j)
 }
 
-// threads is how the ranks' threads were used.
+// threads fills in how the ranks' threads were used.
 func (c *Case) threads(m *job.Metrics) {
 	c.Threads = m.Ranks
 	o := job.OpenMPEfficiencies{Parallel: 1, LoadBalance: 1, Scheduling: 1, Serialisation: 1}
@@ -128,7 +128,7 @@ func (c *Case) threads(m *job.Metrics) {
 	c.OpenMPEfficiency, c.OpenMPLoadBalance, c.OpenMPScheduling, c.OpenMPSerialisation = o.Parallel, o.LoadBalance, o.Scheduling, o.Serialisation
 }
 
-// executions is what only the parts of the job tell.
+// executions fills in what only the job's executions tell.
 func (c *Case) executions(j *job.Job) {
 	c.Executions, c.Threaded = job.CountExecutions(j.Executions), job.Threaded(j.Executions)
 	main := &j.Executions[job.MainExecution(j.Executions)]
@@ -156,7 +156,7 @@ func (c *Case) executions(j *job.Job) {
 	}
 }
 
-// waits is why ranks wait in MPI.
+// waits fills in why ranks wait in MPI.
 func (c *Case) waits(w *job.Windows) {
 	switch {
 	case w == nil:

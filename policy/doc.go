@@ -1,7 +1,7 @@
-// Package policy tells what can be said of a job beside its figures: why they are not good, where its core-hours
-// went, and what to do about it. It is pure: data in, data out. It knows no clock and does no I/O. Before it stand
-// ingest, which measures jobs, and policy/workload, which studies the runs of a job's workload. After it
-// policy/rule judges jobs, policy/notice decides who is told, and report writes what was found.
+// Package policy explains a job's figures: why they are not good, where its core-hours went, and what to do about
+// it. It is pure: data in, data out, without a clock and without I/O. Before it come ingest, which measures jobs,
+// and policy/workload, which studies the runs of a job's workload. After it come policy/rule, which judges jobs,
+// policy/notice, which decides who is told, and report, which writes what was found.
 //
 // A job is judged in two steps:
 //

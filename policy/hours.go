@@ -22,10 +22,10 @@ type CoreHours struct {
 	Idle    *job.CoreTime // those on cores without a rank while an MPI program ran
 	Outside *job.CoreTime // those outside MPI_Init to MPI_Finalize
 	NoCPU   *job.CoreTime // of the useful ones, those in which a rank had no CPU, at least; nil: few, or not known
-	NoMPI   bool          // Outside are those outside of the first parallel region to the end
+	NoMPI   bool          // it ran no MPI: Outside are those outside of the first parallel region to the end
 }
 
-// Judged are those of which it is known whether they were lost; nil: it is not.
+// Judged are the core-hours whose loss is known; nil: it is not known of them.
 func (h *CoreHours) Judged() *job.CoreTime {
 	if h.Lost == nil {
 		return nil
@@ -35,7 +35,7 @@ func (h *CoreHours) Judged() *job.CoreTime {
 }
 
 // CoreHoursOf works out where a job's core-hours went, as far as it is known. A job from a list has no executions: only
-// what it used is known of it then. Of a step, nothing is: what Slurm counted is of the whole job.
+// what it used is known. Of a step nothing is known: Slurm's figures are those of the whole job.
 func CoreHoursOf(j *job.Job) CoreHours {
 	if ref, err := slurmid.Parse(j.DisplayID); err == nil && ref.Step != "" {
 		return CoreHours{}
@@ -66,7 +66,7 @@ func CoreHoursListed(j *job.Job) CoreHours {
 	return h
 }
 
-// CoreTime is so many seconds of a core, or the most that a number holds without a doubt.
+// CoreTime rounds seconds of a core to microseconds, at most 1e18 of them, which an int64 holds.
 func CoreTime(seconds float64) job.CoreTime { return job.CoreTime(math.Round(min(1e6*seconds, 1e18))) }
 
 // split divides the core-hours of a job whose every rank and thread was recorded. Slurm counts whole seconds, so a part may
@@ -97,8 +97,9 @@ func (h *CoreHours) split(j *job.Job) {
 	}
 }
 
-// withoutCPU is the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a file or a CPU. Ranks
-// tell, or all CPU time that Slurm counted; nil: it is less than a tenth of it, or nothing tells.
+// withoutCPU is the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a file or a
+// CPU. The ranks' own readings tell, or the CPU time that Slurm counted; nil: it is less than a tenth of the useful
+// time, or not known.
 func withoutCPU(j *job.Job) *job.CoreTime {
 	useful, least := j.Metrics.RealUseful(), 0.0
 	if load := job.LoadOf(j.Executions); load != nil && j.Metrics.Hybrid == nil { // threads of OpenMP sleep outside useful time, too
@@ -158,10 +159,11 @@ func (c *Case) hours(j *job.Job) {
 // else ran there.
 const busyShare = 0.05
 
-// busyUseful: ranks had a CPU in so much of their useful time, or it is told.
+// busyUseful: if ranks had a CPU for less than this part of their useful time, NoCPU says so.
 const busyUseful = 0.9
 
-// manyWithout: CPUs without a rank or thread are told from this part of the job's core-hours on.
+// manyWithout is the part of the job's core-hours from which CPUs without a rank or thread are
+// mentioned.
 const manyWithout = 0.25
 
 // WithoutRank says how many of a job's CPUs had neither a rank nor a thread while its programs ran,
@@ -187,7 +189,7 @@ func withoutRank(j *job.Job) (idle, ran float64) {
 	return idle, ran
 }
 
-// unused is a job that lost most on CPUs without a rank or thread.
+// unused is the cause of a job that lost most on CPUs without a rank or thread.
 func unused(j *job.Job, load *job.Load) Cause {
 	idle, _ := withoutRank(j)
 	if idle == 0 || idle < job.CoreSeconds(j.Executions)-j.Metrics.RealUseful() || asleep(j, load).Code != "" {

@@ -10,7 +10,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Most groups of ranks, and most of the odd ones out, that a text names.
+// A text names at most mostGroups groups of ranks, and the nodes and processes of a group of at
+// most mostOdd ranks.
 const (
 	mostGroups = 4
 	mostOdd    = 3

@@ -41,16 +41,16 @@ type Request struct {
 	NoMemory, NoTime          string        // why they are as they were
 
 	Less, More []string        // what changes, of "memory", "time" and "CPUs"
-	Needs      *workload.Needs // what memory and time stand on; nil: they are as they were
+	Needs      *workload.Needs // what memory and time follow from; nil: they are as they were
 	Like       job.Ran         // the job that it is for, or compares with
 	Array      bool            // Like is an array, with the time of all its tasks
-	JobName    string          // tells the workload; "": something else does
+	JobName    string          // identifies the workload; "": something else does
 	Workload   string          // the name that its user gave the workload
 
 	Best    *workload.Recommendation // of AskCores
 	Instead int                      // cores of the job, …
 	Once    bool                     // … on which it ran once only
-	Ranks   int                      // of the job, where it tells of them
+	Ranks   int                      // of the job, where the request names them
 	MPI     string                   // the library of AskTogether
 	Start   string                   // the line of AskBound
 	Saved   *curve.Estimate          // core-hours of the job; nil: not known
@@ -127,8 +127,8 @@ func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
 	return r
 }
 
-// RequestOf is the request for a job like the newest one of a workload; where that was not read whole, like the newest that was
-// completed.
+// RequestOf is the request for a job like the newest one of a workload. Where that was not read whole, it is for one
+// like the newest that was completed.
 func RequestOf(study *workload.Study) *Request {
 	w := study.Workload
 	if as, last := AsLast(study); last != nil {
@@ -159,7 +159,8 @@ func RequestOf(study *workload.Study) *Request {
 	return r
 }
 
-// AsLast is a study as the workload's newest job asks about it, with that job; as it is, and nil, where that was not read whole.
+// AsLast is a study as the workload's newest job sees it, and that job. Where the job was not read whole, it is the
+// study as it is, and nil.
 func AsLast(study *workload.Study) (*workload.Study, *job.Job) {
 	if last := study.Workload.Last; last != nil {
 		return study.As(last), last
@@ -202,7 +203,7 @@ func RequestOfTasks(id string, tasks []job.Job) *Request {
 	return r
 }
 
-// alikeOf are the jobs of the work of one, itself among them, and what it is there.
+// alikeOf are the jobs of the same work as j, itself among them, and j as it is there.
 func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
 	if all = j.Alike; len(all) == 0 && study != nil {
 		all = study.Workload.Jobs
@@ -216,7 +217,7 @@ func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
 	return all, like
 }
 
-// notCompared says whether something ended the job before it was done, where another core count might be better.
+// notCompared says whether another core count might be better, but something ended the job before it was done.
 func (a *asking) notCompared() bool {
 	end := CutShort(a.job)
 	if end == "" || a.study == nil || len(a.study.Counts) < 2 {
@@ -234,7 +235,7 @@ type asking struct {
 	room  *job.Room
 }
 
-// cores is another core count, where the runs show one to be better.
+// cores makes the request for another core count, where the runs show one to be better.
 func (a *asking) cores(r *Request) bool {
 	var best *workload.Recommendation
 	if a.job == nil {
@@ -320,7 +321,7 @@ func (a *asking) cpus(r *Request) bool {
 	return true
 }
 
-// others are the memory and time of a request that changes something else.
+// others fills in the memory and time of a request that changes something else.
 func (a *asking) others(r *Request) {
 	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
 	a.sizes(r)
@@ -346,8 +347,8 @@ func (a *asking) nodes(r *Request) bool {
 	return true
 }
 
-// oneEach is the request for a job with idle threads. All that one thread of each rank did then takes
-// no longer, and what the others did at most 1.1 times as long.
+// oneEach is the request for a job with idle threads. The job then takes at most 1.1 times as long
+// (fullyIdle).
 func (a *asking) oneEach(r *Request) bool {
 	j := a.job
 	if a.why.Code != CauseIdleThreads || len(j.Executions) != 1 {
@@ -375,8 +376,8 @@ func CoresOf(j *job.Job) int {
 	return e.Size * e.Threads()
 }
 
-// Answers says whether the request is an answer to a rule that flagged a job: it goes by the fields that the rule
-// reads, since sites write rules of their own. Of a verdict that jobeffd sent, only the condition tells them.
+// Answers says whether the request is an answer to a rule that flagged a job. It goes by the fields that the rule
+// reads, since sites write rules of their own. A verdict that jobeffd sent names them only in its condition.
 func (r *Request) Answers(v *Verdict) bool {
 	if v.Outcome != Flagged || r.Why != "" {
 		return false

@@ -8,7 +8,7 @@ import (
 	"jobeff/policy/workload"
 )
 
-// asItRan is what the job had, with the memory and time that jobs like it need.
+// asItRan fills in what the job had, with the memory and time that jobs like it need.
 func (a *asking) asItRan(r *Request) {
 	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
 	a.shape(r, workload.CompletedLike(a.alike, &r.Like))
@@ -23,14 +23,15 @@ func (a *asking) asItRan(r *Request) {
 	}
 }
 
-// mostThreads: so many CPUs may be the hardware threads of one core, where it is not known how many that has.
+// mostThreads: up to so many CPUs may be the hardware threads of one core if their number is not known.
 const mostThreads = 2
 
-// leastSeen is how long jobs must have kept one core busy, in sum, to be asked for one CPU, s.
+// leastSeen is how long jobs that kept one core busy must have run in sum before one CPU is asked
+// for, s.
 const leastSeen = 600
 
-// shape is the tasks of r.Like, and the CPUs of each, that make those that it was given. Those that used one core each time
-// ask for one. Of a job without MPI, Slurm's tasks are known: srun starts as many as are asked for.
+// shape fills in the tasks of r.Like and the CPUs of each, so that their product is what the job was given. Jobs that
+// used one core each time ask for one. Without MPI, Slurm's tasks count: srun starts as many as are asked for.
 func (a *asking) shape(r *Request, done []job.Ran) {
 	l := &r.Like
 	if r.Nodes = l.Nodes; l.Nodes < 1 || l.CPUs < 1 {
@@ -52,13 +53,15 @@ func (a *asking) shape(r *Request, done []job.Ran) {
 	}
 }
 
-// What is near enough to what the job had is left so: a limit of time that is too long costs others little.
+// Memory and time that are near enough to what the job had stay as they were. A time limit that is too long
+// costs others little, so time may differ by more.
 const (
 	muchLessMemory = 0.75
 	muchLessTime   = 0.5
 )
 
-// sizes takes over the needs. Near enough to what the job had, they are that.
+// sizes takes over the needed memory and time. Where they are near what the job had, the request
+// repeats what it had.
 func (a *asking) sizes(r *Request) {
 	n := r.Needs
 	r.Memory, r.Time, r.NoMemory, r.NoTime = n.Memory, n.Time, n.NoMemory, n.NoTime
@@ -103,7 +106,7 @@ func wholeNodes(j *job.Job) bool {
 	return whole
 }
 
-// Reserves are what memory and time have over the most that the runs needed, fractions of that; 0 where it is not known.
+// Reserves says by how much memory and time exceed the most that the runs needed, as fractions of that; 0: not known.
 func (r *Request) Reserves() (memory, limit float64) {
 	if r.Memory > 0 && r.Needs.Most > 0 {
 		memory = max(float64(r.Memory)/r.Needs.Most-1, 0)
@@ -114,8 +117,9 @@ func (r *Request) Reserves() (memory, limit float64) {
 	return memory, limit
 }
 
-// Freed is what the job of a request that is as it ran would not have held with it, at least; less than 0: what it lacked.
-// Slurm may give whole cores, with all hardware threads of each.
+// Freed says how many GiB-hours of memory and core-hours the job would at least have left to others with this request;
+// less than 0: what it lacked. Both are 0 unless the request is AskAsItRan. CPUs are rounded up to whole cores, which
+// Slurm may give with all their hardware threads.
 func (r *Request) Freed() (memoryHours, coreHours float64) {
 	l, hours := &r.Like, r.Like.Elapsed/3600
 	if r.Kind != AskAsItRan || r.Why != "" {

@@ -11,7 +11,7 @@ import (
 // itself might have used more.
 var UsedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "least_memory", "memory_efficiency", "needed_nodes", "time_efficiency"}
 
-// usage is what the job asked for beside its cores, and what it used.
+// usage fills in what the job asked for beside its cores, and what it used.
 func (c *Case) usage(j *job.Job) {
 	if !j.ByScript() {
 		c.unknown("it was no batch script: a session waits for its user, and ends when they go", "cpu_efficiency", "busy_cores", "time_efficiency")
@@ -22,7 +22,7 @@ func (c *Case) usage(j *job.Job) {
 	c.nodesNeeded(j)
 }
 
-// times are the job's limit, its wait and its array.
+// times fills in the job's limit, its wait and its array.
 func (c *Case) times(j *job.Job) {
 	c.TimeLimit, c.QueueTime = j.TimeLimit.Seconds(), j.QueueTime().Seconds()
 	switch e := j.TimeEfficiency(); {
@@ -46,7 +46,7 @@ func (c *Case) times(j *job.Job) {
 	}
 }
 
-// cpu is how many CPUs were busy.
+// cpu fills in how many CPUs were busy.
 func (c *Case) cpu(j *job.Job) {
 	e := j.CPUEfficiency()
 	if e == nil {
@@ -65,7 +65,7 @@ func (c *Case) cpu(j *job.Job) {
 	}
 }
 
-// memory is what was asked for and needed, GiB.
+// memory fills in what was asked for and needed, GiB.
 func (c *Case) memory(j *job.Job) {
 	if j.Usage == nil || j.Usage.Allocated <= 0 {
 		c.unknown("Slurm has not said it", "requested_memory")
@@ -114,8 +114,8 @@ func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 // spareNode is by how much a node must exceed what was used, to hold it: a mean is below its peaks.
 const spareNode = 1.2
 
-// nodesNeeded is how many of the job's nodes would have held what it used. That of ranks is another
-// question: they wait for each other. A busy CPU is taken to have a core.
+// nodesNeeded fills in how many of the job's nodes would have held what it used. For ranks that is
+// another question, as they wait for each other. A busy CPU is taken to have a core of its own.
 func (c *Case) nodesNeeded(j *job.Job) {
 	for _, name := range []string{"nodes", "alloc_cores", "busy_cores", "requested_memory", "needed_memory"} {
 		if why := c.Unknown[name]; why != "" {

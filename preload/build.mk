@@ -7,13 +7,13 @@ PRELOAD_LDFLAGS := -shared -Wl,-soname,libjobeff.so -Wl,--version-script=preload
 	-Wl,-z,lazy -Wl,-z,norelro -Wl,-z,noseparate-code -Wl,--hash-style=gnu -Wl,-z,defs \
 	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--build-id -Wl,-s
 
-# A symbol newer than this glibc's would end each program on an older one at its start.
+# If the library needed a symbol that is newer than this glibc, each program on an older one would end at its start.
 PRELOAD_GLIBC := GLIBC_2.17
 needs_only_old_glibc = @newest=$$({ echo $(PRELOAD_GLIBC); readelf -VW $(1) | sed -n 's/.*Name: \(GLIBC_[^ ]*\).*/\1/p'; } | sort -V | tail -n 1); \
 	[ "$$newest" = $(PRELOAD_GLIBC) ] || { echo "$(1) needs $$newest, newer than $(PRELOAD_GLIBC)" >&2; exit 1; }
 
 # The objects of a variant of the library are in a folder below build/obj. $(2) compiles them. Tests of
-# several packages may build the same at once.
+# several packages may build the same object at once, so each is made under a name of its own and renamed.
 define variant
 build/obj/$(1)/%.o: preload/%.c $$(PRELOAD_H) preload/build.mk
 	@mkdir -p $$(@D)
@@ -89,7 +89,7 @@ build/test/libjobeff-aarch64.so: $(call objects_of,aarch64)
 	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 
-# It opens the MPI that it is started under: it is linked to none.
+# jobeff-overhead opens the MPI under which it is started, so it is linked to none.
 OVERHEAD_C := $(wildcard preload/overhead/*.c) preload/lib/ticks.c preload/record/make.c
 
 build/jobeff-overhead: $(OVERHEAD_C) $(wildcard preload/overhead/*.h) $(PRELOAD_H) preload/build.mk

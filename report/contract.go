@@ -98,13 +98,13 @@ type listPage struct {
 	Pages   []Link   // the pages of the list before and after this one
 }
 
-// refusalPage is what the template of a page reads that cannot be had.
+// refusalPage is what the template reads for a page that cannot be had.
 type refusalPage struct {
 	frame
 	Heading, Message, Hint string
 }
 
-// wrongPage is what the template of the page reads that asks whether a notice was wrong.
+// wrongPage is what the template reads for the page that asks whether a notice was wrong.
 type wrongPage struct {
 	frame
 	Told string // what was told

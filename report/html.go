@@ -65,8 +65,8 @@ var FormPolicy = strings.Replace(ContentSecurityPolicy, "form-action 'none'", "f
 // pages.
 type Links struct {
 	Home      string // the list of jobs
-	Jobs      string // a job's id makes its page's address
-	Workloads string // likewise a workload's key
+	Jobs      string // the address of a job's page, without the id at its end
+	Workloads string // likewise of a workload's page, without its key
 	Nav       []Link // the site's lists
 }
 
@@ -180,7 +180,7 @@ func (t *table) fold(c int) {
 	}
 }
 
-// part is a block.part on a page.
+// part is a block.Part on a page.
 type part struct {
 	block.Part
 	Tables []*table

@@ -38,7 +38,8 @@ func PageOfRefusal(w io.Writer, of words.Refusal, links Links) error {
 	return writePage(w, "refusal", &refusalPage{frame: newFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Message: of.Message, Hint: of.Hint})
 }
 
-// listAddress is that of a list of another query: each name is followed by its value, "" for none.
+// listAddress is the address of a list with a changed query: in changes, each name is followed by
+// its value, "" for none.
 func listAddress(of url.Values, changes ...string) string {
 	q := maps.Clone(of)
 	for change := range slices.Chunk(changes, 2) {

@@ -62,7 +62,7 @@ func (p *terminal) heading(s string) {
 // others after rest.
 func (p *terminal) paragraph(first, rest, s string, c *color.Color) { p.cut(first, rest, s, 0, c) }
 
-// cut is Paragraph of the first so many lines, of all for 0.
+// cut is paragraph, but of the first so many lines; 0: of all.
 func (p *terminal) cut(first, rest, s string, most int, c *color.Color) {
 	prefix, room := first, p.Width-max(displayWidth(first), displayWidth(rest))
 	lines := Wrap(s, room, true)
@@ -89,7 +89,7 @@ func (p *terminal) field(label, s string) {
 // headline writes what is the first to be read.
 func (p *terminal) headline(h block.Headline) { p.headlineIn(h, 0) }
 
-// headlineIn is Headline in at most so many lines; 0: as many as it takes.
+// headlineIn is headline in at most so many lines; 0: as many as it takes.
 func (p *terminal) headlineIn(h block.Headline, most int) {
 	c := p.Title
 	if h.Bad {
@@ -102,7 +102,7 @@ func (p *terminal) headlineIn(h block.Headline, most int) {
 // facts writes labelled texts.
 func (p *terminal) facts(all []block.Fact) { p.factsIn(all, 0) }
 
-// factsIn is Facts with at most so many lines of each text; 0: as many as it takes.
+// factsIn is facts with at most so many lines of each text; 0: as many as it takes.
 func (p *terminal) factsIn(all []block.Fact, most int) {
 	for _, f := range all {
 		if f.Strong != "" {
@@ -138,7 +138,8 @@ func (p *terminal) command(s string) {
 	p.line(line)
 }
 
-// action writes what to do in so many lines, and the whole line to type; where there is nothing, nothing.
+// action writes what to do in so many lines, and the whole line to type; nothing where there is nothing
+// to do.
 func (p *terminal) action(a block.Action, most int) {
 	if a.Text == "" {
 		return
@@ -286,7 +287,7 @@ func (p *terminal) parsable(t block.Table, noHeader bool) {
 
 // rows writes a table, below its heads unless these are nil.
 func (p *terminal) rows(t block.Table, indent string, heads []string) {
-	gap, rows, first := t.Gap, t.Rows, 0 // of the rows that are t's
+	gap, rows, first := t.Gap, t.Rows, 0 // the first row that is t's, after the heads
 	if gap == "" {
 		gap = "  "
 	}
@@ -352,7 +353,7 @@ func longest(heads []string, widths []int, firm bool) int {
 // barColumns is how long the bars of a table are.
 const barColumns = 30
 
-// withBars is a table with what its Bars say of column c as a last column.
+// withBars is a table with a last column, in which the Bars of column c are drawn.
 func (p *terminal) withBars(t block.Table, c int) block.Table {
 	t.Heads = append(slices.Clone(t.Heads), "<")
 	rows := t.Rows

@@ -30,7 +30,7 @@ func TextOfWorkload(w io.Writer, v *view.Workload, opts Options) error {
 	return p.writeTo(w)
 }
 
-// lineTo ends a text with a request and what it stands on; where there is none, with nothing.
+// lineTo ends a text with a request and what it follows from; without one, with nothing.
 func lineTo(p *terminal, line block.Action) {
 	if line.Line != "" {
 		p.line("")
@@ -81,7 +81,7 @@ func TextOfNamedJobs(w io.Writer, v *view.NamedJobs, opts Options) error {
 	return p.writeTo(w)
 }
 
-// TextOfWorkloads writes a line for each workload. Of list it takes whether it is for programs.
+// TextOfWorkloads writes a line for each workload. list says whether it is for programs.
 func TextOfWorkloads(w io.Writer, v *view.Workloads, list words.ListOptions, opts Options) error {
 	p, s := newTerminal(opts), &v.Words
 	t := s.Table

@@ -34,8 +34,8 @@ func Wrap(s string, n int, cut bool) []string {
 // commands are those of jobeff that texts name, with how many words behind each are its own.
 var commands = map[string]int{"compare": 2, "digest": 2, "explain": 1, "live": 1, "mute": 1, "report": 1, "unmute": 1, "where": 1, "workload": 1}
 
-// words splits a text where a line may break. "5 %" is one word: a terminal and a plain mail
-// have no blank that prevents a break. So is a command, which is there to be copied.
+// wordsOf splits a text where a line may break. "5 %" is one word: a terminal and a plain mail have
+// no blank that prevents a break. So is a command, which is there to be copied.
 func wordsOf(s string) (all []string) {
 	fields := strings.Fields(s)
 	for i := 0; i < len(fields); i++ {
@@ -73,5 +73,5 @@ func command(words []string) (n int) {
 	return n
 }
 
-// Width is how many columns s takes on a terminal.
+// displayWidth is how many columns s takes on a terminal.
 func displayWidth(s string) int { return text.StringWidthWithoutEscSequences(s) }

@@ -1,9 +1,9 @@
 /* cgroup.c: what the kernel counted in the control groups of a step and of its job.
  *
  * The last slurmstepd removes both before the epilog, so slurmstepd itself reads them, when tasks
- * end. It lies in its step's cgroup: /proc/self/cgroup says where that is, whatever Slurm calls the
+ * end. It runs in its step's cgroup: /proc/self/cgroup says where that is, whatever Slurm calls the
  * folders above (a job id or a SLUID, one slurmd on the machine or several). What cannot be read is
- * not told: the kernel may be older than a file, or a controller switched off.
+ * left out: the kernel may be older than a file, or a controller switched off.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -19,8 +19,8 @@ enum {
 	JE_CGROUP_LEVELS = 16, /* folders above a cgroup in which a CPU limit is looked for */
 };
 
-/* Writes tree and the end of path that lies there: in a container, or in a namespace, the tree
- * begins further down than path does. What is left of path begins before `least`. */
+/* Writes `tree` and the end of `path` that exists below it. In a container, or in a namespace, the
+ * tree begins further down than `path` does. That end begins before `least`. */
 static bool locate(const char *tree, const char *path, const char *least, char to[JE_CGROUP_PATH])
 {
 	for (const char *up; (up = strstr(path, "/../")) != NULL;)
@@ -164,7 +164,7 @@ static void tell_number(struct told *to, const char *name, uint64_t number)
 	tell(to, name, digits);
 }
 
-/* One number: of a file's line `key number`, or of all of it. */
+/* One number in a file: that of its line `key number`, or without a key the whole file. */
 struct figure {
 	const char *file, *key, *name;
 };
@@ -195,7 +195,7 @@ static const struct figure of_step_v2[] = {
 	{ "memory.events", "oom_kill", "step_kills" },
 };
 
-/* Tells figures; those of one file stand in a row. */
+/* Writes figures. Those of one file come in a row, so that it is read once. */
 static void tell_figures(struct told *to, int dir, const struct figure *figures, size_t n)
 {
 	char text[JE_CGROUP_TEXT], value[32];
@@ -234,7 +234,7 @@ static void tell_kills_v1(struct told *to, int step)
 		tell_number(to, "step_kills", kills);
 }
 
-/* Tells the largest number behind a word: one device of several that lie upon each other. */
+/* Writes the largest number behind a word, not their sum: devices may lie upon each other. */
 static void tell_largest(struct told *to, const char *text, const char *word, const char *name)
 {
 	uint64_t largest = 0;

@@ -2,11 +2,11 @@
  * root, after all steps.
  *
  * This process renames the job's directory away. Then it folds that, and if all went well, a few
- * that earlier epilogs left. Each directory is locked and has children of its own: a record that
- * makes them fail, or is too slow, is the only one that counts the try. One child folds as nobody
- * and writes to a pipe. Another child, root, reads the pipe and writes the outbox. It removes the
- * directory when its report is safe there, and starts the sender. If the record holds nothing,
- * there are only root's own notes to read, and one child does everything.
+ * that earlier epilogs left. Each directory is locked and has children of its own: if a record
+ * makes them fail, or is too slow, the try counts for that directory only. One child folds as
+ * nobody and writes to a pipe. Another child, root, reads the pipe and writes the outbox. It
+ * removes the directory when its report is safe there, and starts the sender. If the record holds
+ * nothing, there are only root's own notes to read, and one child does everything.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@
 #define JE_LISTED 8	  /* at most so many directories at once */
 #define JE_TRIES 5	  /* after so many tries only root's own notes are reported */
 
-/* Directories that wait, the one first that was tried longest ago. */
+/* The directories that wait, sorted by their last try, the oldest first. */
 struct waiting {
 	int n;
 	char names[JE_LISTED][80];
@@ -59,7 +59,7 @@ static void insert(struct waiting *w, const char *name, int64_t tried_ns)
 	w->tried_ns[at] = tried_ns;
 }
 
-/* Lists the directories that wait and whose names begin so. */
+/* Lists the waiting directories whose names begin with `prefix`. */
 static void list_waiting(int run, const char *prefix, struct waiting *w)
 {
 	DIR *d = fdopendir(dup(run));
@@ -75,8 +75,8 @@ static void list_waiting(int run, const char *prefix, struct waiting *w)
 	closedir(d);
 }
 
-/* Opens and locks run/name while this process lives; -1: another epilog holds it, or has removed
- * it. */
+/* Opens run/name and locks it as long as this process lives; -1: another epilog holds it, or has
+ * removed it. */
 static int lock_waiting(int run, const char *name)
 {
 	int fd = openat(run, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -106,7 +106,7 @@ static void write_request(char *request, size_t size, const struct je_settings *
 		 set->config, set->sender, pipe, how, name);
 }
 
-/* Folds one directory, and ships its report; false: that was not all done. */
+/* Folds one directory, and ships its report; false: not all of that was done. */
 static bool fold_and_ship(const struct je_settings *set, int run, const char *name, int most_ms)
 {
 	static char fold[JE_TEXT * 4], ship[JE_TEXT * 4];
@@ -132,8 +132,8 @@ static bool fold_and_ship(const struct je_settings *set, int run, const char *na
 			     2, most_ms);
 }
 
-/* Folds those that wait and whose names begin so, each in its own time; false: one of them was not
- * all done. */
+/* Folds the waiting directories whose names begin with `prefix`, each in its own time; false: not
+ * all of that was done. */
 static bool fold_waiting(const struct je_settings *set, int run, const char *prefix, int most_ms)
 {
 	struct waiting w = { 0 };

@@ -215,8 +215,8 @@ static void complain(const struct je_body *body, bool late, int timeout_ms, char
 			    line);
 }
 
-/* Runs the bodies side by side, until the last one ends or the time is over. Whether all ended
- * well. */
+/* Runs the bodies side by side, until the last one ends or the time is over. Returns whether all
+ * ended well. */
 bool je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
 		   int timeout_ms)
 {

@@ -8,7 +8,7 @@
  *   APPTAINERENV_LD_PRELOAD   the user's own entries: our library does not exist inside a
  *   SINGULARITYENV_LD_PRELOAD container, and ld.so would complain
  *
- * The last four stay as they are if the user has set them.
+ * All but the first two stay as they are if the user has set them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

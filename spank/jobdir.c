@@ -1,5 +1,5 @@
-/* jobdir.c: the directory of a job, /run/jobeff/notes/<job>/. Only root can enter it. With O_PATH,
- * whoever can name root's notes can hold their inodes.
+/* jobdir.c: the directory of a job, /run/jobeff/notes/<job>/. Only root can enter it. Nobody else
+ * may even name a file in it: with O_PATH, whoever can name a file can hold its inode.
  *
  * The Go body makes it in the prolog. If the body failed, or if no prolog ran, the prolog's C or
  * the first step makes it here. C cannot read the configuration. So it measures only if an earlier

@@ -41,8 +41,8 @@
 	JE_RUN_DIR "/notes" /* <job>/: root's folder of it, which nobody else may enter */
 #define JE_DONE ".done-"    /* then <job>-<run>: the job has ended, and waits to be folded */
 #define JE_GONE ".gone-"    /* likewise: its report is in the outbox */
-#define JE_FAILED "failed"  /* likewise a file: a byte for each prolog whose body failed */
-#define JE_SITE "site"	    /* … and what the site wants of every job, if it measures all */
+#define JE_FAILED "failed"  /* a file beside these: a byte for each prolog whose body failed */
+#define JE_SITE "site"	    /* another: what the site wants of every job, if it measures all */
 #define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
@@ -85,9 +85,9 @@ struct je_cgroup {
 	char step[JE_CGROUP_PATH],
 		job[JE_CGROUP_PATH]; /* of the memory controller; "": not known */
 	char cpu[JE_CGROUP_PATH];    /* of the CPU controller, where limits are looked for */
-	size_t cpu_top;		     /* so long is the name of the folder that is looked at last */
+	size_t cpu_top;		     /* length of the topmost path that is looked at */
 	bool v2;		     /* else of version 1 */
-	struct je_throttled before;  /* the step's tasks */
+	struct je_throttled before;  /* what limits had cost when the step's tasks began */
 };
 void je_cgroup_find(struct je_cgroup *c, const char *own, const char *tree);
 void je_cgroup_tell(const struct je_cgroup *c, char *text, size_t size); /* ` key=number` … */

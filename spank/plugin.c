@@ -12,9 +12,8 @@
  *                             SIGCHLD and hangs after fork
  *   slurmstepd spank epilog   epilog.c, front.c: children fold and ship
  *
- * In a release of Slurm that jobeff does not know, only the options are there.
- * Each returns 0 whatever happens: a job never notices. Only sbatch, srun and salloc may
- * refuse a wrong option.
+ * In a release of Slurm that jobeff does not know, only the options work. Each entry point returns
+ * 0 whatever happens: a job never notices. Only sbatch, srun and salloc may refuse a wrong option.
  */
 #include "jobeff_spank.h"
 

@@ -62,7 +62,7 @@ char *je_preload_strip(const char *list, const char *library)
 	return out;
 }
 
-/* What has to be loaded before all others: an entry with one of these in it. */
+/* An entry with one of these in it has to be loaded before all others. */
 static const char *const first_of_all[] = { "libasan", "libtsan", "libclang_rt", "valgrind" };
 
 static bool is_first(const char *token, size_t n)

@@ -1,7 +1,7 @@
 /* ranks.c: the record file of a job on this node.
  *
- * The prolog makes the whole file, head and length, and gives it to the user at last. The user may
- * fill the file with anything: what is read of it is theirs anyway. Root comes to it by a mount of
+ * The prolog makes the whole file, head and length, and gives it to the user last. The user may
+ * fill the file with anything: what is read of it is theirs anyway. Root reaches it by a mount of
  * its own (recordfs.c), so the file is always the one that was made here.
  */
 #define _GNU_SOURCE
@@ -78,9 +78,9 @@ bool je_ranks_ready(int dir, uid_t uid)
 }
 
 /* Makes the record, unless it is there; if that fails, says why. What a running job's record takes
- * is charged to the job's memory. What ended jobs left may come to the bytes of one more record and
- * to JE_HELD_MOST mounts, and no more.
- * Several steps may come at once: `dir` stays locked until it is closed. */
+ * is charged to the job's memory. What ended jobs left is limited to the bytes of one more record,
+ * and to JE_HELD_MOST mounts. Several steps may come at once: `dir` stays locked until it is
+ * closed. */
 bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, size_t size)
 {
 	uint64_t bytes = allowed_bytes(dir);

@@ -5,8 +5,8 @@
  * from root's notes or from another user's record. Its root directory is root's, so nobody makes
  * a file beside the record, gives the directory an access list, or mounts over it.
  *
- * The tmpfs is mounted twice. The user comes to the record by /run/jobeff/<job>/, and may mount a
- * file system of theirs over it (fusermount3 agrees, since they own the file). Root comes by
+ * The tmpfs is mounted twice. The user reaches the record by /run/jobeff/<job>/, and may mount a
+ * file system of theirs over it (fusermount3 agrees, since they own the file). Root reaches it by
  * /run/jobeff/notes/<job>/record/. That mount is private and nobody else can reach it, so what a
  * user mounts is never in root's way.
  *
@@ -45,7 +45,8 @@ static int open_mounted(int dir)
 }
 
 /* Lets the job's user pass to the record. Nobody else may: with O_PATH, whoever can name it can
- * hold it, and it would count for its owner. Without access lists the user's group may pass. */
+ * hold it, and it would count for its owner. If there are no access lists, the user's group may
+ * pass. */
 static bool admit(int root, const struct je_ids *ids)
 {
 	const uint32_t none = (uint32_t)ACL_UNDEFINED_ID;
@@ -71,7 +72,7 @@ static void roots_path(char *path, size_t size, uint32_t job_id)
 	snprintf(path, size, JE_NOTES_DIR "/%u/" JE_RECORD_DIR, job_id);
 }
 
-/* Mounts the tmpfs where root comes to it, unless an earlier prolog did. False: errno says why not.
+/* Mounts the tmpfs where root reaches it, unless an earlier prolog did. False: errno says why not.
  */
 bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes)
 {
@@ -95,9 +96,9 @@ bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes)
 	return done;
 }
 
-/* Mounts the tmpfs once more, where the user comes to it. Root's own mount must be private before:
- * else what is mounted on the other one would appear on it, too. An epilog that is late with an
- * earlier attempt of the job may remove the directory at the same moment. */
+/* Mounts the tmpfs once more, where the user reaches it. Root's own mount must be private by then:
+ * else what is mounted on the user's would appear on root's, too. An epilog that is late with an
+ * earlier attempt of the job may remove the directory at the same moment, so this tries again. */
 bool je_recordfs_show(const struct je_ids *ids)
 {
 	char from[64], to[32];
@@ -116,7 +117,7 @@ bool je_recordfs_show(const struct je_ids *ids)
 }
 
 /* How many bytes an ended job's record takes. If its report is safe and only a process holds it, it
- * counts with all that it may still become. */
+ * counts with its full size: the process may still fill it. */
 static uint64_t bytes_of(int dir, bool report_is_safe)
 {
 	int fd = open_mounted(dir);
@@ -157,7 +158,7 @@ struct je_held je_recordfs_held(int run, uid_t uid)
 		dir = openat(run, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (dir < 0)
 			continue;
-		/* one that its epilog removes now, which holds the lock, takes what it holds */
+		/* if its epilog removes it now, and so holds the lock, it counts as it is */
 		bytes = bytes_of(dir, safe && flock(dir, LOCK_SH | LOCK_NB) == 0);
 		if (bytes > 0 && belongs_to(dir, uid)) {
 			held.bytes += bytes;

@@ -21,7 +21,7 @@ JE_EXPORT const char plugin_type[] = "spank";
 JE_EXPORT unsigned int plugin_version = JE_NEWEST;
 JE_EXPORT const unsigned int spank_plugin_version = 1;
 
-/* The doctor reads from the file for which releases it is. */
+/* The doctor reads from the plugin's file which releases it is for. */
 JE_EXPORT const unsigned int jobeff_releases[2] = { JE_OLDEST, JE_NEWEST };
 
 /* Since 23.11, which is 40, there was a release each May and each November. If that changes, Slurm

@@ -1,9 +1,9 @@
 /* step.c: what the plugin does in slurmstepd, from a step's start to its end.
  *
- * First comes root's part (je_step_begin: directory, event), then the user's part
- * (je_step_user: environment). At last each task looks whether it can see the library
- * (je_step_task). Each event is one line in the job's `steps`, which only root can write. The exit
- * of a task tells what the kernel counted until then, too.
+ * First comes root's part (je_step_begin: directory, event), then the user's part (je_step_user:
+ * environment). Last, each task looks whether it can see the library (je_step_task). Each event is
+ * one line in the job's `steps`, which only root can write. The line of a task's exit also says
+ * what the kernel counted until then.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 /* JOBEFF=live marks a step that only reads. The fold knows it by this reason, and leaves it out. */
 #define JE_WATCHING "it is jobeff live"
 #define JE_COUNT_PAUSE_NS 1000000000u /* shortest time between two readings of what was counted */
-#define JE_COUNTED 768		      /* bytes of them */
+#define JE_COUNTED 768		      /* bytes of their text */
 
 static struct {
 	struct je_ids ids;
@@ -159,8 +159,8 @@ static bool starts_container(spank_t sp)
 
 #define JE_ARGUMENTS (sizeof(" args=") + (size_t)2 * JE_HASH_BYTES)
 
-/* Tells the arguments of the batch script, which part jobs of one name; "" where there are none.
- * Only a hash is told: an argument may be a password. */
+/* Writes a hash of the batch script's arguments; "" if it has none. It tells jobs of one name
+ * apart. The arguments themselves stay here: one may be a password. */
 static void hash_arguments(spank_t sp, char text[JE_ARGUMENTS])
 {
 	uint8_t hash[JE_HASH_BYTES];
@@ -181,7 +181,7 @@ static void hash_arguments(spank_t sp, char text[JE_ARGUMENTS])
 		text += sprintf(text, "%02x", hash[i]);
 }
 
-/* Tells how many tasks the batch script's user asked for; "" where its environment does not say. */
+/* Writes how many tasks the batch script's user asked for; "" if its environment does not say. */
 static void tell_asked(spank_t sp, char *text, size_t size)
 {
 	const char *asked = strcmp(step.name, "batch") == 0 ? je_job_env(sp, "SLURM_NTASKS") : NULL;
@@ -264,7 +264,7 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	step.measured = off == NULL && !step.is_extern;
 }
 
-/* Tells the library what the site wants, or takes it back, in an outer step's environment, too.
+/* Sets the variables that say what the site wants, or removes them, also those of an outer step.
  * What the user has set stays. */
 static void wish(spank_t sp, bool tell)
 {
@@ -323,8 +323,8 @@ static int open_own_jobdir(void)
 	return dir;
 }
 
-/* The tasks are there, and so is the step's cgroup. The first step notes where its job's is, for
- * the readings while the job runs. */
+/* The tasks exist now, and so does the step's cgroup. The first step notes where the job's cgroup
+ * is, so that it can be read while the job runs. */
 void je_step_forked(void)
 {
 	char text[JE_CGROUP_PATH + 32];
@@ -348,8 +348,8 @@ void je_step_forked(void)
 	close(dir);
 }
 
-/* Reads what the kernel counted when the step's last task on this node ends, and before that at
- * most once in JE_COUNT_PAUSE_NS: the others' memory still counts then. */
+/* Reads what the kernel counted when the step's last task on this node ends. Before that, it reads
+ * at most once in JE_COUNT_PAUSE_NS: the memory of the other tasks still counts then. */
 static void count(spank_t sp, char text[JE_COUNTED])
 {
 	uint64_t now = je_clock_ns(CLOCK_MONOTONIC);

@@ -37,7 +37,8 @@ ended() { [ -z "$(cluster exec ctl squeue -h)" ]; }
 
 is_up() { cluster exec ctl jobeff admin alarm | grep -q ALARM; }
 
-# is_measured yes|no: whether a further job of two, which differ in their coin, is measured.
+# is_measured yes|no: runs six more jobs, whose coins differ. With yes one of them must be measured. With no none may
+# be, and one must say that an alarm is why.
 is_measured() {
 	local id decisions=''
 	for _ in 1 2 3 4 5 6; do
@@ -56,7 +57,7 @@ done
 cluster jobeffd stop
 cluster jobeffd start
 
-# bob sees which of his jobs are measured
+# bob makes those of his jobs fail that are measured
 for user in "${others[@]}"; do submit "$user" 4 true >/dev/null; done
 # shellcheck disable=SC2016 # the job's shell expands it
 submit bob 60 'case $LD_PRELOAD in *jobeff*) kill -SEGV $$ ;; esac' >/dev/null

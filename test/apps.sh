@@ -9,7 +9,7 @@ result=${RESULT:-test/results/apps.txt}
 log=$(mktemp /tmp/jobeff-apps.XXXXXX)
 trap 'rm -f "$log"' EXIT
 
-# unpack_blas: a BLAS with OpenMP. Once installed, it would be that of all programs.
+# unpack_blas: unpacks a BLAS with OpenMP. If it were installed, all programs would use it.
 unpack_blas() {
 	rm -rf build/openblas.new
 	mkdir build/openblas.new

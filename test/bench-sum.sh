@@ -5,14 +5,14 @@
 #             work only adds, so a round is the quickest of three.
 #   start:    over an empty library: KiB of a rank's memory and its record; ms of CPU time of MPI_Init
 #             outside the MPI (bench.sh start)
-#   plugin:   BenchmarkLightJobs, less what the process takes that stands in for slurmstepd, and
-#             BenchmarkRecord: what a measured job takes more than one that is not
+#   plugin:   what a measured job takes more than one that is not: BenchmarkLightJobs, less the process that
+#             stands in for slurmstepd, and BenchmarkRecord
 #   server:   BenchmarkLoad/socket with 2,000 jobs, 29,200 reports
 #   munge:    BenchmarkLoad/munge with 1,000 jobs, 14,600 reports; CPU time is that of all: munged, which signs
 #             and checks for both sides, the clients, jobeffd, and what makes the reports
 #   database: SQLite with 20,000 jobs of `jobeffd admin demo-data`
-#   sizes:    of the library, and lines. Of Go: all lines of *.go but *_test.go. Of C: the lines that
-#             are not empty of *.c, *.h and *.def outside the folders test, testdata and bench.
+#   sizes:    KiB of the library, and lines of code. In Go: all lines of *.go but *_test.go. In C: the lines
+#             that are not empty, in *.c, *.h and *.def outside the folders test, testdata and bench.
 # A ratio is 1 + the median of the paired differences / BASE's median; the interval is of 90 %.
 # Usage: bench-sum.sh [calls|start|plugin|server|munge|database|sizes]...   JOBEFF_BENCH_ROUNDS sets the rounds
 # (default 9; the plugin and the server half as many). BASE is built once, from a clone in build/base. The
@@ -33,7 +33,7 @@ trap 'rm -rf "$work"' EXIT
 # tree VARIANT: its folder.
 tree() { if [ "$1" = base ]; then echo "$base"; else echo "$here"; fi; }
 
-# Builds what the table needs of a variant.
+# build VARIANT: builds what the table needs of it.
 build() (
 	cd "$(tree "$1")"
 	CGO_CFLAGS="-O2 -g -DJE_TABLE_SUM=$(cksum <preload/mpi_calls.def | cut -d' ' -f1)"
@@ -87,7 +87,7 @@ bench() (
 	"$(tree "$1")/build/bench/$3.test" -test.v -test.run '^$' -test.bench "$4" -test.benchtime "$5" 2>&1 | tee "$work/log"
 )
 
-# benches FOLDER PROGRAM PATTERN TIMES: both variants in turn, half as many rounds: each takes 20 s.
+# benches FOLDER PROGRAM PATTERN TIMES: both variants in turn, in half as many rounds, since each takes 20 s.
 benches() {
 	local round variant
 	for round in $(seq $(((JOBEFF_BENCH_ROUNDS + 1) / 2))); do

@@ -35,7 +35,8 @@ run() {
 		timeout 600 "${launch[@]}" env LD_PRELOAD="$preload" "${@:4}" >"$work/stdout" 2>"$work/stderr" || { cat "$work/stderr" >&2; exit 1; }
 }
 
-# Of the last run: parallel efficiency, load balance, communication efficiency, MPI's part of the ranks' time in %.
+# The functions below print figures of the last run, each from another source: parallel efficiency, load balance,
+# communication efficiency, and MPI's part of the ranks' time in %.
 field() { grep -om1 "\"$2\": *[0-9.]*" "$1" | grep -oE '[0-9.]+$'; } # FILE NAME
 jobeff() {
 	local job=$work/out/job.json

@@ -35,7 +35,7 @@ failed() {
 	exit 1
 }
 
-# told JOB: waits until the job has ended, and its nodes and sacct have told of it.
+# told JOB: waits until the job has ended, and its nodes and sacct have reported it.
 told() {
 	local end=$((SECONDS + 120))
 	until cluster as alice jobeff --json "$1" >"$CLUSTER_DIR/told" 2>/dev/null && grep -qE '"state": *"(COMPLETED|FAILED)' "$CLUSTER_DIR/told"; do

@@ -11,7 +11,7 @@ export PATH=$PWD/build:$PATH
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() { say "\$ $*"; "$@"; }
 
-# measured: the program's runs, each with a record of its own, as lines of a table for `jobeff curve`.
+# measured: runs the program, each time with a record of its own, and makes a table of the runs for `jobeff curve`.
 measured() {
 	local ranks run=(mpirun)
 	if mpirun --version | grep -q 'Open MPI'; then
@@ -37,7 +37,7 @@ measured() {
 	jobeff curve "$dir/runs.csv"
 }
 
-# site: a daemon on a socket, with a made-up year.
+# site: starts a daemon on a socket, with a made-up year, and shows what jobeff prints of it.
 site() {
 	printf '[report]\nto = "unix:%s/s"\n[server]\nsocket = "%s/s"\ndatabase = "%s/site.db"\nsacct_interval = "0s"\n' "$dir" "$dir" "$dir" >"$dir/jobeff.toml"
 	export JOBEFF_CONFIG=$dir/jobeff.toml

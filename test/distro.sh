@@ -14,7 +14,7 @@
 # package is installed, nothing is built, and the environment is empty. Only downloads stay for
 # the next run: Debian's packages and Go's modules.
 #
-# CPUS           with bare: it has only the first so many of the machine's CPUs
+# CPUS           with bare: how many of the machine's CPUs it has, the first ones
 # DISTRO_CACHE   where the roots are (/var/cache/jobeff-test), 8 GB each
 # DISTRO_MIRROR  where the packages come from (where apt here has them from: mirror.sh)
 set -euo pipefail
@@ -64,8 +64,8 @@ prepare() {
 	exec 9>&-
 }
 
-# prepare_bare: makes the root of this run, with the downloads of earlier ones. A certificate that
-# this machine trusts, since its network wants it, is the root's, too.
+# prepare_bare: makes the root of this run, with the downloads of earlier ones. If this machine's
+# network wants a certificate to be trusted, the root trusts it, too.
 prepare_bare() {
 	local commit
 	make_root "$ROOT"
@@ -76,7 +76,8 @@ prepare_bare() {
 	git -C "$ROOT$WHERE" checkout -q --detach "${commit:-$(git -C "$REPO" rev-parse HEAD)}"
 }
 
-# enter COMMAND…: kills the namespaces when it is told to end, and removes what the run left.
+# enter COMMAND…: runs a command in namespaces of its own. When it is told to end, it kills them. At the
+# end it removes the run's cgroups.
 enter() {
 	local child code=0
 	unshare --mount --pid --ipc --uts --fork --kill-child --propagation private \
@@ -171,7 +172,8 @@ limit_cpus() {
 	for ((i = 0; i < CPUS; i++)); do show "/sys/devices/system/cpu/cpu$i"; done
 }
 
-# show_repository: with its own build/ for each suite; git's folder, too, where it is a worktree.
+# show_repository: mounts the repository, with a build/ of its own for each suite. It also mounts git's
+# folder, which lies elsewhere if the repository is a worktree.
 show_repository() {
 	show "$REPO"
 	show "$(git -C "$REPO" rev-parse --path-format=absolute --git-common-dir)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # fuzz.sh TIME [WORD]: runs every fuzz target of the repository, or those that hold the word, for TIME, as many at
-# once as there are CPUs. What one finds lies in testdata/fuzz beside its test then. Inputs are not made smaller:
-# that took most of the time, and Go's fuzzer ends by itself meanwhile at times ("while minimizing: EOF").
+# once as there are CPUs. An input that fails is then in testdata/fuzz beside its test. Inputs are not minimized: that
+# took most of the time, and sometimes Go's fuzzer ended meanwhile ("while minimizing: EOF").
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 export FUZZ_TIME=${1:-60s}

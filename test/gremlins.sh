@@ -1,6 +1,6 @@
 #!/bin/bash
-# gremlins.sh [FOLDER…]: changes the formulas' operators one by one and runs `go test -short` of their package: of each folder
-# the mutants that lived or were not reached, and the counts. test/gremlins.txt has the reasons. It takes hours.
+# gremlins.sh [FOLDER…]: changes the formulas' operators one by one and runs `go test -short` of their package. For each folder
+# it prints the mutants that lived or were not reached, and the counts. test/gremlins.txt has the reasons. It takes hours.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 go=$(command -v go)

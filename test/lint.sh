@@ -9,8 +9,8 @@ step() { echo "lint: $*"; }
 analyze() { # FILE SECONDS of CPU time
 	(ulimit -v 2000000 -t "$2"; gcc -std=gnu11 -O2 -fPIC -fanalyzer -Werror -c "$1" -o /dev/null) || fail "gcc -fanalyzer $1"
 }
-# gcc's analyzer had no end within 9 minutes on the whole table, so calls.c is built from one row of each shape:
-# its numbers of arguments and strings, and whether it moves bytes; and from those that it or a header names.
+# On the whole table, gcc's analyzer did not end within 9 minutes. So calls.c is built from one row of each shape,
+# and from the rows that it or a header names. A shape is the numbers of arguments and strings, and whether bytes move.
 few=$(mktemp -d)
 trap 'rm -rf "$few"' EXIT
 cp -r preload/lib preload/record "$few"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# look.sh build|packages|demo|test: looks, before anything is installed, at what a target of the Makefile
-# needs. Of what is missing it says a sentence with the remedy. It exits with 1 where the target cannot
-# begin. For demo and test it prints the way they go: cluster, or hand where no Slurm can be started.
+# look.sh build|packages|demo|test: checks, before anything is installed, what a target of the Makefile
+# needs. For each thing that is missing it prints a sentence with the remedy. It exits with 1 if the target
+# cannot begin. For demo and test it prints their way: cluster, or hand where no Slurm can be started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1 way=hand missing=0
@@ -9,7 +9,7 @@ target=$1 way=hand missing=0
 say() { echo "make $target: $*" >&2; }
 need() { say "$@"; missing=1; }
 
-# look_go: a Go that is older, but not older than 1.21, gets the one that go.mod names by itself.
+# look_go: from 1.21 on, an older Go fetches the version that go.mod names by itself.
 look_go() {
 	local want have least
 	want=$(sed -n 's/^go //p' go.mod)
@@ -33,7 +33,7 @@ look_compiler() {
 	fi
 }
 
-# look_spank need|say: without its header all else is built.
+# look_spank need|say: without Slurm's header, everything but the plugin can be built.
 look_spank() {
 	if [ $missing = 0 ] && ! has_header slurm/spank.h; then
 		"$1" "There is no slurm/spank.h, so Slurm's plugin is not built: apt install libslurm-dev, dnf install slurm-devel, or SLURM_PREFIX= where your own Slurm is."
@@ -54,7 +54,7 @@ may_cluster() {
 	return 1
 }
 
-# look_packages LIST…: what is missing has to be installable.
+# look_packages LIST…: checks that the missing packages can be installed.
 look_packages() {
 	if ! command -v apt-get >/dev/null; then
 		[ "$target" = demo ] || need "The tests need Debian's packages, and there is no apt-get: make quick needs none."
@@ -71,7 +71,8 @@ look_packages() {
 	fi
 }
 
-# look_room PACKAGES BUILD MEMORY: what is free, in MB. What is installed already needs no more room.
+# look_room PACKAGES BUILD MEMORY: checks that so many MB are free. What is installed or built already needs
+# no more room.
 look_room() {
 	local free limit
 	free=$(df --output=avail -BM / | tail -n 1 | tr -dc 0-9)

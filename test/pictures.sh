@@ -25,11 +25,11 @@ picture() {
 		--window-size="${3:-1000},$2" --screenshot="doc/$1.png" "file://$dir/$1.html" 2>/dev/null
 }
 mkdir -p doc
-# of last week's jobs for which a curve would have advised fewer cores, the one that lost most
+# the job that lost most, among last week's for which a curve would have advised fewer cores
 job=$(build/jobeff -a -S -7days -nP -o jobid,lost | sort -t'|' -k2 -n -r | cut -d'|' -f1 |
 	while read -r id; do if build/jobeff "$id" | grep -q 'would have taken'; then echo "$id" && break; fi; done)
 build/jobeff report "$job" --html "$dir/job.html"
-# of the last month's jobs on a few nodes, the first one that got worse: what its page shows over time
+# the first job that got worse, among the last month's on 4 to 16 nodes: its page shows it over time
 course=$(build/jobeff -a -S -30days -nP -o jobid,nodes | awk -F'|' '$2 >= 4 && $2 <= 16 { print $1 }' |
 	while read -r id; do if build/jobeff --full "$id" | grep -Eq 'Until [^,]*, [1-3]?[0-9] % of .*; since'; then echo "$id" && break; fi; done)
 build/jobeff report "$course" --html "$dir/page.html"

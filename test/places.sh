@@ -1,17 +1,18 @@
 #!/bin/bash
-# places.sh [short|full|loaded]: runs README's two commands where people first try them, each place in a Debian that
-# is made for it (distro.sh bare): no Go, no compiler, empty lists of packages, root with a container's
-# capabilities, an ordinary user; with full the whole `make test` in the container, no network after
-# `make deps`, and Debian 13, too; loaded is `make test` alone, of what is built, beside ten busy loops, with an OpenCL of which
-# ASan's programs die where hwloc loads it. It prints a row for each command: seconds until the first useful line, seconds in all,
-# and what was said of the place. With RESULT it adds them to that file. It fails where a command ends
-# otherwise than it should.
+# places.sh [short|full|loaded]: runs README's two commands where people first try them. The places are in a
+# Debian that is made for the run (distro.sh bare): no Go, no compiler, empty lists of packages, root with a
+# container's capabilities, an ordinary user. full adds the whole `make test` in the container, no network
+# after `make deps`, and Debian 13. loaded is `make test` alone, of what is built, beside ten busy loops, and
+# with an OpenCL that ends ASan's programs where hwloc loads it. The script prints a row for each command:
+# seconds until the first useful line, seconds in all, and what was said of the place. With RESULT it adds
+# the rows to that file. It fails if a command does not end as it should.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=${1:-full} log=$(mktemp /tmp/jobeff-places.XXXXXX)
 trap 'rm -f "$log"' EXIT
 
-# In the bare machines. What is useful: an answer of jobeff, a figure, or the sentence that says what to do.
+# This runs in the bare machines. A line is useful if it is an answer of jobeff, a figure, or the sentence that
+# says what to do.
 # shellcheck disable=SC2016 # the inner shell expands it
 begin='
 try() { # PLACE EXPECTED-EXIT USEFUL COMMAND…

@@ -2,7 +2,7 @@
 # run-tests.sh PACKAGES… [-run TESTS]: runs the Go tests, which start the real Slurm, MPIs and
 # servers themselves. It shows what failed, and why something was skipped. The last line counts
 # them. If no test passed, it fails. With RESULT it adds to that file where it ran, the counts, and
-# what failed or was skipped, and what tests say after "result: ". RESULT_ROOT is the root of the Debian where it ran, if that is another.
+# what failed or was skipped, and what tests say after "result: ". RESULT_ROOT is the root of the Debian where the tests ran, if not /.
 # Where no Slurm can be started, the tests of ./test are left out: they are named first, and count as skipped.
 set -u -o pipefail
 cd "$(dirname "$0")/.." || exit
@@ -28,7 +28,7 @@ if [ "$(test/look.sh test 2>/dev/null)" = hand ]; then
 	fi
 fi
 
-# Each half minute, how far it is: a large package is silent for minutes.
+# progress: prints each half minute how far the tests are, since a large package is silent for minutes.
 progress() {
 	local said='' now
 	while sleep 30 >/dev/null; do # it may outlast this script

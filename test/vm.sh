@@ -1,8 +1,8 @@
 #!/bin/bash
 # vm.sh [PART…]: boots a Debian with systemd, cgroup v2, Slurm and jobeff's packages in QEMU, and tests jobeff there. It needs
 # no KVM. A part is a test of test/vm: cgroup is TestCgroup. The suite's root is made once, by mmdebstrap. The last result of
-# each part stands in results/vm-SUITE-PART.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel;
-# its result stands in results/vm-disk.txt.
+# each part is in results/vm-SUITE-PART.txt. The part disk boots nothing: it makes 200 power cuts of disks under this machine's
+# kernel. Its result is in results/vm-disk.txt.
 #
 # SUITE          bookworm or trixie
 # VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.2 GB each
@@ -13,7 +13,7 @@ SUITE=${SUITE:-bookworm}
 CACHE=${VM_CACHE:-/var/cache/jobeff-vm}
 ROOT=$CACHE/$SUITE
 
-# make_root: takes a minute. A root of another list of packages is made again.
+# make_root: makes the suite's root, which takes a minute. If the list of packages has changed, it makes the root again.
 make_root() {
 	local include
 	if cmp -s test/vm/packages "$ROOT/packages"; then return; fi

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// barAfter is how long something takes before a bar appears.
+// barAfter is the delay before a bar appears: a shorter task shows none.
 const barAfter = time.Second
 
 // Bar shows the progress of a long task on a terminal, and nothing elsewhere.
@@ -18,7 +18,7 @@ type Bar struct {
 	from  time.Time
 }
 
-// NewBar makes one on standard error. most is the number of things to do, -1: not known.
+// NewBar makes a bar on standard error. most is the number of things to do; -1 means unknown.
 func NewBar(what string, most int64) Bar {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return Bar{}
@@ -39,7 +39,7 @@ func (b Bar) Set(n int64) {
 	}
 }
 
-// Progress shows that done of so many are done.
+// Progress shows how many things are done, and a total that may have changed.
 func (b Bar) Progress(done, of int64) {
 	if b.shown != nil && time.Now().After(b.from) {
 		if of != b.shown.GetMax64() {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBar: what is over soon shows nothing, what takes long how far it is, and what is
-// no terminal nothing at all.
+// TestBar: a short task shows nothing, and a long one how far it is. Without a terminal neither
+// shows anything.
 func TestBar(t *testing.T) {
 	var soon, long bytes.Buffer
 	b := barOn(&soon, "jobs", 0, time.Now().Add(time.Hour))
@@ -27,7 +27,7 @@ func TestBar(t *testing.T) {
 	if after := long.String()[before:]; !strings.HasSuffix(after, "\r") || strings.Contains(strings.TrimSpace(after[strings.LastIndex(strings.TrimRight(after, "\r"), "\r")+1:]), "jobs") {
 		t.Errorf("the bar stays: %q", after)
 	}
-	none := NewBar("jobs", -1) // of a test, whose standard error is a pipe
+	none := NewBar("jobs", -1) // a test's standard error is a pipe
 	none.Set(1)
 	none.Progress(1, 2)
 	none.Done()

@@ -12,14 +12,14 @@ import (
 	"jobeff/report/inert"
 )
 
-// completeTimeout bounds what a TAB waits for jobeffd.
+// completeTimeout bounds how long a TAB waits for jobeffd.
 const completeTimeout = time.Second
 
-// Offer finds what may stand in a place. It need not look at what was typed so far.
+// Offer finds the words that fit an argument or a flag's value. It need not look at what was typed so far.
 type Offer func(context.Context) ([]cobra.Completion, error)
 
-// Complete sets the completions of a command and of those below it. offers has them by the
-// word that stands for the value in a command's Use or in a flag's help.
+// Complete sets the completions of a command and of its subcommands. The key of offers is the
+// placeholder of the value, such as JOBID, in a command's Use or in a flag's help.
 func Complete(c *cobra.Command, offers map[string]Offer) {
 	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	if word, several := argument(c); offers[word] != nil {
@@ -35,7 +35,7 @@ func Complete(c *cobra.Command, offers map[string]Offer) {
 			offered = file("")
 		}
 		if offered != nil {
-			c.RegisterFlagCompletionFunc(f.Name, offered) // fails only where it is done twice
+			c.RegisterFlagCompletionFunc(f.Name, offered) // fails only if a flag is registered twice
 		}
 	})
 	for _, below := range c.Commands() {
@@ -43,7 +43,7 @@ func Complete(c *cobra.Command, offers map[string]Offer) {
 	}
 }
 
-// argument is the word for what a command takes, and whether it takes several.
+// argument returns the placeholder of a command's argument, and whether the command takes several.
 func argument(c *cobra.Command) (word string, several bool) {
 	words := strings.Fields(c.Use)[1:]
 	for i, w := range words {
@@ -78,7 +78,7 @@ func completion(find Offer, several bool) cobra.CompletionFunc {
 	}
 }
 
-// file has the shell offer files, only those with the extension kind unless it is "".
+// file lets the shell offer files. If kind is not "", only files with that extension are offered.
 func file(kind string) cobra.CompletionFunc {
 	if kind != "" {
 		return cobra.FixedCompletions([]cobra.Completion{kind}, cobra.ShellCompDirectiveFilterFileExt)

@@ -1,4 +1,4 @@
 // Package cli is what the command lines of jobeff and of jobeffd admin have in common:
 // exit codes, errors of usage, times as sacct takes them, completions, and progress
-// bars. Before it stands package report, after it the two commands.
+// bars. In the flow, package report comes before it and the two commands after it.
 package cli

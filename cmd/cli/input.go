@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Input opens a file that somebody named to be read; - is standard input. It must be regular: to
-// open a FIFO, or to read a device, may never end.
+// Input opens a file that the command line names, for reading; - is standard input. The file must be
+// regular: opening a FIFO, or reading a device, may never end.
 func Input(cmd *cobra.Command, path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(cmd.InOrStdin()), nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timeForms is what ParseTime takes, for an error.
+// timeForms lists the forms that ParseTime takes, for its error.
 const timeForms = "-7days, -36hours, now-1week, now, today, yesterday, 2026-11-20, 2026-11-20T13:00[:00], 11/20[/26], 11/20-13:00, 13:00[:00]"
 
 // absoluteForms are layouts with a whole date.
@@ -63,7 +63,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, Usagef("%q is no time: write one of %s", s, timeForms)
 }
 
-// ParsePast is ParseTime for a time that lies behind: 30days is as -30days.
+// ParsePast is ParseTime for a time in the past: 30days means -30days.
 func ParsePast(s string, now time.Time) (time.Time, error) {
 	if regexp.MustCompile(`^\s*\d+[A-Za-z]+\s*$`).MatchString(s) {
 		return ParseTime("-"+strings.TrimSpace(s), now)
@@ -74,8 +74,8 @@ func ParsePast(s string, now time.Time) (time.Time, error) {
 // sane reports whether the server can read the time.
 func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 9999 }
 
-// shifted is a time some units before or after now. Days and weeks keep the time of day
-// over a change to summer time.
+// shifted returns the time some units before or after now. Days and weeks keep the time of day
+// across a change to summer time.
 func shifted(now time.Time, sign, digits, unit string) (time.Time, bool) {
 	n, err := strconv.Atoi(sign + digits)
 	if err != nil {

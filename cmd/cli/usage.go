@@ -23,10 +23,10 @@ const (
 // usageError marks a command line that cannot be understood.
 type usageError struct{ error }
 
-// Usage makes an error one of the command line.
+// Usage marks an error as one of the command line: the program then exits with ExitUsage.
 func Usage(err error) error { return usageError{err} }
 
-// Usagef is an error of the command line.
+// Usagef is Usage of a formatted error.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
 // ExitCode is what a program exits with after err.
@@ -41,11 +41,12 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// wrongValue is what pflag says of a value that its flag does not take, with Go's own words at the end.
+// wrongValue matches pflag's error for a value that a flag does not take. That error ends in Go's own
+// words, which say little to a user.
 var wrongValue = regexp.MustCompile(`(?s)^invalid argument "(.*)" for "(.*)" flag: (?:strconv|time|parse error|must be|invalid)`)
 
-// FlagError is an error of the command line's flags. habits say what does what another program's
-// flag did, by its letter.
+// FlagError rewords an error in the command line's flags. The key of habits is the letter of another
+// program's flag, its value the advice on what does the same here.
 func FlagError(err error, program string, habits map[string]string) error {
 	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
 		return Usagef("%s does not take %.40q: see %s --help", m[2], m[1], program)
@@ -91,7 +92,7 @@ func Some(what string) cobra.PositionalArgs {
 	}
 }
 
-// NoCommand is for commands that only have others below them.
+// NoCommand is for commands that only hold subcommands.
 func NoCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -101,7 +102,7 @@ func NoCommand(cmd *cobra.Command, args []string) error {
 
 // DidYouMean suggests a command whose name is near a word; "" where there is none.
 func DidYouMean(cmd *cobra.Command, word string) string {
-	cmd.SuggestionsMinimumDistance = 2 // cobra's own; it sets it elsewhere only
+	cmd.SuggestionsMinimumDistance = 2 // cobra's default, which it sets only in its own suggestions
 	near := cmd.SuggestionsFor(word)
 	if word == "" || len(near) == 0 {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// jobOf folds records made by hand into one job. It writes to notes what a person would else take
-// the figures for.
+// jobOf folds records made by hand into one job. Where a person could misread the figures, it says so
+// in notes: a record may hold several runs, or be older than the last boot.
 func jobOf(files []string, notes io.Writer) (*job.Job, error) {
 	var merger assemble.Merger
 	machine := node.ThisMachine()
@@ -46,7 +46,7 @@ func jobOf(files []string, notes io.Writer) (*job.Job, error) {
 	return j, nil
 }
 
-// whyNone is why the library may have made no record at a path, and what to do. The library itself
+// whyNone explains why the library may have made no record at a path, and what to do. The library itself
 // prints nothing (FLOW 2).
 func whyNone(path string) string {
 	dir := filepath.Dir(path)

@@ -21,8 +21,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// How long the folds of all jobs that run may take, and that of one. They have the lowest priority, so jobs
-// may keep them from the CPUs for long.
+// interimTimeout bounds the folds of all running jobs, foldTimeout the fold of one. Folds have the lowest
+// priority, so jobs may keep them off the CPUs for long.
 const (
 	interimTimeout = 10 * time.Minute
 	foldTimeout    = time.Minute
@@ -63,8 +63,9 @@ notes the most. A timer starts it each minute, as root.`,
 	return cmd
 }
 
-// interim reads the memory of the jobs that run, and makes the reports of the last multiple of report.interim,
-// unless that was done before. Its lock keeps the time of what was done. A child folds, as nobody, what users can write.
+// interim reads the memory of the running jobs. Then it makes their reports as of the last multiple of report.interim,
+// unless an earlier call did: the lock file's modification time is that multiple. Users can write records, so a child
+// folds them as the user nobody.
 func interim(config, runDir string) error {
 	if config == "" {
 		config = etc.Path()
@@ -100,13 +101,13 @@ func interim(config, runDir string) error {
 	return errors.Join(errs...)
 }
 
-// interimOf keeps the interim report of one job. A child folds it, as nobody. If the child fails, a user may be at fault: the
-// others' reports are made, and the unit has not failed.
+// interimOf makes one job's interim report and keeps it. A child folds it, as the user nobody. If the child fails, a user may be
+// at fault, so that is no error: the other jobs get their reports, and the systemd unit does not fail.
 func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, moment time.Time, every time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, foldTimeout)
 	defer cancel()
 	child := exec.CommandContext(ctx, "/proc/self/exe", "interim", "--run-dir", runDir, "--job", id, "--fold", moment.Format(time.RFC3339Nano))
-	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // nobody gets no terminal of root's
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the user nobody must not get root's terminal
 	words := new(complaint)
 	child.Stderr = words
 	report, err := child.StdoutPipe()
@@ -118,7 +119,7 @@ func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, momen
 	}
 	r := new(job.NodeReport)
 	said := json.NewDecoder(io.LimitReader(report, wire.MaxReportBytes)).Decode(r)
-	report.Close() // it has no more to say
+	report.Close() // nothing after the report is read
 	if ended := child.Wait(); ended != nil {
 		fmt.Fprintf(os.Stderr, "jobeff-ingest: job %s has no interim report: %v %s\n", id, ended, inert.Text(string(*words), false))
 		return nil
@@ -131,7 +132,7 @@ func interimOf(ctx context.Context, outbox node.Outbox, runDir, id string, momen
 	return said
 }
 
-// complaint is the beginning of what a child complains of.
+// complaint keeps the first mostComplaint bytes of a child's standard error.
 type complaint []byte
 
 func (c *complaint) Write(b []byte) (int, error) {

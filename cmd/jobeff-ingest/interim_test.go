@@ -51,8 +51,8 @@ func runsHere(t *testing.T, notes string, id int, slots ...record.Slot) {
 	}
 }
 
-// TestInterimOfEachJob: what the user of a job wrote takes its fold more memory than there is. The other jobs
-// have their interim reports, and jobeff-ingest has not failed.
+// TestInterimOfEachJob: a user's record makes the fold of their job run out of memory. The other jobs still get
+// their interim reports, and jobeff-ingest does not fail.
 func TestInterimOfEachJob(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a fold of a job that runs begins as root")

@@ -19,10 +19,10 @@ import (
 	"jobeff/report/inert"
 )
 
-// mostLive is after how long it ends by itself, so that nothing stays in a job if all that could end it is gone.
+// mostLive is the time after which it ends by itself. Else it could stay in a job when everything that could end it is gone.
 const mostLive = time.Hour
 
-// firstSpan is what the first line tells of.
+// firstSpan is the longest wait for the first line. That line covers the time since the start.
 const firstSpan = time.Second
 
 // liveCommand reads the record of the job in whose step it runs. jobeff live starts it by srun.
@@ -59,7 +59,8 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 	return cmd
 }
 
-// newLive is what the environment of a step says of the job. In a part of a het job SLURM_JOB_ID is another part's.
+// newLive finds the job in the environment of a step. In a heterogeneous job SLURM_JOB_ID may be that of another part:
+// id then names the right one.
 func newLive(getenv func(string) string, id uint32, path string) (*node.Live, error) {
 	if own, err := strconv.ParseUint(getenv("SLURM_JOB_ID"), 10, 32); err == nil && id == 0 {
 		id = uint32(own)
@@ -77,7 +78,7 @@ func newLive(getenv func(string) string, id uint32, path string) (*node.Live, er
 // watch prints lines until nobody reads them.
 func watch(l *node.Live, every time.Duration, once bool, out io.Writer) error {
 	machine := node.ThisMachine()
-	l.Read(machine) // since when the first line tells
+	l.Read(machine) // the first line covers the time since this
 	begun, first := time.Now(), true
 	for time.Since(begun) < mostLive {
 		moment := time.Now().Truncate(every).Add(every)
@@ -120,7 +121,7 @@ func tell(l *node.Live, m node.Machine, out io.Writer) error {
 	return line.Write(out)
 }
 
-// pauseUntil waits until a moment; false: meanwhile the reader of the output went away.
+// pauseUntil waits until a moment. It returns false if the reader of the output went away meanwhile.
 func pauseUntil(moment time.Time, out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {

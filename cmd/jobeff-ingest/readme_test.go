@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// byHand are README's lines that measure a program by hand, behind `make`.
+// byHand returns README's lines that measure a program by hand, those after `make`.
 func byHand(t *testing.T) string {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
@@ -24,8 +24,8 @@ func byHand(t *testing.T) string {
 	return block + "--print /tmp/rec\n"
 }
 
-// TestReadmeByHand runs them as printed: with each MPI, as root and as a user, in a folder that has what a
-// clone has after `make`.
+// TestReadmeByHand runs these lines as printed: with each MPI, as root and as a user, in a folder that has
+// what a clone has after `make`.
 func TestReadmeByHand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs MPI programs")

@@ -51,7 +51,7 @@ epilog and a timer start it as root; several at once do no harm.`,
 	return cmd
 }
 
-// tidyCommand lets go of records that processes held when the job's epilog ran.
+// tidyCommand removes records that processes still held when their job's epilog ran.
 func tidyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tidy",
@@ -94,8 +94,9 @@ func (f *sendFlags) send(c *cobra.Command) error {
 	return f.tell(c, s, res)
 }
 
-// In the background, logs of windows wait for Slurm's word of their job: this often, and at most so
-// long each time. Nobody waits for them, and the timer sends what is then left.
+// With --quiet, nobody waits for send. So it tries again, up to mostWaits times, to send logs of windows
+// that jobeffd takes only after Slurm told it of their job. Each pause is at most longestWait. The timer
+// sends what is left then.
 const (
 	mostWaits   = 4
 	longestWait = time.Minute

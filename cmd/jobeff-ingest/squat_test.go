@@ -17,7 +17,7 @@ import (
 	"jobeff/test/mungetest"
 )
 
-// squatter listens at jobeffd's port and answers as jobeffd would: it took all reports, or will never take them.
+// squatter answers at jobeffd's port as jobeffd would: that it took all reports, or that it will never take them.
 func squatter(w http.ResponseWriter, r *http.Request, refuses bool) {
 	text, _ := io.ReadAll(r.Body)
 	if r.Header.Get("Content-Encoding") == "zstd" {

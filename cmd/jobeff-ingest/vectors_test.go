@@ -54,8 +54,8 @@ var builds = []struct {
 	{"MPICH/clang", []string{"mpicc.mpich", "-cc=clang"}, []string{"mpirun.mpich"}},
 }
 
-// TestVectorsOfRealPrograms: what METRICS 2 says of its vectors, jobeff says of programs that have
-// these loads: a program leaves a record, the record is folded, the fold is printed.
+// TestVectorsOfRealPrograms: for programs with the loads of METRICS 2's vectors, jobeff prints the figures
+// that are given there. A program leaves a record, the record is folded, the fold is printed.
 func TestVectorsOfRealPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs MPI programs")

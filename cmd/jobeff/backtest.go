@@ -27,7 +27,7 @@ mails that would have followed. It uses the workloads as they are known today. I
 changes nothing and sends no mail. Root and operators judge the jobs of all users,
 others only their own.`
 
-// backtestPage is how many jobs are asked for at a time.
+// backtestPage is the number of jobs in one request.
 const backtestPage = 200
 
 func (p *program) backtestCommand() *cobra.Command {

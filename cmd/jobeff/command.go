@@ -47,7 +47,8 @@ const examples = `  jobeff 123                    job 123
   jobeff workload               my programs, and how many cores each should have used
   jobeff workload 123           what all runs of the job's program say together`
 
-// screenHelp is what jobeff --help prints: all there is on one screen, first what users need. The man page has the rest.
+// screenHelp is what jobeff --help prints: every option and command on one screen, first those that users need. The man page
+// explains the rest.
 const screenHelp = `jobeff shows how well Slurm jobs used their cores. No job needs a change for it.
 
   jobeff                    my jobs of the last seven days, most lost first

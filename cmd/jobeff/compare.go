@@ -96,7 +96,8 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	return report.TextOfComparison(p.stdout, v, p.options())
 }
 
-// compareJobs finds the names of places before it compares them.
+// compareJobs compares two jobs, or one with the median of its workload's earlier runs. First it finds the names of their
+// places in the code.
 func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool) (*compare.Comparison, error) {
 	named := func(id string) (*listing.JobAndWorkload, error) {
 		found, err := c.Job(ctx, id)

@@ -56,7 +56,7 @@ func TestDocsAreUpToDate(t *testing.T) {
 	}
 }
 
-// showHandedOn puts jobeffd's own commands where those stand that jobeff hands on to them.
+// showHandedOn replaces the commands that jobeff hands on by jobeffd's own ones, which have the help.
 func showHandedOn(root *cobra.Command) {
 	under, _, _ := root.Find([]string{"admin"})
 	for _, c := range admin.Command().Commands() {
@@ -66,7 +66,7 @@ func showHandedOn(root *cobra.Command) {
 	}
 }
 
-// manDate stands in the pages; a date of the build would change them each day.
+// manDate is the date in the pages: the date of a build would change them each day.
 var manDate = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 
 // docs makes the files, named relative to packaging/.
@@ -93,8 +93,8 @@ func docs(root *cobra.Command) (map[string][]byte, error) {
 	}, nil
 }
 
-// plainCommas changes cobra's script for bash, which quotes the commas of what it offers
-// ("jobid\,pe") and so finds nothing that begins as what was typed.
+// plainCommas mends cobra's script for bash. The script quotes the commas of what it offers
+// ("jobid\,pe"), and then finds no offer that begins with what was typed.
 var plainCommas = strings.NewReplacer(
 	`[[ $comp == "$cur"* ]] ||`, `comp=${comp//\\,/,}; [[ $comp == "$cur"* ]] ||`,
 	`COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")`, `COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}"); COMPREPLY[0]=${COMPREPLY[0]//\\,/,}`)

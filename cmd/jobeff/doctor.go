@@ -170,8 +170,8 @@ func (d *doctor) server(ctx context.Context) {
 	}
 }
 
-// signers says whose answers count here where addresses are on TCP. On the server it says what to write: the socket
-// lies in a folder of jobeffd's, so whoever answers there is jobeffd.
+// signers reports whose signed answers count on this machine, if an address is on TCP. On the server it also prints the line
+// to write. There it trusts the unix socket: that lies in jobeffd's own folder, so only jobeffd can answer.
 func (d *doctor) signers(ctx context.Context) {
 	c := client.NewClient("unix:"+d.root+d.cfg.Server.Socket, time.Duration(d.cfg.Report.Timeout), nil)
 	defer c.Close()
@@ -221,7 +221,7 @@ func plainly(addr string, err error) string {
 	return fmt.Sprintf("jobeffd cannot be reached at %s: %v", addr, err)
 }
 
-// distinctAddresses are where reports go and where questions go.
+// distinctAddresses returns the address for reports and that for questions, or only one if they are the same.
 func distinctAddresses(cfg *etc.Config) []string {
 	if cfg.Address() == cfg.Report.To {
 		return []string{cfg.Report.To}

@@ -30,7 +30,7 @@ var slurmConfDirs = []string{
 	"/run/slurm/conf", "/var/spool/slurmd/conf-cache", "/var/spool/slurm/d/conf-cache",
 }
 
-// pluginDirs are Slurm's PluginDir where slurm.conf does not say.
+// pluginDirs are the usual folders of Slurm's plugins. They are tried after PluginDir of slurm.conf.
 var pluginDirs = []string{
 	"/usr/lib/*-linux-gnu/slurm-wlm", "/usr/lib/*-linux-gnu/slurm", "/usr/lib64/slurm", "/usr/lib/slurm",
 	"/usr/local/lib/slurm", "/usr/local/lib64/slurm", "/opt/slurm/lib/slurm", "/opt/slurm/lib64/slurm",
@@ -38,7 +38,7 @@ var pluginDirs = []string{
 
 // entry is jobeff's line in plugstack.conf.
 type entry struct {
-	where    string   // the file that it stands in
+	where    string   // the file that holds it
 	optional bool     // required plugins drain nodes
 	path     string   // of the plugin, as written
 	args     []string // preload=, body=, config=, sender=

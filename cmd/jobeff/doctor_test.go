@@ -65,7 +65,7 @@ func (d *doctor) compile(t *testing.T, path, source string) {
 	d.write(t, path, string(object))
 }
 
-// compiled are shared objects, by source: most checks begin with the same three.
+// compiled caches shared objects by their source: most checks begin with the same three.
 var compiled = map[string][]byte{}
 
 // line is the first check of what, as the doctor prints it.
@@ -228,7 +228,7 @@ func TestDoctorOnTheServer(t *testing.T) {
 	}
 }
 
-// TestDoctorOnSockets: doctor says whether systemd holds the addresses of a jobeffd that runs, and nothing of one that does not.
+// TestDoctorOnSockets: doctor says whether systemd holds the addresses of a running jobeffd. It says nothing of one that does not run.
 func TestDoctorOnSockets(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
@@ -390,7 +390,7 @@ func TestDoctorOnStandbys(t *testing.T) {
 	want("alone again", "")
 }
 
-// TestDoctorOnOneDoubt: what one of two daemons doubts is said once, and nothing of the one that doubts nothing.
+// TestDoctorOnOneDoubt: a doubt that only one of two daemons reports is printed once.
 func TestDoctorOnOneDoubt(t *testing.T) {
 	d := install(t)
 	for i, answer := range []string{`{"status":"ok","doubt":"PostgreSQL has standbys","hint":"x","cannot_tell":"all_measured"}`, `{"status":"ok"}`} {
@@ -463,7 +463,7 @@ func TestDoctorOnMails(t *testing.T) {
 	}
 }
 
-// Root's notes, and a job's record beside them, fill up.
+// TestDoctorOnFullRunDirectories: root's notes, and a job's record beside them, fill up.
 func TestDoctorOnFullRunDirectories(t *testing.T) {
 	trial.MayMount(t)
 	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
@@ -530,7 +530,7 @@ func TestDoctorOnFullRunDirectories(t *testing.T) {
 	want("tmpfs", "fail /run/jobeff is mounted read-only -> mount -o remount,rw /run/jobeff")
 }
 
-// To follow the advice for a link must not change what it leads to.
+// TestDoctorOnALinkedRunDirectory: to follow doctor's advice on a link must not change the folder to which it leads.
 func TestDoctorOnALinkedRunDirectory(t *testing.T) {
 	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
 	if err := errors.Join(os.Mkdir(d.root+"/run", 0o755), os.Symlink("/etc", d.root+"/run/jobeff")); err != nil {

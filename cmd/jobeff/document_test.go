@@ -30,8 +30,8 @@ import (
 	"jobeff/report/view"
 )
 
-// ofJobeffd are the fields of a job's document that a node alone does not know, ofSlurm those that a
-// record made by hand does not know: its times are those of the ranks.
+// ofJobeffd are the fields of a job's document that a node alone does not know. ofSlurm are those that come
+// from Slurm: a record made by hand has the times of its ranks instead.
 var (
 	ofJobeffd = []string{"verdicts", "flags", "workload", "unconfirmed", "attempt"}
 	ofSlurm   = []string{"cluster", "id", "job_id", "start", "end", "job_elapsed"}
@@ -63,8 +63,8 @@ func startDaemon(t *testing.T) daemon {
 	return daemon{c, serverAt(socket).Store}
 }
 
-// TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
-// jobeff-ingest --print makes of the same reports, and what the text and the page show.
+// TestOneDocument: jobeffd's document of a job is the one that the command prints. Field by field it is what
+// jobeff-ingest --print makes of the same reports, and the text and the page show its figures.
 func TestOneDocument(t *testing.T) {
 	d := startDaemon(t)
 	for what, names := range map[string][]string{"MPI": {"bad-n1", "bad-n2"}, "threads": {"bad-n1", "bad-n2"}, "five programs": {"five"}, "no data": {"nompi"}, "killed": {"killed-n1"}} {
@@ -99,8 +99,8 @@ func TestOneDocument(t *testing.T) {
 	}
 }
 
-// TestOneDocumentOfARecord: likewise of a real program's record, which jobeff-ingest --print reads, and
-// a node's report of it. The program has MPI and OpenMP.
+// TestOneDocumentOfARecord is TestOneDocument for a real program with MPI and OpenMP. jobeff-ingest --print
+// reads its record, and jobeffd gets a node's report of it.
 func TestOneDocumentOfARecord(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs an MPI program")
@@ -153,9 +153,9 @@ func TestOneDocumentOfARecord(t *testing.T) {
 	}
 }
 
-// sameEverywhere wants of a job with these reports the same fields from jobeffd and from the command as
-// were printed, without some, and the same figures in the text and on the page. It returns what jobeffd
-// answered. Sums may differ in their last digits.
+// sameEverywhere posts a job's reports. Then jobeffd and the command must give the fields in printed, except
+// those in without, and the text and the page must show the same figures. Sums may differ in their last
+// digits. It returns jobeffd's answer.
 func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printed map[string]any, without []string) map[string]any {
 	t.Helper()
 	for _, r := range reports {
@@ -234,8 +234,8 @@ func shown(answered map[string]any) (all []string) {
 	return all
 }
 
-// rowsShown are the rows of its tables that text and page show: of executions where there are several, of
-// ranks where there is one, and of MPI functions.
+// rowsShown are the table rows that text and page show: the executions if there are several, the ranks if there
+// is one, and the MPI functions.
 func rowsShown(answered map[string]any) (all []string) {
 	executions := answered["executions"].([]any)
 	for _, e := range executions {
@@ -257,8 +257,8 @@ func rowsShown(answered map[string]any) (all []string) {
 	return all
 }
 
-// withThreads lets each rank of a report have two threads, of which one computes, and gives it
-// another job.
+// withThreads gives each rank of a report two threads, of which one computes, and gives the report
+// another job id.
 func withThreads(t *testing.T, text []byte) []byte {
 	var r job.NodeReport
 	if err := json.Unmarshal(text, &r); err != nil {

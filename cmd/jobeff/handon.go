@@ -30,7 +30,7 @@ func handedOn() (all []*cobra.Command) {
 			},
 			ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				handOn(name, append(append([]string{cobra.ShellCompRequestCmd, "admin", name}, args...), typed))
-				return nil, cobra.ShellCompDirectiveNoFileComp // no jobeffd here
+				return nil, cobra.ShellCompDirectiveNoFileComp // jobeffd could not be started
 			},
 		})
 	}

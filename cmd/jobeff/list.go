@@ -36,7 +36,7 @@ type listFlags struct {
 	limit, offset           int
 }
 
-// defaultDays is how far back a list goes without --starttime.
+// defaultDays bounds a list without --starttime, in days before now.
 const defaultDays = 7
 
 var defaultStart = fmt.Sprintf("-%ddays", defaultDays)
@@ -64,7 +64,7 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&l.offset, "offset", 0, "skip so `MANY` of these lines")
 }
 
-// listFlagUsed tells whether an option of lists was given. One job without such an option
+// listFlagUsed reports whether an option of lists was given. One job without such an option
 // is shown by itself.
 func listFlagUsed(cmd *cobra.Command) (used bool) {
 	var list pflag.FlagSet
@@ -73,7 +73,7 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 	return used
 }
 
-// sacctHabits say what does here what an option of sacct does, by its letter.
+// sacctHabits answers the options of sacct that jobeff lacks, by their letters: what does the same here, or that nothing does.
 var sacctHabits = map[string]string{
 	"X": "jobeff lists whole jobs, as sacct -X does; jobeff 123.0 shows a step", "f": "jobeff reads no file of jobs; name them, as jobeff 123,124",
 	"l": "-o chooses fields, and --json has all of them", "b": "-o jobid,state,exitcode shows these",
@@ -101,7 +101,7 @@ func (l *listFlags) which() string {
 	return "of " + figure.And(all) + " "
 }
 
-// whose is which with whose jobs these are: the caller's where no option says otherwise.
+// whose is which, with a word on whose jobs these are: the caller's, or those of everybody that the caller may see.
 func (l *listFlags) whose() string {
 	switch which := l.which(); {
 	case which == "":
@@ -163,7 +163,7 @@ func withMe(users string) string {
 	return strings.Join(all, ",")
 }
 
-// fullStates are sacct's words for states or their abbreviations.
+// fullStates turns states, in full or abbreviated as in sacct, into sacct's full names.
 func fullStates(list string) (string, error) {
 	if list == "" {
 		return "", nil
@@ -179,13 +179,13 @@ func fullStates(list string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// mostShown is how many lines a list has without --limit, worstShown how many that of jobeff alone has.
+// mostShown bounds the lines of a list without --limit, worstShown those of jobeff without any argument.
 const (
 	mostShown  = 1000
 	worstShown = 20
 )
 
-// mostSorted is how many lines are asked for, the newest, where jobeffd cannot sort by the field, so that jobeff does.
+// mostSorted bounds the lines that jobeff itself sorts, if jobeffd cannot sort by the field. jobeff asks for the newest ones.
 const mostSorted = 10_000
 
 // list shows the named or selected jobs, the newest last, as in sacct.
@@ -229,7 +229,7 @@ func (p *program) worst(ctx context.Context) error {
 	return p.listed(ctx, q, l, "", words.ListOptions{Title: l.title(q), Rest: "jobeff -S " + defaultStart})
 }
 
-// listed writes the jobs of a query for people, or those of --parsable2.
+// listed prints the jobs of a query as a list, for people or, with --parsable2, for scripts.
 func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, jobs string, opts words.ListOptions) error {
 	here := l.sort != "" && !slices.Contains(listing.Sorts, strings.TrimPrefix(l.sort, "-"))
 	if q.Sort, q.Limit = l.sort, l.limit; !l.tasks {
@@ -264,7 +264,7 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 	return report.TextOfJobs(p.stdout, view.NewJobs(lines, opts, p.options().Unicode), p.options())
 }
 
-// askLines asks for the lines of a list, of arrays or of each task; more are left.
+// askLines asks for the lines of a list: one for each array, or one for each task. more says that others are left.
 func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listFlags, opts *words.ListOptions) (lines []listing.Line, more bool, err error) {
 	if l.tasks {
 		all := l.parsable2 || l.format != "" || l.sort != ""
@@ -289,8 +289,8 @@ func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listF
 	})
 }
 
-// askPending asks for what waits of what a list asks for, where the list's beginning may hold that. only: nothing else
-// was asked for.
+// askPending asks for the waiting jobs of a query. It returns none if the list skips its beginning, or selects states without
+// PENDING. only says that the query selects PENDING.
 func askPending(ctx context.Context, c *client.Client, q listing.JobQuery, offset int) (list *slurmid.PendingList, only bool, err error) {
 	states := strings.Split(q.State, ",")
 	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
@@ -326,7 +326,7 @@ func noneOf(jobs string) error {
 	return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
 }
 
-// title says over a list what it is of: whose jobs, since when, in which order.
+// title is the line above a list: whose jobs, since when, in which order.
 func (l *listFlags) title(q listing.JobQuery) string {
 	whose := "Your jobs"
 	if l.user != "me" || q.User == "" {
@@ -354,9 +354,9 @@ func (l *listFlags) title(q listing.JobQuery) string {
 	return whose + when + "; " + order
 }
 
-// ask asks the server for jobs, page by page, each behind the last job of the page before: what begins or ends meanwhile
-// moves none. Without a limit, all says whether it is for all of them, or for as many as the server answers at once. An answer without
-// jobs may have more behind it: those were only looked at.
+// ask asks the server for jobs, page by page. Each page begins behind the last job of the page before, so jobs that begin or
+// end meanwhile shift nothing. Without a limit, all chooses between all jobs and the first answer that holds any. An empty
+// answer may still name a next page: the server looked at many jobs, and none of them fitted.
 func ask[T any](ctx context.Context, q listing.JobQuery, all bool, page func(context.Context, listing.JobQuery) (some []T, next string, err error)) (found []T, more bool, err error) {
 	found = []T{}
 	for most := q.Limit; ; q.Limit = max(most-len(found), 0) {

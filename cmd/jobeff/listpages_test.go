@@ -19,11 +19,11 @@ import (
 	"jobeff/test/trial"
 )
 
-// listed are what TestListsWhileJobsEnd's lists are of: more than one answer holds.
+// listed is the number of jobs in TestListsWhileJobsEnd's lists. One answer does not hold so many.
 const listed = 2500
 
-// busySite is a jobeffd of jobs 1 to listed, the highest the newest, 200 of them in an array; before each question but the first, a job that
-// began before many of them is told of.
+// busySite is a jobeffd with jobs 1 to listed: the highest is the newest, and 200 are tasks of an array. Before each question but
+// the first it gets a further job, which began before many of them.
 func busySite(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,8 +87,8 @@ func jobeffOf(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// TestListsWhileJobsEnd: a list of several answers has each job once, though jobs end between these; one that is sorted begins
-// with the first of all; and an array is whole, wherever its tasks lie.
+// TestListsWhileJobsEnd: jobs end between the answers of which a list is made. The list still has each job once. A sorted one
+// begins with the first of all jobs, and an array is whole, wherever its tasks lie.
 func TestListsWhileJobsEnd(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root sees the jobs of all")

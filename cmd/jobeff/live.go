@@ -39,13 +39,13 @@ measured. Without Slurm's answer, and for jobs of others, it shows the last repo
 that the nodes have made by themselves, as jobeff JOBID does, and why. Root looks as the
 job's owner, who gets no hold of root's terminal.`
 
-// The times between two moments that may be asked for.
+// leastEvery and mostEvery bound --every.
 const (
 	leastEvery = time.Second
 	mostEvery  = time.Hour / 2
 )
 
-// manyNodes is on how many nodes nothing is started without a question.
+// manyNodes is the number of nodes above which jobeff live asks before it starts anything.
 const manyNodes = 64
 
 // liveFlags are the flags of jobeff live.
@@ -91,7 +91,7 @@ func (p *program) live(ctx context.Context, id string, flags liveFlags, stdin io
 	case flags.every < leastEvery || flags.every > mostEvery:
 		return cli.Usagef("--every %s: give a time from %s to %s, as 10s or 1m", flags.every, leastEvery, mostEvery)
 	}
-	// whoever reads the output may go away: then writing fails, and the step is ended as by Ctrl-C
+	// If the reader of the output goes away, the signal ends the step as Ctrl-C does, and writing fails.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	j, why := findRunning(ctx, id)
@@ -160,14 +160,14 @@ func agree(stdin io.Reader, stderr io.Writer, j *job.Job) error {
 	return nil
 }
 
-// slurmPatience bounds what squeue may take.
+// slurmPatience bounds how long squeue may take.
 const slurmPatience = 20 * time.Second
 
-// queueFields are what squeue is asked for: the job's name, which may hold anything, is the last.
+// queueFields are the fields that squeue is asked for. The job's name may hold any character, so it is the last.
 const queueFields = "%i|%A|%T|%U|%u|%a|%P|%q|%D|%C|%S|%j"
 
-// findRunning asks Slurm for a job that runs, and that the caller may look into. The error says why there is none, in half a
-// sentence.
+// findRunning asks Slurm for a running job that the caller may look into. The error is half a sentence that says why there is
+// none; insteadOfLive completes it.
 func findRunning(ctx context.Context, id string) (*job.Job, error) {
 	for _, program := range []string{"squeue", "srun"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -186,11 +186,11 @@ func findRunning(ctx context.Context, id string) (*job.Job, error) {
 	return queued(out.String(), id, os.Getuid())
 }
 
-// queued is the one job of which squeue tells. Of a part of a het job squeue tells with all of its parts.
+// queued reads squeue's answer, which must name one job. Asked for one part of a heterogeneous job, squeue lists all parts.
 func queued(told, id string, uid int) (*job.Job, error) {
 	lines := strings.TrimSpace(told)
 	for line := range strings.Lines(told) {
-		if strings.HasPrefix(line, id+"|") { // the first one: a job's name may go on like a line
+		if strings.HasPrefix(line, id+"|") { // the first such line: a job's name may hold another one
 			lines = strings.TrimSpace(line)
 			break
 		}
@@ -228,7 +228,7 @@ func queued(told, id string, uid int) (*job.Job, error) {
 	return j, nil
 }
 
-// quoted is the last line of what a program complained of, in brackets.
+// quoted returns the last line of a program's complaint, in brackets.
 func quoted(complaint []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(complaint)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
@@ -237,7 +237,8 @@ func quoted(complaint []byte) string {
 	return ""
 }
 
-// slurmEnvironment is an environment without what a job or a user tells Slurm's commands, but where Slurm is.
+// slurmEnvironment drops the variables with which a job or a user steers Slurm's commands. It keeps those that say where
+// Slurm is.
 func slurmEnvironment(environ []string) (env []string) {
 	for _, v := range environ {
 		name, _, _ := strings.Cut(v, "=")
@@ -249,20 +250,20 @@ func slurmEnvironment(environ []string) (env []string) {
 	return env
 }
 
-// reader is what reads a record on the nodes; jobeff-node puts it there.
+// reader is the program that reads a record on a node. The package jobeff-node installs it.
 const reader = "/usr/sbin/jobeff-ingest"
 
-// startPatience bounds what Slurm may take to start the step, and stepPatience what it may take to end it.
+// startPatience bounds how long Slurm may take to start the step, stepPatience how long to end it.
 const (
 	startPatience = 30 * time.Second
 	stepPatience  = 10 * time.Second
 )
 
-// mostWatched bounds all of it. The step ends by itself before, if it is still ours.
+// mostWatched bounds a whole watch. The step ends by itself earlier, unless its user made it something else.
 const mostWatched = time.Hour + startPatience
 
-// srunArgs are the arguments that start a reader on each node of a job. The step takes no memory and no CPU
-// from the job's other steps in Slurm's eyes, and no other plugin of an MPI.
+// srunArgs returns the arguments that start a reader on each node of a job. Slurm counts no memory and no CPU for
+// this step that the job's other steps need. It also loads no MPI plugin for it.
 func srunArgs(j *job.Job, flags liveFlags) []string {
 	nodes, raw := strconv.Itoa(j.Nodes), strconv.FormatUint(uint64(j.JobID), 10)
 	allocation := []string{"--jobid=" + raw}
@@ -278,7 +279,7 @@ func srunArgs(j *job.Job, flags liveFlags) []string {
 	return append(args, "--every="+flags.every.String())
 }
 
-// watch shows a job until its step ends, and says why that did. shown tells that something was.
+// watch shows a job until its step ends, and returns why it ended. shown reports whether anything was shown.
 func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown bool, why error) {
 	runtime.LockOSThread() // the child ends with the thread that started it
 	defer runtime.UnlockOSThread()
@@ -322,7 +323,8 @@ func (p *program) watch(ctx context.Context, j *job.Job, flags liveFlags) (shown
 	return s.shown, errors.New("its step was refused or has failed" + quoted(*complaint))
 }
 
-// endSoon tells srun to end its step, at once or where that does not end by itself. What reads out ends, too.
+// endSoon tells srun to end its step. It does so at once, or after 2 s if the step should end by itself. A srun that
+// goes on for stepPatience is killed, and out is closed, which ends its reader.
 func endSoon(cmd *exec.Cmd, out io.Closer, byItself bool) (stop func()) {
 	wait := time.Duration(0)
 	if byItself {
@@ -339,7 +341,7 @@ func endSoon(cmd *exec.Cmd, out io.Closer, byItself bool) (stop func()) {
 // mostLineBytes bounds a line of srun; a reader's are shorter.
 const mostLineBytes = 64 << 10
 
-// readLines hands on lines until the end, each a copy. What is too long for one is left out.
+// readLines passes on a copy of each line until the end. Of a line that is too long it drops pieces of mostLineBytes.
 func readLines(from io.Reader, to chan<- []byte) {
 	defer close(to)
 	for in := bufio.NewReaderSize(from, mostLineBytes); ; {

@@ -21,7 +21,7 @@ are measured and shown as before.
 NAME is a workload from the list of jobeff workload. A JOBID stands for the workload
 of that job.`
 
-// defaultMute is how long a mute without an end lasts.
+// defaultMute is the length of a mute without --until and --for.
 const defaultMute = "30days"
 
 // muteFlags are the flags of jobeff mute.
@@ -159,5 +159,5 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	return report.TextOfPart(p.stdout, v.Words, p.options())
 }
 
-// mostListed is how many muted workloads a list holds at most.
+// mostListed bounds the list of muted workloads.
 const mostListed = 1000

@@ -17,7 +17,7 @@ import (
 	"jobeff/report/words"
 )
 
-// mostOffered is how many of the caller's last jobs and workloads are offered.
+// mostOffered bounds the jobs and the workloads that are offered, each the caller's last ones.
 const mostOffered = 100
 
 // offers are the completions for the words that stand for values in the help of commands
@@ -111,7 +111,7 @@ func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, e
 	return all, nil
 }
 
-// weeksOffered is how many past weeks are offered.
+// weeksOffered is the number of past weeks that are offered.
 const weeksOffered = 8
 
 func (p *program) offerWeeks(context.Context) (all []cobra.Completion, err error) {

@@ -10,10 +10,10 @@ import (
 	"jobeff/report/view"
 )
 
-// typed is what is to be typed for another run; in a terminal it goes on after a backslash.
+// typed matches the command to type for another run. In a terminal it goes on after a backslash.
 var typed = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]+)+? YOUR-(?:SCRIPT|PROGRAM)`)
 
-// oneRequest holds the request of a job's document against its text, whole and in short.
+// oneRequest compares the request in a job's document with its text, whole and in short.
 func (s *sums) oneRequest(id string) {
 	s.t.Helper()
 	var d view.Job
@@ -37,7 +37,7 @@ func (s *sums) oneRequest(id string) {
 	}
 }
 
-// requestOfWorkload counts the workloads of ten jobs or more that have a request, and holds it against the line for scripts.
+// requestOfWorkload counts the workloads of ten jobs or more that have a request, and compares it with the line for scripts.
 func (s *sums) requestOfWorkload(name string) {
 	s.t.Helper()
 	var d struct {
@@ -62,10 +62,10 @@ func (s *sums) requestOfWorkload(name string) {
 	}
 }
 
-// mailedJob is the job that an item of a mail tells of.
+// mailedJob matches the job that an item of a mail names.
 var mailedJob = regexp.MustCompile(`(?:The one that lost most is|1 job[^:.]*:) ([\d_]+)`)
 
-// mailed holds the lines of a mail to a user against the requests of the jobs that it tells of.
+// mailed compares the lines in a mail to a user with the requests of the jobs that it names.
 func (s *sums) mailed(where, mail string) {
 	s.t.Helper()
 	asked := map[string]bool{}
@@ -85,10 +85,10 @@ func (s *sums) mailed(where, mail string) {
 	}
 }
 
-// inDigest is a core count that a digest names, with its job.
+// inDigest matches a core count that a digest names, with its job.
 var inDigest = regexp.MustCompile(`Instead of [\d,]+ cores?: ([\d,]+) cores? would have .*?jobeff ([\d_]+)`)
 
-// digested holds the core counts that a digest names against the requests of its jobs.
+// digested compares the core counts that a digest names with the requests of its jobs.
 func (s *sums) digested(where, text string) {
 	s.t.Helper()
 	for _, m := range inDigest.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asOwner lets a command run as a job's owner, in a session of its own. Where root looks, the owner may attach to it and make
-// it do anything. So it has nothing of root's: no terminal, into which it could type, no descriptor, no keys and no
-// variable. The caller has locked its thread.
+// asOwner lets a command run as a job's owner, in a session of its own. If root calls it, the owner may attach to the command
+// and make it do anything. So the command gets nothing of root's: no terminal to type into, no descriptor and no key. The only
+// variables it keeps say where Slurm is. The caller must have locked its thread.
 func asOwner(cmd *exec.Cmd, uid uint32) error {
 	cmd.Dir, cmd.Env = "/", slurmEnvironment(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
-	cmd.WaitDelay = time.Second // whoever has left the session may hold our pipes
+	cmd.WaitDelay = time.Second // a process that left the session may hold our pipes
 	if os.Getuid() != 0 || uid == 0 {
 		return nil
 	}
@@ -32,7 +32,7 @@ func asOwner(cmd *exec.Cmd, uid uint32) error {
 	if err := keepDescriptors(); err != nil {
 		return err
 	}
-	// where the kernel refuses us keyrings, it refuses the command as much
+	// A kernel that refuses a keyring to us refuses it to the command, too.
 	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("a session keyring for the job's owner: %w", err)
 	}
@@ -68,7 +68,7 @@ func credentialOf(uid uint32) (*syscall.Credential, error) {
 	return c, nil
 }
 
-// keepDescriptors keeps from children what our caller has left open. What Go opens is closed in them anyway.
+// keepDescriptors keeps from children the descriptors that our caller left open. Go closes its own ones there anyway.
 func keepDescriptors() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	for _, e := range open {
@@ -82,14 +82,14 @@ func keepDescriptors() error {
 // exited is CLD_EXITED: a process has ended by itself.
 const exited = 1
 
-// waitForAll waits for a command of asOwner, and ends what it leaves in its session's group. The group's number stays its
-// own until it is waited for.
+// waitForAll waits for a command of asOwner, and kills what it left in its process group. It does so before it reaps the
+// command: until then no other group can have that number.
 func waitForAll(cmd *exec.Cmd) error {
 	var how unix.Siginfo
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, &how, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	if how.Code != exited {
-		time.Sleep(time.Second) // a helper of srun ends the step of one that was killed
+		time.Sleep(time.Second) // a helper of srun ends the step if srun was killed
 	}
 	unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 	return cmd.Wait()

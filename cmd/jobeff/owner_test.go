@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostileSrun is an srun that its user, who may attach to it, makes do what they want: it types into each terminal that it
-// reaches, notes what it has of its caller's, and then shows what the user wants shown.
+// hostileSrun is what a user can make of an srun that runs as them, since they may attach to it. It types into each terminal
+// that it reaches, notes what it has of its caller's, and then shows what the user wants shown.
 const hostileSrun = `#!/usr/bin/python3
 import fcntl, json, os, sys
 def typed(where):
@@ -53,7 +53,7 @@ sys.stderr.write("\x1b]0;mine\x07")
 sys.stdout.write(open("FOLDER/lines").read())
 `
 
-// terminal opens a terminal, and is the end that a program has.
+// terminal opens a terminal, and returns the end that a program gets.
 func terminal(t *testing.T) (theirs *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -75,7 +75,7 @@ func terminal(t *testing.T) (theirs *os.File) {
 	return theirs
 }
 
-// hostileFolder has a squeue that tells of daemon's job, and their srun.
+// hostileFolder makes a folder with a squeue that lists a job of the user daemon, and with that user's srun.
 func hostileFolder(t *testing.T, lines, terminal string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -176,7 +176,7 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// TestGuidesKeepTheTerminal: what a guide or a package tells root to start as somebody else has no terminal of root's.
+// TestGuidesKeepTheTerminal: no guide and no package lets root start anything as another user on root's terminal.
 func TestGuidesKeepTheTerminal(t *testing.T) {
 	var texts []string
 	for _, pattern := range []string{"../../*.md", "../../doc/*.md", "../../packaging/*", "../../packaging/*/*", "../../etc/*"} {

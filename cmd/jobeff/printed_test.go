@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// printedCommand is a command in a text. What follows the values goes on in the sentence.
+// printedCommand matches a command in a text. The words after its values belong to the sentence.
 var (
 	printedCommand = regexp.MustCompile(`\bjobeff (?:compare \d[\d_+]*(?: \d[\d_+]*)?|(?:explain|where|live|report|mute|unmute) \d[\d_+]*|workload(?: plan)? [\w.:@+-]*[\w+]|(?:un)?mute [\w.:@+-]*[\w+]|digest --week \S*\d|--full \d[\d_+]*|\d[\d_+]*(?: --tasks)?|-S -\d+days)`)
 	prose          = regexp.MustCompile(`(?:workload|mute) (?:plan )?(?:lists|shows|says|names|for|plan|NAME|JOBID)$`)

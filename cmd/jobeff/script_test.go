@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"jobeff": main, source.Reader: main, "jobeffd": jobeffd})
 }
 
-// jobeffd is the part of it that jobeff hands on to; cmd/jobeffd tests the rest.
+// jobeffd is the part of the daemon's program to which jobeff hands commands on; cmd/jobeffd tests the rest.
 func jobeffd() {
 	root := &cobra.Command{Use: "jobeffd", SilenceErrors: true, SilenceUsage: true}
 	root.AddCommand(admin.Command())
@@ -105,7 +105,7 @@ type testServer struct {
 	stop  func()
 }
 
-// testServers are they by socket.
+// testServers holds them by their sockets.
 var testServers sync.Map
 
 // serverAt is the last one that was started on a socket.
@@ -114,7 +114,7 @@ func serverAt(socket string) testServer {
 	return s.(testServer)
 }
 
-// figures makes and judges what came, as jobeffd does over time.
+// figures merges and judges the reports that came, as jobeffd does over time.
 func (s testServer) figures() error {
 	if err := storetest.Merge(context.Background(), s.Store); err != nil {
 		return err
@@ -165,7 +165,7 @@ func startServer(database, socket, rules string) (stop func(), err error) {
 	return s.stop, nil
 }
 
-// restart starts the script's jobeffd again, which judges by what $RULES has: restart.
+// restart starts the script's jobeffd again, with the rules in $RULES: restart.
 func restart(ts *testscript.TestScript, neg bool, args []string) {
 	serverAt(ts.Getenv("SOCKET")).stop()
 	_, err := startServer(ts.MkAbs("jobeff.db"), ts.Getenv("SOCKET"), ts.Getenv("RULES"))
@@ -203,7 +203,7 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		State: "COMPLETED", ExitCode: "0:0", Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, NodeList: "n1"})
 }
 
-// tell adds what sacct would say of jobs.
+// tell adds what sacct would print about jobs.
 func tell(ts *testscript.TestScript, lines ...slurm.Job) {
 	s := serverAt(ts.Getenv("SOCKET"))
 	_, err := s.AddSlurm(context.Background(), lines)
@@ -211,7 +211,7 @@ func tell(ts *testscript.TestScript, lines ...slurm.Job) {
 	ts.Check(s.figures())
 }
 
-// many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.
+// many is ran for N workloads of a user, many-0, many-1 and so on, with one job each: many N UID.
 func many(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -220,7 +220,7 @@ func many(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// recent is ran of a job that began an hour ago, and adds what sacct would say of it:
+// recent is ran for a job that began an hour ago, and adds what sacct would print about it:
 // recent JOB UID WORKLOAD RANKS ELAPSED USEFUL THREADS NAME CPUS.
 func recent(ts *testscript.TestScript, neg bool, args []string) {
 	n := func(i int) int {
@@ -238,8 +238,8 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 	tell(ts, line)
 }
 
-// tasks makes an array of which every third task runs another program than the others, and the second one
-// fails: tasks ARRAY UID TASKS. As in Slurm the last task has the array's number.
+// tasks makes an array: tasks ARRAY UID TASKS. Every third task runs another program than the others, and the
+// second task fails. As in Slurm, the last task has the array's number.
 func tasks(ts *testscript.TestScript, neg bool, args []string) {
 	var of [3]int
 	for i := range of {

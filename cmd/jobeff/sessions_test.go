@@ -16,9 +16,9 @@ import (
 	"jobeff/policy/rule"
 )
 
-// The documents' sessions are run as they stand. Those of a cluster are run there, by
-// test/sessions_test.go; the others here, one after the other, on the made-up site that
-// the admin's guide makes first.
+// onCluster names the documents' sessions that test/sessions_test.go runs on a cluster. The
+// others run here, one after the other, on the made-up site that the admin's guide makes
+// first. All of them run as they are printed.
 var onCluster = []string{"user", "workload"}
 
 // session is a `console` block of a document with its name.
@@ -45,7 +45,7 @@ func sessions(t *testing.T) (all []session) {
 	return all
 }
 
-// TestSessionsHaveNames: a session without a name is run by nobody, one of two names by chance.
+// TestSessionsHaveNames: no test runs a session without a name, and of two with one name only chance decides which runs.
 func TestSessionsHaveNames(t *testing.T) {
 	var names []string
 	for _, s := range sessions(t) {

@@ -110,7 +110,7 @@ func (s *sums) pageTable(v *seenView, table *html.Node) (caption string, rows []
 	return caption, rows
 }
 
-// drawnIn is how long the bar of a cell is.
+// drawnIn returns the length of a cell's bar.
 func drawnIn(cell *html.Node) (part float64, ok bool) {
 	for n := range cell.Descendants() {
 		if class := attribute(n, "class"); n.Data == "rect" && (class == "f-main" || class == "f-bad") {
@@ -121,8 +121,8 @@ func drawnIn(cell *html.Node) (part float64, ok bool) {
 	return 0, false
 }
 
-// fitsBars holds the bars of each column of values against these: an efficiency or a share is its
-// own length, of other values the longest bar stands for the largest.
+// fitsBars compares the bars of each column with their values. The bar of an efficiency or a share is as
+// long as the value. Among other values, the longest bar stands for the largest.
 func (s *sums) fitsBars(where string, v seenView) {
 	s.t.Helper()
 	for column, bars := range v.bars {
@@ -213,7 +213,7 @@ func (s *sums) jobView(where string, v seenView) {
 		if outside := outsideOf.FindStringSubmatch(v.line); outside != nil {
 			used = used.minus(s.figure(outside[1]))
 		} else {
-			used.low *= 0.995 // less than half a percent is not told
+			used.low *= 0.995 // less than half a percent is not shown
 		}
 		for i := 1; i <= 3; i++ {
 			s.fits(where+", saved of used", m[i]+" %", s.figure(m[i+3]).over(used))
@@ -228,7 +228,7 @@ func (s *sums) jobView(where string, v seenView) {
 	}
 }
 
-// allocation holds what a job was given, and for how long, against the sums made of it.
+// allocation compares what a job was given, and for how long, with the sums made of it.
 func (s *sums) allocation(where string, v seenView, used span) {
 	s.t.Helper()
 	size, ran := allocated.FindStringSubmatch(v.line), ranFor.FindStringSubmatch(v.line)
@@ -264,7 +264,7 @@ func (s *sums) allocation(where string, v seenView, used span) {
 	}
 }
 
-// sections holds the shares of sections against the whole, and their efficiencies against each other.
+// sections compares the shares of sections with the whole, and their efficiencies with each other.
 func (s *sums) sections(where string, rows [][]string) {
 	s.t.Helper()
 	sum := span{}
@@ -421,7 +421,7 @@ func (s *sums) toldLine(where string, m []string) {
 	}
 }
 
-// TestSumsAreRead: what TestSums reads of a page or a mail is there to be compared.
+// TestSumsAreRead: TestSums finds on a page and in a mail what it must compare.
 func TestSumsAreRead(t *testing.T) {
 	s := &sums{t: t}
 	for text, want := range map[string]span{"43 % longer": {1.425, 1.435}, "30 % less time": {0.695, 0.705}, "2.1 times as long": {2.05, 2.15}} {

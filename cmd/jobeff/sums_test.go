@@ -94,7 +94,7 @@ func rounded(v span) span {
 type sums struct {
 	t           *testing.T
 	compared    int
-	kinds       map[string]int // how often by what was compared, the end of its name
+	kinds       map[string]int // how often each kind of figure was compared, by the end of its name
 	losses      int
 	asked, many int // workloads of many jobs, and those with a request
 	weeksSaved  int // lines of what advice saved in a week
@@ -112,7 +112,7 @@ func (s *sums) jobeff(args ...string) string {
 	return stdout.String()
 }
 
-// fits compares a printed figure with what its row makes it.
+// fits compares a printed figure with the one that follows from its row.
 func (s *sums) fits(where, printed string, made span) {
 	s.t.Helper()
 	v, ok := read(s.t, printed)
@@ -165,7 +165,7 @@ func digestText(text string) week {
 	return w
 }
 
-// digestHTML reads the tables of a digest's mail, and holds their bars against their rows.
+// digestHTML reads the tables of a digest's mail, and compares their bars with their rows.
 func (s *sums) digestHTML(where, text string) (tables [][]row) {
 	s.t.Helper()
 	doc, err := html.Parse(strings.NewReader(text))
@@ -261,7 +261,7 @@ var (
 	savedOf    = regexp.MustCompile(`advice below would have saved ([\d.,]+)`)
 )
 
-// digest holds a week's digest against itself and against the week before.
+// digest compares a week's digest with itself and with the week before.
 func (s *sums) digest(name string, before week) week {
 	s.t.Helper()
 	text := s.jobeff("digest", "--week", name)
@@ -315,7 +315,7 @@ func (s *sums) digest(name string, before week) week {
 	return w
 }
 
-// afterAdvice holds what was saved after advice against its sum, and each against its interval.
+// afterAdvice compares the savings after advice with their sum, and each with its interval.
 func (s *sums) afterAdvice(name, text string, w week) {
 	s.t.Helper()
 	_, under, _ := strings.Cut(text, "AFTER ADVICE")
@@ -353,7 +353,7 @@ func (s *sums) afterAdvice(name, text string, w week) {
 	}
 }
 
-// saved reads "12", "saved" or "more" and "90 %: 3 more to 20 saved", and holds the first against the
+// saved reads "12", "saved" or "more", and "90 %: 3 more to 20 saved". The first must lie in the
 // interval.
 func (s *sums) saved(name string, words []string) span {
 	s.t.Helper()
@@ -420,7 +420,7 @@ func (s *sums) digestTable(where string, rows, before []row, all row, whole bool
 	}
 }
 
-// columnsOf splits a table of a text: two blanks or more stand between columns.
+// columnsOf splits a row of a text's table at two blanks or more.
 var columnsOf = regexp.MustCompile(`\s{2,}`)
 
 // tableUnder is the table under a heading, its heads first.
@@ -502,7 +502,7 @@ func (s *sums) list(args ...string) {
 
 var totalOf = regexp.MustCompile(`Total of ([\d,]+) jobs: ([\d.,]+) core-hours used; ([\d.,]+) lost of ([\d.,]+) that were judged \((\S+ %|under 1 %|over 99 %)\)`)
 
-// total holds the line under a list against its rows.
+// total compares the line under a list with its rows.
 func (s *sums) total(args ...string) {
 	s.t.Helper()
 	said := totalOf.FindStringSubmatch(strings.Join(strings.Fields(s.jobeff(args...)), " "))

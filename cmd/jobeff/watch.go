@@ -22,7 +22,7 @@ import (
 	"jobeff/report/words"
 )
 
-// watch is what the nodes of a job said last. Nodes tell at the same moments; one that does not is waited for
+// watch keeps what each node of a job said last. All nodes speak at the same moments. A silent one is waited for
 // a while, and then named.
 type watch struct {
 	of     *job.Job // as Slurm knows it
@@ -38,14 +38,14 @@ type said struct {
 	fresh       bool // it was not shown yet
 	why         string
 	soFar, last *job.NodeReport // nil: none
-	cpu, before time.Duration   // that reading took, and had taken when it was shown before
+	cpu, before time.Duration   // CPU time that reading took so far, and at the last showing
 }
 
 func newWatch(j *job.Job) *watch {
 	return &watch{of: j, pieces: node.LivePieces{}, said: map[int]*said{}}
 }
 
-// add takes a line of srun. whole tells that all nodes have said something new; any that one has.
+// add takes a line of srun. any says that this completed a node's line, whole that all nodes have said something new.
 func (w *watch) add(text []byte, now time.Time) (any, whole bool) {
 	task, line, err := w.pieces.Add(text, w.of.Nodes)
 	if err != nil || line == nil {
@@ -76,7 +76,7 @@ func reportOf(text []byte, j *job.Job) *job.NodeReport {
 	return r
 }
 
-// waits tells that a node has said nothing new.
+// waits reports whether a node that spoke before has said nothing new.
 func (w *watch) waits() bool {
 	for _, s := range w.said {
 		if !s.fresh {
@@ -86,7 +86,7 @@ func (w *watch) waits() bool {
 	return false
 }
 
-// show is what is known now. What is new is not new any more.
+// show returns what is known now, and marks it as shown.
 func (w *watch) show(now time.Time) words.Watched {
 	var soFar, last assemble.Merger
 	v := words.Watched{}
@@ -117,7 +117,7 @@ func (w *watch) show(now time.Time) words.Watched {
 	return v
 }
 
-// mostQuiet is how many nodes say why they have no report.
+// mostQuiet bounds the nodes whose reason for having no report is shown.
 const mostQuiet = 5
 
 func (w *watch) tasks() (all []int) {
@@ -128,7 +128,7 @@ func (w *watch) tasks() (all []int) {
 	return all
 }
 
-// identified says of a merged job what Slurm says of it.
+// identified fills in what Slurm knows of a merged job.
 func (w *watch) identified(j *job.Job, now time.Time) *job.Job {
 	of := w.of
 	j.DisplayID, j.JobID, j.State, j.UID, j.User, j.Account = of.DisplayID, of.JobID, of.State, of.UID, of.User, of.Account
@@ -145,7 +145,7 @@ func (w *watch) identified(j *job.Job, now time.Time) *job.Job {
 	return j
 }
 
-// errDone ends what is shown once.
+// errDone ends a watch with --once.
 var errDone = errors.New("it was shown")
 
 // screen is where a watched job is shown.
@@ -155,8 +155,8 @@ type screen struct {
 	shown   bool
 }
 
-// follow shows a job whenever all of its nodes have said something new, or one has and others do not for
-// a while. It returns nil when the lines end, and else why nothing more comes.
+// follow shows a job each time all of its nodes have said something new. If some are silent, it shows the others
+// after a while. It returns nil when the lines end, or the reason why nothing more comes.
 func (s *screen) follow(ctx context.Context, w *watch, lines <-chan []byte) error {
 	start := time.NewTimer(startPatience)
 	defer start.Stop()
@@ -197,7 +197,7 @@ func (s *screen) follow(ctx context.Context, w *watch, lines <-chan []byte) erro
 	}
 }
 
-// mostGrace is how long nodes that do not answer are waited for.
+// mostGrace bounds the wait for silent nodes after another one has spoken.
 const mostGrace = 5 * time.Second
 
 // draw shows a job: anew on a terminal, else below what was shown before.

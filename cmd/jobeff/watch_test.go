@@ -24,7 +24,7 @@ func watchedAt(s int) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(s) * time.Second)
 }
 
-// nodeReport is of a node whose two ranks computed and waited for so long, each.
+// nodeReport is the report of a node whose two ranks each computed and waited for so long.
 func nodeReport(task int, at time.Time, useful, mpi time.Duration) *job.NodeReport {
 	name := fmt.Sprint("n", task+1)
 	return &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: "test", JobID: 7, Nonce: strings.Repeat("a", 32), Node: name,
@@ -105,7 +105,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchHostile: what a node prints is the user's.
+// TestWatchHostile: the user may make a node print anything.
 func TestWatchHostile(t *testing.T) {
 	for name, edit := range map[string]func(*node.LiveLine){
 		"another job": func(l *node.LiveLine) {
@@ -181,7 +181,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestQueued: what squeue says decides whether there are live figures.
+// TestQueued: squeue's answer decides whether there are live figures.
 func TestQueued(t *testing.T) {
 	const me = 1000
 	line := func(state string, uid int) string {
@@ -205,7 +205,7 @@ func TestQueued(t *testing.T) {
 	}
 }
 
-// TestLiveFlags: what cannot be is an error of the command line, and nothing is started.
+// TestLiveFlags: wrong flags are an error of the command line, and nothing is started.
 func TestLiveFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"": "takes one job", "1 2": "takes one job", "x": "is not a job id", "7.0": "leave out the step", "7 --every 10ms": "from 1s to 30m", "7 --every 2h": "from 1s to 30m", "7 --every x": "does not take",

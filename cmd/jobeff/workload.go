@@ -56,7 +56,7 @@ type workloadFlags struct {
 	list    words.ListOptions
 }
 
-// workloadsSince is how far back a list of workloads goes.
+// workloadsSince is the default of --since, for a list of workloads.
 const workloadsSince = "-90days"
 
 func (p *program) workloadCommand() *cobra.Command {
@@ -163,7 +163,8 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	return report.TextOfWorkload(p.stdout, v, p.options())
 }
 
-// namedJobs shows a workload of jobs without a record of a program, or the line alone of any workload.
+// namedJobs shows a workload of jobs that left no record of a program. With --format it prints only the sbatch line, of any
+// workload.
 func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) error {
 	switch {
 	case flags.format != "":

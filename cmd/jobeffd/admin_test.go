@@ -44,8 +44,8 @@ func TestAdminExits(t *testing.T) {
 	}
 }
 
-// TestAdminInterrupted: a command that waits for its input ends at a signal, which the
-// daemon catches.
+// TestAdminInterrupted: a command that waits for its input ends at a signal. The daemon would
+// catch it.
 func TestAdminInterrupted(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "jobeff.db")
 	db, err := store.Open(database)

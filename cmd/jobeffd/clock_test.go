@@ -46,8 +46,8 @@ func wrongClock(t *testing.T) (d *daemon, set func(offset string)) {
 }
 
 // TestServersClockSet is the server's half of fault 48: its clock goes five hours ahead, and
-// ten back, while 60 jobs of two nodes each end. Every job is one row of both its nodes,
-// and the reports of a second time are known, whatever hour it is.
+// ten back, while 60 jobs of two nodes each end. Every job is one row with both its nodes.
+// A report that comes a second time is recognised, whatever the clock says.
 func TestServersClockSet(t *testing.T) {
 	d, set := wrongClock(t)
 	log, err := os.Create(filepath.Join(d.dir, "log"))

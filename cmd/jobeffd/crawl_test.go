@@ -15,11 +15,11 @@ import (
 	views "jobeff/report"
 )
 
-// oddNames are of accounts, partitions, users and jobs. Slurm takes nearly all of them.
+// oddNames are names for accounts, partitions, users and jobs. Slurm takes nearly all of them.
 var oddNames = []string{"", "a/b", "..", "100%", "%2e%2e%2f", "a?b=c", "#x", "a&user=root", "a b", "ä→\u202eb", "\x1b[31m", "=1+1", "'; --", hostile, strings.Repeat("x", 1000)}
 
-// TestEveryLinkLeads: whatever jobs, users, accounts and programs are called, each link of a page that somebody is shown
-// leads them to a page, and that of a row to its jobs.
+// TestEveryLinkLeads: each link on a page leads the person who sees it to a page, and the link of a row to its jobs. Jobs,
+// users, accounts and programs may have any name.
 func TestEveryLinkLeads(t *testing.T) {
 	if os.Getuid() != 0 || testing.Short() {
 		t.Skip("it fills a database; several users need root")

@@ -357,9 +357,9 @@ var diskFaults = map[string]func(t *testing.T, disk *disktest.Disk) (end func())
 	"flushes fail":  brokenDisk("flush", 1000),
 }
 
-// checkpointFails lets writes to what SQLite's file has of the disk fail. Its log goes on to be written: only checkpoints see
-// that, after a COMMIT that went well. A reader holds the first ones up, which then write a part of the log back and do not ask
-// whether that reached the disk. The file has its room before, so that all that is written back fails.
+// checkpointFails makes writes to the disk blocks of SQLite's file fail. Its log can still be written, so COMMIT goes well, and
+// only a checkpoint fails after it. A reader holds up the first checkpoints: they write back a part of the log, and do not ask
+// whether that reached the disk. The file gets its blocks beforehand, so that everything written back fails.
 func checkpointFails(t *testing.T, disk *disktest.Disk) func() {
 	t.Helper()
 	path := filepath.Join(disk.Dir, "jobeff.db")
@@ -393,8 +393,8 @@ func brokenDisk(kind string, times int) func(*testing.T, *disktest.Disk) func() 
 }
 
 // TestDiskErrors: the database's disk is full, or its writes or flushes fail, once or for a while. SQLite's may fail where only a
-// checkpoint sees it. jobeffd says so and answers 503. When the disk is mended it goes on by itself, or where ext4 became
-// read-only after a reboot. What it acknowledged is there after a power cut, in the fault and after it.
+// checkpoint sees it. jobeffd says so and answers 503. When the disk is mended, jobeffd goes on by itself; if ext4 became
+// read-only, it does so after a reboot. What it acknowledged is there after a power cut, during the fault or later.
 func TestDiskErrors(t *testing.T) {
 	for name, db := range diskDatabases {
 		for what, begin := range diskFaults {
@@ -461,7 +461,7 @@ func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.D
 	t.Logf("result: %s: %d jobs were acknowledged before the disk was mended; jobeffd went on %s, and acknowledged %d", t.Name(), len(taken), how, jobs-len(taken))
 }
 
-// sentFrom are the jobs up to this one that are no more in an outbox.
+// sentFrom returns the jobs up to this one that have left an outbox.
 func sentFrom(t *testing.T, spool string, jobs int) (ids []int) {
 	t.Helper()
 	for id := 1; id <= jobs; id++ {

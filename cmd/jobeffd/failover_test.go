@@ -17,8 +17,8 @@ import (
 	"jobeff/test/pgtest"
 )
 
-// failovers are what happens to the server that leads, and how it comes back. It is never led back by
-// hand.
+// failovers are the faults of the leading server, each with the way in which it comes back. Nobody makes it the
+// leader again by hand.
 var failovers = []struct {
 	what        string
 	does, comes func(*pgtest.Member, testing.TB)
@@ -210,7 +210,7 @@ func (l *failoverLoad) more(t *testing.T, n int64) {
 	}
 }
 
-// pace is how many reports a second were acknowledged since more was called last.
+// pace returns the reports acknowledged per second since the last call of more.
 func (l *failoverLoad) pace() float64 {
 	return float64(l.taken.Load()-l.marked) / time.Since(l.mark).Seconds()
 }

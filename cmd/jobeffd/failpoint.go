@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// failpointFile makes jobeffd fail on purpose, as it does the plugin's body (spank/body). With
+// failpointFile makes jobeffd fail on purpose; the plugin's body (spank/body) reads it, too. With
 // the line `committed kill` the daemon kills itself after the next COMMIT of a report, before
-// the answer. Tests build jobeffd with it: what is shipped has no failpoints. Only root can write
-// the file.
+// the answer. Only tests build jobeffd with failpoints; the shipped one has none. The file counts
+// only if root alone can write it.
 const failpointFile = "/etc/jobeff/failpoints"
 
 func init() { committed = failpoint() }

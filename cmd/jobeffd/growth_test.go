@@ -27,9 +27,9 @@ const (
 	copyHours = 6 * 24
 )
 
-// BenchmarkGrowth is the CPU time of jobeffd for what people ask, on made-up sites of a year that are larger and larger, and the
-// power of the number of jobs with which it grows. JOBEFF_GROWTH_DB names the database, a file or the URL of an empty
-// PostgreSQL, whose own CPU time is not counted: there it is the time that passed.
+// BenchmarkGrowth measures jobeffd's CPU time for what people ask, on larger and larger made-up sites of a year. It also finds
+// the power of the number of jobs with which that time grows. JOBEFF_GROWTH_DB names the database: a file, or the URL of an
+// empty PostgreSQL. PostgreSQL's own CPU time is not counted, so with it the time that passes is measured.
 func BenchmarkGrowth(b *testing.B) {
 	database := cmp.Or(os.Getenv("JOBEFF_GROWTH_DB"), filepath.Join(b.TempDir(), "site.db"))
 	var sizes []int
@@ -75,7 +75,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// copied are the tables of jobs, with what differs in a copy; the sums follow.
+// copied are the tables of jobs of which growSite makes copies; the sums follow from them.
 var copied = []string{"attempts", "executions", "workload_runs"}
 
 // growSite adds copies of a site's first jobs until there are so many.

@@ -15,7 +15,7 @@ import (
 	"jobeff/policy/harm"
 )
 
-// watcher compares measured jobs with others, and tells everybody of an alarm.
+// watcher compares measured jobs with others, and raises an alarm if the measured ones end worse.
 type watcher struct {
 	db      *store.Store
 	srv     *server.Server
@@ -33,8 +33,8 @@ type watcher struct {
 const (
 	watchEvery = time.Minute
 	tellEvery  = 5 * time.Second // how soon nodes can hear that an alarm has ended
-	// watchOverlap is how long after a job's end Slurm may tell of it. Jobs that are read again
-	// count once.
+	// watchOverlap is read again at each look, since Slurm may report a job's end that late. A job
+	// that is read twice counts once.
 	watchOverlap = time.Hour
 )
 
@@ -69,7 +69,7 @@ func (w *watcher) look(ctx context.Context) error {
 		last = j.End
 	})
 	if err != nil {
-		w.since = time.Time{} // all anew: some jobs were taken in
+		w.since = time.Time{} // begin anew: some of these jobs already count
 		return err
 	}
 	w.read = last
@@ -90,7 +90,7 @@ func (w *watcher) look(ctx context.Context) error {
 	return err
 }
 
-// tell lets answers to nodes say whether an alarm is up, as the database has it now.
+// tell reads from the database whether an alarm is up. From then on the server's answers to nodes say so.
 func (w *watcher) tell(ctx context.Context) error {
 	up, err := w.db.AlarmsUp(ctx)
 	if err == nil {
@@ -99,7 +99,8 @@ func (w *watcher) tell(ctx context.Context) error {
 	return err
 }
 
-// keep tells everybody what could be seen by now, where that changed.
+// keep writes into the database what harm the comparison would have seen by now, if that changed. Other
+// processes read it there.
 func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 	if w.kept != nil && *w.kept == is {
 		return nil
@@ -111,7 +112,7 @@ func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 	return err
 }
 
-// begin begins a comparison where the share of measured jobs was changed, or an alarm was cleared.
+// begin begins a new comparison if the share of measured jobs was changed, or if an alarm was cleared.
 func (w *watcher) begin(ctx context.Context) error {
 	share := w.measure.Share
 	if !w.measure.Enabled {
@@ -136,7 +137,8 @@ func (w *watcher) begin(ctx context.Context) error {
 	return err
 }
 
-// raise raises an alarm. The mail comes first: a kill in between tells nobody twice.
+// raise raises an alarm. The mail comes first, so a kill in between loses none. After such a kill the alarm is
+// raised again, but its mail has the same key and is not sent twice.
 func (w *watcher) raise(ctx context.Context, a *harm.Alarm) error {
 	w.log.Error().Interface("alarm", a).Msg("measured jobs end worse than others: jobeff admin alarm says more")
 	if w.mails != nil {

@@ -53,7 +53,7 @@ func TestAlarm(t *testing.T) {
 	go func() { done <- srv.Serve(run, l) }()
 	defer func() { stop(); <-done }()
 	spool, reports := t.TempDir(), uint32(1_000_000)
-	// heard sends a report and tells what the node knows then.
+	// heard sends a report and returns what the node knows then.
 	heard := func() bool {
 		t.Helper()
 		reports++
@@ -166,7 +166,7 @@ func TestAlarm(t *testing.T) {
 		t.Errorf("an account's digest begins with %q", first)
 	}
 
-	// idle is a node that has nothing to send: what it knows after its timer.
+	// idle returns what a node with nothing to send knows after its timer.
 	idle := func(goesOn bool) (knows bool) {
 		t.Helper()
 		_, err := (&client.Sender{Spool: spool, GoesOn: goesOn, Client: client.NewClient("unix:"+socket, time.Minute, nil)}).Send(ctx)

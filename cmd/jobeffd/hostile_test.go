@@ -18,9 +18,9 @@ import (
 	"jobeff/preload/record/recordtest"
 )
 
-// TestHostileRecords: one user's jobs end with records that cannot be, as many as fill the spool
-// if their reports are refused. Another user's report is kept whole. Of the hostile jobs root's
-// own notes are kept, with the reason why there are no figures, and figures that can be.
+// TestHostileRecords: one user's jobs end with impossible records, so many that their reports would
+// fill the spool if they were refused. Another user's report is kept whole. For the hostile jobs,
+// root's own notes are kept, with the figures that are possible and the reason why others lack.
 func TestHostileRecords(t *testing.T) {
 	c := newMadeCluster(t, "")
 	box := node.Outbox{Spool: t.TempDir(), Most: 128 << 10}
@@ -59,8 +59,8 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// TestDroppedIsTold: the server is away, and one user's jobs fill half of the spool. What was
-// dropped is told to its owner once the server is back. Another user's report is kept whole.
+// TestDroppedIsTold: the server is away, and one user's jobs fill half of the spool. Once the server
+// is back, the owner hears what was dropped. Another user's report is kept whole.
 func TestDroppedIsTold(t *testing.T) {
 	c := newMadeCluster(t, "")
 	box := node.Outbox{Spool: t.TempDir(), Most: 32 << 10}

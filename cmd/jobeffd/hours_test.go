@@ -23,7 +23,7 @@ import (
 // coreTimes are sums of core time, whole microseconds.
 type coreTimes struct{ jobs, used, judged, lost int64 }
 
-// wholeMicroseconds is a time whose last digits a number of hours or seconds of it may have lost.
+// wholeMicroseconds restores a time from a number of hours or seconds, which may have lost its last digits.
 func wholeMicroseconds(v, unit float64) int64 { return int64(math.Round(v * unit)) }
 
 func ofHours(jobs int, used, judged, lost float64) coreTimes {
@@ -124,13 +124,13 @@ func said(f *float64) string {
 	return fmt.Sprint(*f)
 }
 
-// TestOneLoss: what lists, months, the digest and /metrics say was used, judged and lost are the sums of what the JSON of the
-// jobs says, in whole microseconds. A job whose loss is not known counts as not known in each of them, and comes last in the
-// order of what was lost. And each page has one request.
+// TestOneLoss: lists, months, the digest and /metrics show how much was used, judged and lost. In whole microseconds, these are
+// the sums of the jobs' JSON. A job whose loss is not known counts as not known in each of them, and comes last in the order of
+// what was lost. And each page has one request.
 func TestOneLoss(t *testing.T) {
 	s := newHoursSite(t)
 	s.eachPage()
-	unknown := 0 // of which a program, with all of its ranks, has figures
+	unknown := 0 // although a program with all of its ranks has figures
 	for _, page := range s.pages {
 		if page.CoreHours.Lost == nil && page.Coverage != nil && *page.Coverage >= 1 && !page.End.IsZero() {
 			unknown++

@@ -15,7 +15,7 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// interimNodes is how many nodes report a running job of their own at a moment.
+// interimNodes is the number of nodes that report at one moment, each a running job of its own.
 const interimNodes = 200
 
 // BenchmarkInterim lets nodes report jobs that run: 20 moments alone, each merged before the next, and one

@@ -12,15 +12,15 @@ import (
 	"jobeff/policy/rule"
 )
 
-// judgeEvery is how often judge looks for jobs that the rules have not judged. While there are many,
-// it rests restFactor times as long as it worked: it takes a quarter of a core at most, since
+// judgeEvery is the time between two looks for jobs that the rules have not judged. While there are many,
+// judge rests restFactor times as long as it worked. So it takes a quarter of a core at most, since
 // reports go first.
 const (
 	judgeEvery = 2 * time.Second
 	restFactor = 3
 )
 
-// judging is how a configuration's rules are asked.
+// judging tells the store how to ask a configuration's rules.
 func judging(rules *rule.Rules, grace time.Duration) store.Judging {
 	return store.Judging{Rules: rules.Mark(), Grace: grace, Ask: func(found *listing.JobAndWorkload) []string {
 		_, verdicts := rules.JudgeFound(found, time.Now())
@@ -28,10 +28,10 @@ func judging(rules *rule.Rules, grace time.Duration) store.Judging {
 	}}
 }
 
-// judge asks the rules about jobs whose figures or rules are new, and keeps for lists which rules flag
-// them.
+// judge asks the rules about jobs whose figures or rules are new. It stores which rules flag them, for
+// lists.
 func judge(ctx context.Context, db *store.Store, how store.Judging, log zerolog.Logger) {
-	total := 0 // judged since the log told of it
+	total := 0 // judged since the last line in the log
 	for rest := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():

@@ -32,8 +32,8 @@ func flagsOf(t *testing.T, documents []json.RawMessage) map[string]string {
 	return all
 }
 
-// TestFlagsOfLists: a list shows of each job the rules that flag it, as the job's own document does;
-// null until jobeffd has judged it, and again once the rules change.
+// TestFlagsOfLists: a list shows the rules that flag each job, as the job's own document does. It shows null
+// until jobeffd has judged the job, and again once the rules change.
 func TestFlagsOfLists(t *testing.T) {
 	c := newMadeCluster(t, "")
 	var ids []string

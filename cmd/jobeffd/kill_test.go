@@ -56,12 +56,12 @@ func faultKills() int {
 	return 5
 }
 
-// longestLife is how long a daemon lives at most until it is killed: for two rounds of merging.
+// longestLife bounds the life of a daemon until it is killed: two rounds of merging.
 const longestLife = 2 * mergeEvery
 
 // killedUnderLoad kills daemons that share a database in turn, at random moments, while clients
-// report to whichever answers. What was acknowledged is never sent again. In the end the database
-// must hold what another one holds to which the same was sent undisturbed. Nobody repairs anything.
+// report to whichever answers. What was acknowledged is never sent again. Another database gets the
+// same reports undisturbed. In the end both must hold the same, though nobody repairs anything.
 func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 	log := new(saidLines)
 	for _, d := range daemons {
@@ -147,13 +147,13 @@ func (d *daemon) figures(t *testing.T) map[int]string {
 	return all
 }
 
-// Of killRound reports that follow each other, five jobs have 1, 2, 4, 8 and 16.
+// killRound reports in a row are those of five jobs, which have 1, 2, 4, 8 and 16 of them.
 const (
 	killRound   = 31
 	killClients = 8
 )
 
-// killLoad is what the nodes of many jobs report, from the first report to that before which it ends.
+// killLoad is what the nodes of many jobs report. It stops before the first report number for which ends is true.
 type killLoad struct {
 	begin time.Time
 	ends  func(n int) bool
@@ -163,7 +163,7 @@ type killLoad struct {
 	cut int // posts that a daemon took and never answered
 }
 
-// take returns the next report, in each of its sequences, and its number; nil: there is no more.
+// take returns the next report, in each of its sequences, and its number; nil if there is none left.
 func (l *killLoad) take(t *testing.T) (n int, all []*job.NodeReport) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -242,7 +242,7 @@ func TestListsOfViewers(t *testing.T) {
 	}
 }
 
-// heldBy is what the files of an SQLite database hold.
+// heldBy returns the hashes of an SQLite database's files.
 func heldBy(t *testing.T, database string) [2][sha256.Size]byte {
 	t.Helper()
 	var all [2][sha256.Size]byte
@@ -296,7 +296,7 @@ func (r *reader) do(what string, actions ...action) {
 	}
 }
 
-// follow does what leads to another page, once.
+// follow does what must lead to another page, and waits for that page.
 func (r *reader) follow(what string, actions ...action) {
 	r.Helper()
 	if _, err := chromedp.RunResponse(r.ctx, actions...); err != nil {

@@ -27,8 +27,8 @@ import (
 	"jobeff/test/mungetest"
 )
 
-// loadClients post at once; collecting their garbage at each doubling of so small a heap
-// would cost the daemon a CPU that no node takes from it.
+// loadClients is the number of clients that post at once. To collect their garbage at each doubling
+// of so small a heap would take CPU time from the daemon, and nodes take none.
 const (
 	loadClients = 200
 	loadGarbage = 1000    // GOGC
@@ -55,14 +55,13 @@ const (
 	viaMunge       = "munge"
 )
 
-// BenchmarkLoad lets the nodes of many jobs report to a jobeffd of its own process, each
-// durable before its answer: how many a second, how long the slowest hundredth waits, and
-// the most memory that the daemon takes in each half of the time: flat if they are alike; and how
-// long after the last report all jobs have their figures.
-// The clients use the same CPUs, and with munge all of them and the daemon ask one munged,
-// where on a site each node has its own. It takes 70 us of CPU time for a credential to be
-// made and again for it to be checked, a seventh of a report's all in all, and answers in
-// the order in which it is asked.
+// BenchmarkLoad lets the nodes of many jobs report to a jobeffd in a process of its own. Each
+// report is durable before its answer. It measures the reports per second, the wait of the slowest
+// hundredth, and the time from the last report until all jobs have their figures. It also measures
+// the most memory that the daemon takes in each half of the time: if both are alike, it does not grow.
+// The clients use the same CPUs. With munge, all of them and the daemon ask one munged; on a site
+// each node has its own. munged takes 70 us of CPU time to make a credential and again to check it,
+// a seventh of what a report takes in all. It answers in the order in which it is asked.
 func BenchmarkLoad(b *testing.B) {
 	for _, via := range []string{viaSocket, viaConnections, viaMunge} {
 		b.Run(via, func(b *testing.B) {
@@ -80,8 +79,8 @@ func BenchmarkLoad(b *testing.B) {
 	})
 }
 
-// load posts all reports over connections of connect's; d is measured. ends ends what goes on beside it, and
-// says how many reports of that d has; nil: nothing does.
+// load posts all reports over connections that connect makes, and measures d. ends stops what goes on beside it, and
+// returns how many reports of that d has; nil means that nothing goes on beside it.
 func load(b *testing.B, d *daemon, connect func() poster, ends func() (rows int)) {
 	next, total := loadReports(loadJobs(), 1)
 	var taken atomic.Int64
@@ -143,9 +142,9 @@ type poster interface {
 	Close()
 }
 
-// loadClient speaks what HTTP a report needs, as load generators do: net/http's client takes
-// a tenth of the time that client and daemon need together, and the nodes have CPUs of
-// their own.
+// loadClient speaks only the HTTP that a report needs, as load generators do. net/http's client
+// would take a tenth of the time that client and daemon need together, and on a site the nodes
+// have CPUs of their own.
 type loadClient struct {
 	socket string
 	once   bool // each report has a connection of its own
@@ -270,8 +269,8 @@ const (
 	loadIDs   = "its ranks"
 )
 
-// loadParts is what all reports have alike, two executions of 64 ranks on this node with
-// calls and sections, about 6 KiB of JSON; between that "size" and "ids" mark what differs.
+// loadParts is the text that all reports share: two executions of 64 ranks on this node with
+// calls and sections, about 6 KiB of JSON. In it, loadSize and loadIDs mark what differs.
 func loadParts() []string {
 	r := report(1)
 	x := &r.Executions[0]
@@ -331,7 +330,7 @@ func resident(b *testing.B, pid int) float64 {
 	return float64(pages) * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// freePort is one that nobody listens on just now.
+// freePort returns a port on which nobody listens just now.
 func freePort(b testing.TB) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -99,7 +99,7 @@ func (m *madeUp) times() (all []float64) {
 	return all
 }
 
-// allRead fails where a line says what nothing was made of: a slip of the pen.
+// allRead fails if a line has a key that nothing reads: a typing error.
 func (m *madeUp) allRead() {
 	for key := range m.set {
 		if !m.read[key] {
@@ -169,7 +169,7 @@ type madeJob struct {
 // seenPart is what one node sees of an execution.
 type seenPart struct {
 	job.Execution
-	beside map[string]any // what the newest node programs tell of the node's ranks beside
+	beside map[string]any // what only the newest node programs report of the node's ranks
 }
 
 // begin places the job in the week before a time, the later ones later.
@@ -218,7 +218,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// identify says what tells the workload.
+// identify fills in what identifies the workload.
 func identify(e *job.Execution, m *madeUp, load int, input string) {
 	program := m.text("prog", "solver")
 	if load > 0 {
@@ -296,7 +296,7 @@ func (m *madeUp) stateOf() (state, ending string) {
 	return state, ending
 }
 
-// run parts an execution among the job's nodes.
+// run splits an execution among the job's nodes.
 func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 	if m.count("bare", 0) > 0 { // it leaves no record
 		return
@@ -352,8 +352,8 @@ func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64
 	p.Nodes = []job.NodeShare{n}
 }
 
-// team fills in what the ranks' threads did with OpenMP: those beside the main one computed for works
-// of the time outside of MPI, and were in barriers and scheduling.
+// team fills in what the ranks' threads did with OpenMP. Outside MPI, the threads other than the main one
+// computed for a share of the time (works), and spent other shares in barriers and scheduling.
 func (p *seenPart) team(m *madeUp) {
 	threads := m.count("team", 1)
 	works, barriers, scheduling := m.number("works", .95), m.number("barriers", 0), m.number("scheduling", 0)
@@ -362,8 +362,8 @@ func (p *seenPart) team(m *madeUp) {
 	}
 }
 
-// kernel fills in what the newest node programs tell beside, and gives the CPU time of the
-// node's ranks, s. Ranks that are killed were last read at a call: after a part of the time, or never.
+// kernel fills in what only the newest node programs report, and returns the CPU time of the node's
+// ranks, s. Ranks that are killed were last read at a call: after a part of the time, or never.
 func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
 	elapsed *= m.number("read", 1)
 	k, threads, cpus := p.Nodes[0].Ranks, m.count("threads", m.count("team", m.count("cpt", 1))), m.count("mask", 0)
@@ -517,8 +517,8 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 	return all
 }
 
-// looks are what a node told of a job while it ran in which nothing moved for so many seconds, up to a minute before its
-// end. It may have moved since.
+// looks are a node's interim reports of a job in which nothing moved for so many seconds, up to a minute before its end.
+// It may have moved since.
 func (j *madeJob) looks(last *job.NodeReport) (all []*job.NodeReport) {
 	stood := seconds(j.of.number("stood", 0))
 	if stood == 0 {
@@ -538,7 +538,7 @@ func (j *madeJob) looks(last *job.NodeReport) (all []*job.NodeReport) {
 	return all
 }
 
-// withNewest is a report's JSON with what the newest node programs tell beside of each
+// withNewest returns a report's JSON with what only the newest node programs report of each
 // execution: the node's hardware, and what the kernel counted.
 func withNewest(t testing.TB, r *job.NodeReport, beside []map[string]any) []byte {
 	t.Helper()

@@ -43,14 +43,14 @@ func main() {
 }
 
 // noCore keeps the kernel from ever writing this process's memory to a file, and other processes of
-// its user from reading it: it holds passwords and all users' jobs. A limit of 0 would not do, since
-// a core that goes to a program has none.
+// its user from reading it: it holds passwords and all users' jobs. RLIMIT_CORE would not do, since
+// the kernel does not apply it to a core that it pipes to a program.
 func noCore() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// exitConfig is EX_CONFIG of sysexits.h. The units do not start a daemon again that ends so.
+// exitConfig is EX_CONFIG of sysexits.h. systemd does not restart a daemon that exits with it (sandbox.conf).
 const exitConfig = 78
 
-// configError is one that only a change of the configuration mends.
+// configError is an error that only a change of the configuration mends.
 type configError struct{ error }
 
 // run is main without the process around it; it returns the exit code.
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	return cli.ExitCode(err)
 }
 
-// flags stand before the configuration.
+// flags override the configuration.
 type flags struct {
 	config, database, socket, listen string
 	read, debug, sockets             bool

@@ -32,8 +32,8 @@ import (
 	"jobeff/test/trial"
 )
 
-// TestMain makes the test's own program a jobeffd, so that a real process can be
-// killed, or the clients of BenchmarkRead.
+// TestMain can turn the test's own program into a jobeffd, so that a real process can be
+// killed. It can also turn it into the clients of BenchmarkRead.
 func TestMain(m *testing.M) {
 	if os.Getenv("JOBEFFD_TEST") != "" {
 		main()
@@ -125,7 +125,7 @@ func report(id uint32) *job.NodeReport {
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
 }
 
-// tellSlurms adds to a database what sacct would say of a report's job. No daemon may hold it.
+// tellSlurms adds to a database what sacct would print about a report's job. No daemon may hold the database.
 func tellSlurms(t *testing.T, database string, r *job.NodeReport) {
 	t.Helper()
 	db, err := store.Open(database)
@@ -138,7 +138,7 @@ func tellSlurms(t *testing.T, database string, r *job.NodeReport) {
 	}
 }
 
-// slurmsLine is what sacct would say of a report's job.
+// slurmsLine is what sacct would print about a report's job.
 func slurmsLine(r *job.NodeReport) slurm.Job {
 	return slurm.Job{Cluster: r.Cluster, ID: fmt.Sprint(r.JobID), RawID: r.JobID, UID: r.UID, State: "RUNNING",
 		Submit: r.Start, Start: r.Start, Nodes: 1, NodeList: r.Node}
@@ -317,7 +317,7 @@ func TestGraceful(t *testing.T) {
 	}
 }
 
-// TestRefusesToStart: each says what to do next, in one line.
+// TestRefusesToStart: each error says what to do next, in one line.
 func TestRefusesToStart(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

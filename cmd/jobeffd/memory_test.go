@@ -27,8 +27,8 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// What the daemon has to live with: limitMemory is what the kernel lets it have. Each second paced
-// reports come.
+// limitMemory is the memory that the kernel lets the daemon have. Meanwhile paced reports come each
+// second.
 const (
 	limitMemory = 1 << 30
 	paced       = 2000

@@ -12,7 +12,7 @@ import (
 	"jobeff/report/view"
 )
 
-// askedFor fails unless a page asks for what its JSON does, and for nothing else. It gives what that is, "" for nothing.
+// askedFor fails unless a page asks for what its JSON asks for, and for nothing else. It returns that request; "" if there is none.
 func (s *hoursSite) askedFor(path string, r *view.Request) string {
 	s.Helper()
 	status, _, text := s.ask(s.T, "GET "+path, "")
@@ -38,8 +38,8 @@ func (s *hoursSite) askedFor(path string, r *view.Request) string {
 	return line
 }
 
-// requests: the page of each job and each workload asks for what its JSON asks for; a workload's is made from what
-// jobeffd tells of it, as jobeff makes it.
+// requests: the page of each job and of each workload asks for what its JSON asks for. A workload's JSON is made here from
+// jobeffd's answer, as jobeff makes it.
 func (s *hoursSite) requests() {
 	s.Helper()
 	asked := 0

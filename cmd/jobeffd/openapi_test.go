@@ -31,12 +31,12 @@ const apiFile = "../../doc/openapi.yaml"
 
 var update = flag.Bool("update", false, "write fields and examples of doc/openapi.yaml")
 
-// documented are the documents that programs get; what they hold is found in them. Of two types of a name the
-// first has it.
+// documented are the documents that programs get; the types inside them are found from there. If two types have
+// one name, the first gets it.
 var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{},
 	listing.WorkloadList{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
-// byHand are the schemas of what no type holds.
+// byHand are the schemas that describe no Go type.
 var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}
 
 // describedIn are the packages whose comments describe a new field.
@@ -81,7 +81,7 @@ func (a *api) settle(t *testing.T) {
 	}
 }
 
-// at is what stands under keys; nil: nothing.
+// at returns the node under these keys; nil if there is none.
 func at(n *yaml.Node, path ...string) *yaml.Node {
 	for _, key := range path {
 		var under *yaml.Node
@@ -264,8 +264,8 @@ func shapeOf(of reflect.Type, absent bool, name func(reflect.Type) string) map[s
 	}
 }
 
-// reshape gives a property the schema of its field. Whether a list is never null no type tells: there the
-// property is believed, and real answers are held against it.
+// reshape gives a property the schema of its field. No Go type says whether a list may be null: there the
+// property stays as it is, and real answers are compared with it.
 func reshape(p *yaml.Node, shape map[string]any) {
 	for _, key := range []string{"$ref", "oneOf", "type", "format", "items", "additionalProperties"} {
 		want, has := shape[key]

@@ -155,7 +155,7 @@ func (s schemas) answerOf(path, method string, status int, kind string) (n *yaml
 	return s.api.at(where...), pointer
 }
 
-// check holds an answer against its description.
+// check compares an answer with its description.
 func (s schemas) check(path, request string, status int, kind string, text []byte) {
 	s.t.Helper()
 	method, _, _ := strings.Cut(request, " ")
@@ -177,8 +177,8 @@ func (s schemas) check(path, request string, status int, kind string, text []byt
 	}
 }
 
-// TestOpenAPIAnswers: what jobeffd answers of a made-up site is what doc/openapi.yaml says, its examples are such
-// answers, and each path takes the parameters that stand there.
+// TestOpenAPIAnswers: for a made-up site, jobeffd answers as doc/openapi.yaml says. The examples in that file are such
+// answers, and each path takes the parameters that it lists.
 func TestOpenAPIAnswers(t *testing.T) {
 	site, a := newSite(t), readAPI(t)
 	s := newSchemas(t, a)
@@ -293,7 +293,7 @@ func checkParameters(t *testing.T, site madeUpSite, a *api, method, path string,
 	}
 }
 
-// checkAll holds what is known of the whole site against the schemas.
+// checkAll compares what is known of the whole site with the schemas.
 func checkAll(t *testing.T, site madeUpSite, s schemas) {
 	t.Helper()
 	ask := func(path, request, body string, want int) (text []byte) {

@@ -32,7 +32,7 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 	}
 	o.Proxy.Header = cfg.Web.ProxyHeader
 	o.Proxy.Users, err = userIDs("web.proxy_users", cfg.Web.ProxyUsers)
-	for _, uid := range o.Proxy.Users { // it is asked for pages as somebody, for all else as itself
+	for _, uid := range o.Proxy.Users { // a proxy asks for pages as somebody else, for all else as itself
 		if uid == 0 || uid == uint32(os.Geteuid()) || slices.Contains(o.Operators, uid) {
 			return o, fmt.Errorf("web.proxy_users: uid %d may see every job, and so could everybody through the proxy: let the proxy run as a user of its own", uid)
 		}
@@ -49,7 +49,7 @@ func show(o *server.Options, cfg *etc.Config) (err error) {
 	return err
 }
 
-// patience is how long attempts of which Slurm has not told are kept from people.
+// patience is the time for which attempts that Slurm has not confirmed are kept from people.
 func patience(s etc.Server) time.Duration {
 	if s.SacctInterval == 0 || !slurm.Installed() {
 		return 0

@@ -41,8 +41,8 @@ http {
   }
 }`
 
-// TestPagesBehindNginx: a real proxy that logs people in shows each their own jobs, and
-// a header of one's own helps nobody.
+// TestPagesBehindNginx: a real proxy that logs people in shows each their own jobs. A header
+// that a person adds does not help them.
 func TestPagesBehindNginx(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("several users need root")
@@ -142,7 +142,7 @@ func TestPagesBehindNginx(t *testing.T) {
 	}
 }
 
-// startNginx runs a proxy before the daemon's socket and gives the address below which
+// startNginx runs a proxy before the daemon's socket and returns the address below which
 // its pages are.
 func startNginx(t *testing.T, d *daemon) string {
 	t.Helper()
@@ -177,7 +177,7 @@ func startNginx(t *testing.T, d *daemon) string {
 	return "http://127.0.0.1:" + port + "/jobeff/"
 }
 
-// BenchmarkJobPage is what a page takes from the request to its last byte: out of the
+// BenchmarkJobPage measures a page from the request to its last byte: out of the
 // database, judged by the shipped rules.
 func BenchmarkJobPage(b *testing.B) {
 	db, err := store.Open(filepath.Join(b.TempDir(), "jobeff.db"))

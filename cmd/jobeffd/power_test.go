@@ -22,7 +22,7 @@ import (
 	"jobeff/test/pgtest"
 )
 
-// powerCuts is at how many moments TestPowerCuts cuts the power: 5, or $JOBEFF_POWER_CUTS.
+// powerCuts is the number of moments at which TestPowerCuts cuts the power: 5, or $JOBEFF_POWER_CUTS.
 func powerCuts() int {
 	if n, err := strconv.Atoi(os.Getenv("JOBEFF_POWER_CUTS")); err == nil {
 		return n
@@ -38,9 +38,9 @@ const (
 
 func powerReports() int { return 1000 + 10*powerCuts() }
 
-// TestPowerCuts: the power is cut of the machine with jobeffd and of the nodes, at many moments under
-// load. Whatever moment it was, the file systems and the database are whole, what jobeffd
-// acknowledged is in the database, and each measured job that ended is there or in an outbox.
+// TestPowerCuts cuts the power of jobeffd's machine and of the nodes, at many moments under load. After
+// each cut, the file systems and the database are whole. What jobeffd acknowledged is in the database,
+// and each measured job that ended is there or in an outbox.
 func TestPowerCuts(t *testing.T) {
 	for name, db := range diskDatabases {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +66,8 @@ type powerLoad struct {
 	reports []*powerReport
 }
 
-// logsAt is how far the two logs were. The nodes' is read first: what they had deleted by then was
-// acknowledged before the server's was read.
+// logsAt are the lengths of the two logs at a moment. The nodes' is read first: what they had deleted by
+// then was acknowledged before the server's was read.
 type logsAt struct{ nodes, server int64 }
 
 // powerReport is a report, when its node had it in the outbox, and when it knew that jobeffd has it.

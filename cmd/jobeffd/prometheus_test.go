@@ -142,10 +142,10 @@ func queriesOf(t *testing.T) (all []string) {
 	return all
 }
 
-// prometheus is one that runs; its address.
+// prometheus is the address of a Prometheus that runs.
 type prometheus string
 
-// startPrometheus lets one scrape a jobeffd once a second.
+// startPrometheus starts a Prometheus that scrapes a jobeffd once a second.
 func startPrometheus(t *testing.T, at, metrics string) prometheus {
 	t.Helper()
 	rules, err := filepath.Abs(alertRules)
@@ -168,8 +168,8 @@ func startPrometheus(t *testing.T, at, metrics string) prometheus {
 	return prometheus("http://" + at + "/api/v1/")
 }
 
-// answers waits for an answer that is not empty: a rate needs two scrapes, a rule its first evaluation. What is
-// wrong is answered at once with another status.
+// answers waits for an answer that is not empty: a rate needs two scrapes, a rule its first evaluation. A wrong
+// query gets another status at once.
 func (p prometheus) answers(t *testing.T, what, path string) string {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {

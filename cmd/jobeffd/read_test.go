@@ -28,7 +28,7 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// readUsers have the jobs of BenchmarkRead, which are spread over readSpan.
+// readUsers is the number of users of BenchmarkRead's jobs, and readSpan the time over which the jobs spread.
 const (
 	readUsers = 1000
 	readSpan  = 365 * 24 * time.Hour
@@ -43,12 +43,12 @@ func readJobs() int {
 	return 1_000_000
 }
 
-// BenchmarkRead is what a user waits for the program jobeff with a jobeffd that has many
-// jobs: one job, and the list of a user's month; first with nothing else to do, then
-// while 200 clients on the same CPUs report to it 500 times a second (43 millions a day),
-// and as fast as it takes their reports. On a site the clients are the nodes' own programs;
-// here they get what jobeffd and jobeff leave of the CPUs (nice 19).
-// JOBEFF_READ_DB names the database's file, which is then kept, and used where it is there.
+// BenchmarkRead measures how long a user waits for the program jobeff, with a jobeffd that has
+// many jobs: for one job, and for the list of a user's month. First jobeffd has nothing else to
+// do. Then 200 clients on the same CPUs report to it 500 times a second (43 millions a day), and
+// then as fast as it takes their reports. On a site the clients are the nodes' own programs; here
+// they get what jobeffd and jobeff leave of the CPUs (nice 19). JOBEFF_READ_DB names the database's
+// file: it is kept, and used again if it is there.
 func BenchmarkRead(b *testing.B) {
 	d, people, begin := manyJobs(b)
 	jobs, program := readJobs(), filepath.Join(d.dir, "jobeff")
@@ -127,7 +127,7 @@ func manyJobs(b *testing.B) (d, people *daemon, begin time.Time) {
 	return d, d.reader(b), begin
 }
 
-// benchMonths is how long the months of a year take, and its users.
+// benchMonths measures how long the months of a year and its users take.
 func benchMonths(b *testing.B, database string, begin time.Time) {
 	db, err := store.Open(database)
 	if err != nil {
@@ -327,7 +327,7 @@ func readable(b *testing.B, path string) (begin time.Time, last int) {
 	return time.UnixMicro(first).UTC(), last
 }
 
-// fillJobs makes a database in which one job, as it came from its node, stands many times.
+// fillJobs makes a database that holds one job, as it came from its node, many times.
 func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	s, err := store.Open(path)
 	if err != nil {

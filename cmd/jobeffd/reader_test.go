@@ -208,7 +208,7 @@ func (d *daemon) merged(t testing.TB) {
 	}
 }
 
-// TestMuteBeside: what people write through the reader stands between the writer's reports.
+// TestMuteBeside: people write through the reader while the writer takes reports.
 func TestMuteBeside(t *testing.T) {
 	d := newDaemon(t)
 	reader := d.reader(t)

@@ -31,9 +31,9 @@ const (
 	siteDigests = 10
 )
 
-// BenchmarkSite is what a browser waits for the pages of the made-up site of 300,000
-// jobs that jobeff admin demo-data makes, and what CPU both take. JOBEFF_SITE names such
-// a database where it is there already: a file, or the URL of a PostgreSQL.
+// BenchmarkSite measures how long a browser waits for pages of the made-up site of 300,000
+// jobs that jobeff admin demo-data makes, and the CPU time of both. JOBEFF_SITE names such
+// a database if there is one already: a file, or the URL of a PostgreSQL.
 func BenchmarkSite(b *testing.B) {
 	database := os.Getenv("JOBEFF_SITE")
 	if database == "" {
@@ -112,7 +112,7 @@ func sitePaths(b *testing.B, database, query string, args ...any) (paths []strin
 	return paths
 }
 
-// browse serves a database's pages on a socket, and gives who looks at them.
+// browse serves a database's pages on a socket, and returns a client that looks at them.
 func browse(b testing.TB, db *store.Store) (browser *http.Client, socket string) {
 	o := server.Options{Store: db, Log: zerolog.Nop()}
 	if err := show(&o, etc.Default()); err != nil {
@@ -130,14 +130,14 @@ func browse(b testing.TB, db *store.Store) (browser *http.Client, socket string)
 	return browserOf(socket), socket
 }
 
-// browserOf is one that looks at the pages on a socket.
+// browserOf returns a client that looks at the pages on a socket.
 func browserOf(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}
 }
 
-// opened is a page to its last byte.
+// opened reads a page to its last byte.
 func opened(browser *http.Client, path string) ([]byte, error) {
 	resp, err := browser.Get("http://jobeffd" + path)
 	if err != nil {
@@ -151,7 +151,7 @@ func opened(browser *http.Client, path string) ([]byte, error) {
 	return text, err
 }
 
-// cpuTime is what this process has used of its CPUs.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

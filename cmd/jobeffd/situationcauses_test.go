@@ -77,7 +77,7 @@ var siblings = []situation{
 64 t=43200 pe=.317`},
 }
 
-// atTheLimit hardly computed, in no one call.
+// atTheLimit: jobs that hardly computed, and waited in no single call.
 var atTheLimit = []situation{
 	{name: "hardly computed up to its limit, in several calls", says: []string{"job: ran up to the time limit. It may have hung: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `
 256 t=86000 pe=.04 state=TIMEOUT in=MPI_Allreduce day=4`},

@@ -1,6 +1,6 @@
 package main
 
-// hangs is that a job stands, or stood, still.
+// hangs matches the words that a job stands, or stood, still.
 const hangs = "seem(s|ed) to hang|(it|have|ranks) hung"
 
 // endedJobs: what is said of jobs that stood still, slept, or reached their limit.

@@ -1,6 +1,6 @@
 package main
 
-// blamesMPI is wrong to say where OpenMP lost the time.
+// blamesMPI matches what is wrong to say where OpenMP lost the time.
 const blamesMPI = `MPI is slow|waiting for (the|one) (rank|node)`
 
 // hybrid: ranks with threads that OpenMP ran.

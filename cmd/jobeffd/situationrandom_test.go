@@ -85,7 +85,7 @@ func (h *history) sizes(least, most float64) (kinds [2]float64) {
 	return kinds
 }
 
-// given is what a user asks for who knows little: memory, GiB, and time, s.
+// given is what a user who knows little asks for: memory, GiB, and time, s.
 func (h *history) given() (memory, limit float64) {
 	return float64(int(4) << h.IntN(6)), float64(int(3600) << h.IntN(6))
 }
@@ -140,7 +140,7 @@ func (h *history) parallel() (lines []string) {
 	return lines
 }
 
-// figureOf is a number that is asked for in a line, 0 for none.
+// figureOf returns the number that a line gives an option, 0 if it gives none.
 func figureOf(line, option string) int {
 	if found := regexp.MustCompile(option + `=(\d+)`).FindStringSubmatch(line); found != nil {
 		return atoi(found[1])
@@ -162,8 +162,8 @@ func coresOf(line string) int {
 	return figureOf(line, "--ntasks") * max(figureOf(line, "--cpus-per-task"), 1)
 }
 
-// contradicts says where a printed line exceeds a node, or is less than what a completed job of the newest one's input needed
-// on as many cores.
+// contradicts lists what is wrong with a printed line. It may not exceed a node. Nor may it ask for less than a completed job
+// needed on as many cores with the newest job's input.
 func (h *history) contradicts(line string) (wrong []string) {
 	memory, limit, cores := float64(figureOf(line, "--mem"))/1024, timeOf(line), coresOf(line)
 	most, longest := 256.0, time.Duration(math.MaxInt64)

@@ -1,6 +1,6 @@
 package main
 
-// none is what may not stand where no request follows.
+// noRequest matches what must not be printed where no request follows.
 const noRequest = `YOUR-SCRIPT|Ask for`
 
 // memoryNeeds are jobs whose nodes tell what memory they needed.

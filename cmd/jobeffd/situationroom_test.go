@@ -15,13 +15,13 @@ import (
 var wideRooms = &slurm.Rooms{Partitions: map[string]slurm.Partition{"main": {Kinds: []job.NodeKind{{Nodes: 100, CPUs: 64, Memory: 256 << 30}, {Nodes: 4, CPUs: 64, Memory: 1 << 40}}}},
 	QOS: map[string]slurm.QOS{"normal": {Limits: slurm.Limits{Time: 24 * time.Hour}}}}
 
-// rooms: Slurm told what it gives jobs. Where that is more than they need, all is said that is said without it.
+// rooms: Slurm told what it gives jobs. Where that is more than they need, jobeff says the same as without it.
 var rooms = []situation{
 	{name: "past, in a partition with room", mails: 1, jobs: past256, rooms: wideRooms, says: []string{"mail: 128", "job: 128", "page: 128", "job: parallel efficiency 0.31"}},
 	{name: "more cores are worth it, in a partition with room", mails: 0, jobs: to128, rooms: wideRooms, never: []string{triesFewer}},
 }
 
-// TestRoomGoesAlong: who answers, tells or sums up a job or its workload has what Slurm gives it.
+// TestRoomGoesAlong: every answer, mail and digest about a job or its workload knows what Slurm gives it.
 func TestRoomGoesAlong(t *testing.T) {
 	c := newMadeCluster(t, "")
 	jobs := makeJobs(t, past256, 1000, situationsNow)

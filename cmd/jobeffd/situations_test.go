@@ -47,7 +47,7 @@ type situation struct {
 	// out, and do not count.
 	earlier string
 	ago     int
-	several bool         // core counts are right: several workloads are to tell
+	several bool         // more than one core count is right, for example with several workloads
 	weekly  bool         // the digest is looked at though nothing is claimed of it
 	muted   int          // days from now until which the user muted the workload; 0: it is not
 	rules   string       // of the site, as TOML
@@ -55,7 +55,7 @@ type situation struct {
 	// says and never are regular expressions. "mail: 64 cores" must, or must not, be found in
 	// a mail. Other places are job (`jobeff ID`, with and without --full), workload (`jobeff workload ID`) and page
 	// (/jobs/ID), each of the last line's last job, the week's digest, and compare (`jobeff compare ID`, and what the digest
-	// names to compare). One that names no place may be in any of them, and is never in none.
+	// names to compare). One that names no place may be found in any of them; one of never must be in none.
 	says, never []string
 }
 
@@ -144,8 +144,8 @@ func (s seen) String() string {
 
 var places = []string{"mail", "job", "workload", "page", "workload now", "workload page", "digest", "compare"}
 
-// judge says what is wrong, and how many of the mails came rightly: they were wanted, and
-// what they say is right.
+// judge returns what is wrong, and the number of right mails: they were wanted, and what they
+// say is right.
 func (s *situation) judge(got seen) (wrong []string, rightMails int) {
 	inMails := s.judgeClaims(got, true)
 	if n := len(got["mail"]); n != s.mails {
@@ -166,7 +166,7 @@ func (s *situation) judge(got seen) (wrong []string, rightMails int) {
 // mostMail is what a person reads of a mail, bytes.
 const mostMail = 12_000
 
-// judgeClaims holds what is said against says and never: in mails, or elsewhere.
+// judgeClaims compares what is said with says and never: in mails, or elsewhere.
 func (s *situation) judgeClaims(got seen, mails bool) (wrong []string) {
 	there := seen{}
 	for place, texts := range got {
@@ -193,7 +193,7 @@ func (s *situation) judgeClaims(got seen, mails bool) (wrong []string) {
 	return wrong
 }
 
-// placeOf parts a claim into the place where it holds, "" for any, and the pattern.
+// placeOf splits a claim into the place where it holds, "" for any, and the pattern.
 func placeOf(claim string) (place, pattern string) {
 	if place, rest, ok := strings.Cut(claim, ": "); ok && slices.Contains(places, place) {
 		return place, rest
@@ -238,12 +238,12 @@ func (s seen) all(pattern *regexp.Regexp) (found []string) {
 	return slices.Compact(found)
 }
 
-// request is what is to be typed for another run.
+// request matches the command to type for another run.
 var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]*[^ (),;.])+? YOUR-(?:SCRIPT|PROGRAM)`)
 
-// requests says where a job, its page, its workload as it stood with it, and the line for scripts ask for different things, or one
-// of them is silent; likewise its workload's page and text, whose newest job may be another; and what a mail asks for that the
-// job does not that it names.
+// requests lists the contradictions between requests. A job, its page, its workload as it was with that job, and the line for
+// scripts must all ask for the same, or all for nothing. So must its workload's page and text of now, whose newest job may be
+// another one. A mail may ask only for what the job that it names asks for.
 func (s seen) requests() []string {
 	wrong := append(s.oneRequest("job", "page", "workload", "line"), s.oneRequest("workload now", "workload page")...)
 	mailed := strings.Join(s["mailed"], " ")
@@ -263,7 +263,7 @@ func (s seen) requests() []string {
 	return wrong
 }
 
-// oneRequest says where places ask for different things.
+// oneRequest lists where places ask for different things.
 func (s seen) oneRequest(places ...string) []string {
 	lines := map[string]bool{}
 	for _, place := range places {
@@ -283,10 +283,10 @@ func (s seen) oneRequest(places ...string) []string {
 	return nil
 }
 
-// saved is a share of the core-hours with the interval that stands behind it.
+// saved matches a share of the core-hours and the interval behind it.
 var saved = regexp.MustCompile(`saved? (\d+) % of the core-hours \([^()]*?(\d+)(?: %)? to (\d+) %[^()]*\)`)
 
-// outside are the savings that lie outside of the interval that stands behind them.
+// outside lists the savings that lie outside their own interval.
 func (s seen) outside() (wrong []string) {
 	for _, text := range slices.Concat(s["mail"], s["job"], s["workload"], s["page"]) {
 		for _, found := range saved.FindAllStringSubmatch(text, -1) {
@@ -355,16 +355,16 @@ func (s *situation) happen(t *testing.T, program string) seen {
 	return got
 }
 
-// workloadLink is a page's link to its workload.
+// workloadLink matches a page's link to its workload.
 var workloadLink = regexp.MustCompile(`href="\.\./workloads/([^"?]+)"`)
 
-// mailedJob is the job that a mail tells of.
+// mailedJob matches the job that a mail names.
 var mailedJob = regexp.MustCompile(`(?:The one that lost most is|1 job[^:.]*:) (\d+)`)
 
-// inDigest is a core count that a digest names, with its job.
+// inDigest matches a core count that a digest names, with its job.
 var inDigest = regexp.MustCompile(`Instead of [\d,]+ cores?: ([\d,]+) cores? would have .*?jobeff (\d+)`)
 
-// comparing is the command that a digest names.
+// comparing matches the command that a digest names.
 var comparing = regexp.MustCompile(`jobeff compare (\d+) (\d+)`)
 
 // madeCluster is a jobeffd without its process.
@@ -429,7 +429,7 @@ func (c *madeCluster) end(jobs []made) {
 	must(c.t, storetest.Merge(ctx, c.db))
 }
 
-// mute is the owner's wish.
+// mute mutes the workload of a job until a time.
 func (c *madeCluster) mute(id string, until time.Time) {
 	found, err := c.client.Job(ctx, id)
 	must(c.t, err)
@@ -445,7 +445,7 @@ func (c *madeCluster) notify(at time.Time) {
 	n.Tick(ctx)
 }
 
-// takeMails gives the text of the mails that came, and removes them.
+// takeMails returns the text of the mails that came, and removes them.
 func (c *madeCluster) takeMails() (all []string) {
 	paths, err := filepath.Glob(filepath.Join(c.dir, "*.mail"))
 	must(c.t, err)
@@ -512,7 +512,7 @@ func (c *madeCluster) digest(from, to time.Time) string {
 	return flat(letter.Text)
 }
 
-// tags are what is no text in a page.
+// tags matches what is no text in a page.
 var tags = regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`)
 
 // page is the text of one that jobeffd makes.

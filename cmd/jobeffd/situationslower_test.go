@@ -6,7 +6,7 @@ import "strings"
 const even = "\n64 t=7200,7210,7190,7205,7195,7200,7210,7190 pe=.90"
 
 const (
-	// tellsOwner switches the rule on that tells of slower runs.
+	// tellsOwner switches on the rule about slower runs.
 	tellsOwner = "[[rule]]\nname = \"became-slower\"\nenabled = true\n"
 	// stepTold is what the digest says of them.
 	stepTold = `digest: takes 10 % longer on 64 cores since`
@@ -73,7 +73,7 @@ var slowerStill = []situation{
 		jobs: slowed + "\n64 t=7920 pe=.82\n64 t=8640,8630,8650,8640,8645 pe=.75\n64 t=7920,7930,7910,7925,7915 pe=.82"},
 }
 
-// noMedian is why `jobeff compare` of one job finds no earlier run, and what it says of ranks that lacked CPUs.
+// noMedian: why `jobeff compare` of one job finds no earlier run, and what it says of ranks that lacked CPUs.
 var noMedian = []situation{
 	{name: "its earlier runs lacked CPUs", says: []string{`compare: 3 earlier runs on 64 cores cannot be taken [(]job \d+, the newest: its ranks lacked CPUs`}, never: []string{"compare: same work"},
 		jobs: "64 t=7200,7210,7190 pe=.70 busy=.78 queue=.20\n64 t=7200 pe=.90"},

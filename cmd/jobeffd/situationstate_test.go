@@ -1,6 +1,6 @@
 package main
 
-// notToldOf is what a job that something else than itself ended, or held up, says nothing of.
+// notToldOf matches what must not be said of a job that something else ended or held up.
 const notToldOf = blamesCores + `|` + triesFewer + `|would have (taken|used)`
 
 // statesOfSlurm: what a job ended as, and what it was that ended.

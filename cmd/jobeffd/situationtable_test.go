@@ -2,7 +2,8 @@ package main
 
 import "slices"
 
-// What is wrong to say where more cores are not the cause, or fewer are not known to help.
+// blamesCores matches what is wrong to say where more cores are not the cause, triesFewer what is wrong where
+// fewer are not known to help.
 const (
 	blamesCores = `% longer on [\d,]+ cores than on|more cores (only|just) (make|made) it slower|slower because of (the|its) cores|past (the|its) inflexion`
 	triesFewer  = `try fewer cores|ask for [\d,]+ (cores|or fewer)|fewer (cores|ranks) (would|might|may) help`

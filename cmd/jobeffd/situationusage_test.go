@@ -1,7 +1,7 @@
 package main
 
-// What Slurm's figures alone tell. asks is what no job is told that used what it had, or of which too little
-// is known; moreNodes takes the rule out of the shadow.
+// These are for what Slurm's figures alone show. asks matches what must not be said to a job that used what it
+// had, or of which too little is known. moreNodes and longLimit each take a rule out of the shadow.
 const (
 	asks      = `ask for|kept [\d.]+ of its|seen to need|needed at least|other work|several pieces|would have held|leave a reserve`
 	moreNodes = "[[rule]]\nname = \"spare-nodes\"\nshadow = false\n"

@@ -85,8 +85,8 @@ func (u unit) open() (map[string]net.Listener, error) {
 	return all, nil
 }
 
-// take finds each address among those that systemd holds, where these are any. They must be the same: nobody would answer at
-// one more, and one that is missing would be anybody's.
+// take matches our addresses with the sockets that systemd holds, if it holds any. Neither side may have one more: nobody
+// would answer at a further socket, and any user could take an address that systemd does not hold.
 func (u unit) take(held []net.Listener) (map[string]net.Listener, error) {
 	all := map[string]net.Listener{}
 	for _, l := range held {
@@ -104,7 +104,7 @@ func (u unit) take(held []net.Listener) (map[string]net.Listener, error) {
 	return all, nil
 }
 
-// differs is a configuration that is not the socket unit's.
+// differs is the error for a configuration that does not match the socket unit.
 func (u unit) differs(format string, args ...any) error {
 	return configError{fmt.Errorf(format+": as root, `jobeffd --sockets && systemctl restart %s` writes the addresses of jobeff.toml into the unit", append(args, u.name)...)}
 }
@@ -137,7 +137,7 @@ func tellSystemd(cfg *etc.Config) error {
 		return err
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		return nil // it does not run
+		return nil // systemd does not run here
 	}
 	if out, err := exec.Command("systemctl", "daemon-reload").CombinedOutput(); err != nil {
 		return fmt.Errorf("systemctl daemon-reload: %w: %s", err, out)
@@ -165,7 +165,7 @@ func writeSockets(cfg *etc.Config, dir string) error {
 	return nil
 }
 
-// text is what the unit's file lacks, "" where that has it all.
+// text returns the drop-in file that gives the unit our addresses; "" if the unit's own file has them.
 func (u unit) text() (string, error) {
 	var streams []string
 	for _, w := range u.ways {
@@ -184,7 +184,7 @@ func (u unit) text() (string, error) {
 	return "# jobeffd --sockets wrote this from jobeff.toml\n[Socket]\nListenStream=\nListenStream=" + strings.Join(streams, "\nListenStream=") + "\n", nil
 }
 
-// stream is the address as systemd reads it.
+// stream returns the address as systemd reads it.
 func (w way) stream() (string, error) {
 	if strings.HasPrefix(w.at, "/") {
 		if strings.ContainsFunc(w.at, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {

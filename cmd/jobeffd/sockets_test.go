@@ -82,7 +82,7 @@ func TestSocketsHeld(t *testing.T) {
 		for had := asked.Load(); asked.Load() < had+30 && !t.Failed(); time.Sleep(time.Millisecond) {
 		}
 		how := syscall.SIGTERM
-		if i == 6 { // a kill cuts who is being answered
+		if i == 6 { // a kill would cut off clients that are being answered
 			over.Store(true)
 			wg.Wait()
 			how = syscall.SIGKILL

@@ -18,7 +18,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// committed is nil without the build tag failpoint.
+// committed is called after each COMMIT of a report. It is nil without the build tag failpoint.
 var committed func()
 
 // write runs the writer until the context ends. It takes reports, and answers people too. It
@@ -87,7 +87,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	return err
 }
 
-// mergeEvery is how often merge looks for reports that came.
+// mergeEvery is the time between two looks for new reports.
 const mergeEvery = 300 * time.Millisecond
 
 // merge makes jobs' figures from the reports that came.
@@ -105,10 +105,10 @@ func merge(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	}
 }
 
-// lookEvery is how often check asks whether the database is to be read.
+// lookEvery is the time after which check asks again whether the database is due to be read.
 const lookEvery = 10 * time.Second
 
-// check finds a damaged database.
+// check looks for damage in the database, and logs it.
 func check(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	for tick := time.NewTicker(lookEvery); ctx.Err() == nil; {
 		if found, err := db.Check(ctx, time.Now()); found != "" {
@@ -123,7 +123,7 @@ func check(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	}
 }
 
-// retainEvery is how often retain looks for old jobs. It looks first after retainFirst, when the
+// retainEvery is the time between two looks for old jobs. The first look comes after retainFirst, when the
 // reports that waited for jobeffd are in.
 const (
 	retainFirst = 10 * time.Minute

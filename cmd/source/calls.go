@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// calls tells whether the instruction that ends at an address of `outer` surely calls the function that has
-// an address of `inner`: directly, or through a name that the loader binds. A frame of a function without
-// frame pointers is skipped in a chain, so all else may be wrong.
+// calls reports whether the instruction of `outer` whose last byte is at call surely calls the function of `inner`
+// that holds the address at. It may call it directly, or through a name that the loader binds. A chain of frames
+// skips functions without frame pointers, so without such a call the next frame may be no caller.
 func calls(outer *module, call uint64, inner *module, at uint64) bool {
 	function, is := inner.function(at)
 	if !is || outer.code == nil {
@@ -23,8 +23,7 @@ func calls(outer *module, call uint64, inner *module, at uint64) bool {
 	return slot != 0 && inner.isNamed(function.at, outer.linked()[slot])
 }
 
-// callAt decodes the call of which `last` is the last byte: it goes to target, or to the address that slot
-// holds.
+// callAt decodes the call whose last byte is at `last`. It goes to target, or to the address that slot holds.
 func (m *module) callAt(last uint64) (target, slot uint64, is bool) {
 	next := last + 1
 	switch m.code.Machine {
@@ -45,7 +44,7 @@ func (m *module) callAt(last uint64) (target, slot uint64, is bool) {
 	return 0, 0, false
 }
 
-// jumpAt is the slot through which the code of the linker at an address jumps; 0: it is no such code.
+// jumpAt returns the slot through which the linker's code at an address jumps; 0 if there is no such code.
 func (m *module) jumpAt(at uint64) uint64 {
 	b := m.bytes(at, 12)
 	if b == nil || m.code.Machine != elf.EM_X86_64 {
@@ -66,7 +65,7 @@ func (m *module) jumpAt(at uint64) uint64 {
 
 func signed(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
-// bytes are those of code at an address; nil: there is none.
+// bytes returns n bytes of code from an address on; nil if they are not all there.
 func (m *module) bytes(at uint64, n int) []byte {
 	for _, p := range m.code.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && at >= p.Vaddr && at-p.Vaddr < p.Filesz && uint64(n) <= p.Filesz-(at-p.Vaddr) {
@@ -79,7 +78,7 @@ func (m *module) bytes(at uint64, n int) []byte {
 	return nil
 }
 
-// linked are the names of the functions to which the loader binds slots.
+// linked returns, by slot, the name of the function to which the loader binds it.
 func (m *module) linked() map[uint64]string {
 	if m.links != nil {
 		return m.links
@@ -106,7 +105,7 @@ func (m *module) linked() map[uint64]string {
 
 const mostRelocations = 64 << 20 // bytes
 
-// isNamed tells whether the function that begins at an address has a name.
+// isNamed reports whether the function that begins at an address has this name.
 func (m *module) isNamed(at uint64, name string) bool {
 	for _, s := range m.symbols {
 		if s.at == at && s.name == name && name != "" {

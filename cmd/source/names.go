@@ -54,7 +54,7 @@ func (m *module) read() {
 	m.symbols = slices.Compact(m.symbols)
 }
 
-// function is the symbol of the function that has an address; false: none is known.
+// function returns the symbol of the function that holds an address; false if none is known.
 func (m *module) function(at uint64) (symbol, bool) {
 	i, _ := slices.BinarySearchFunc(m.symbols, at, func(s symbol, at uint64) int { return cmp.Compare(s.at, at+1) })
 	for ; i > 0; i-- {
@@ -67,14 +67,14 @@ func (m *module) function(at uint64) (symbol, bool) {
 	return symbol{}, false
 }
 
-// name names an address. What is wrong with the file is told where there is no line.
+// name names an address. If it finds no line, Why says what is wrong with the file.
 func (m *module) name(at uint64) (f found) {
 	defer func() {
 		if recover() != nil {
 			f.Why = wrongLines
 		}
 	}()
-	if s, is := m.function(at); is { // of C++ a name may double what it repeats, again and again
+	if s, is := m.function(at); is { // decoded, a C++ name may double its length again and again
 		f.Symbol = demangle.Filter(s.name[:min(len(s.name), 4*mostName)], demangle.NoParams, demangle.MaxLength(8))
 	}
 	if m.lines == nil {
@@ -100,7 +100,7 @@ func (m *module) line(unit *dwarf.Entry, at uint64) (file string, line int) {
 	if err != nil || lr == nil {
 		return "", 0
 	}
-	// LineReader.SeekPC takes tables for sorted, which those of units with several sections are not.
+	// LineReader.SeekPC expects a sorted table, and that of a unit with several sections is not sorted.
 	var last, e dwarf.LineEntry
 	last.EndSequence = true
 	for range mostEntries {
@@ -115,8 +115,8 @@ func (m *module) line(unit *dwarf.Entry, at uint64) (file string, line int) {
 	return "", 0
 }
 
-// inlined is the innermost function that has an address: the line is one of it, too. r stands behind the
-// unit's own entry.
+// inlined returns the name of the innermost function that holds an address, be it inlined or not. The line belongs to
+// that function, too. r must be behind the unit's own entry.
 func (m *module) inlined(r *dwarf.Reader, at uint64) (name string) {
 	depth := 1
 	for range mostEntries {

@@ -17,7 +17,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// The reader's own limits. Go reserves address space at its start that it does not use.
+// The reader sets these limits for itself. mostAddress is the larger one, since Go reserves address space at its
+// start that it does not use.
 const (
 	mostMemory  = 1 << 30
 	mostAddress = 4 << 30
@@ -47,8 +48,8 @@ var (
 	errChanged = errors.New("its file has no build-id, and was changed since")
 )
 
-// open opens a regular file of root or of the reader, for reading. Nothing is opened before it is known to
-// be that: an open can rewind a tape, and wait for a FIFO's writer.
+// open opens a regular file of root or of the reader's user, for reading. It first makes sure that the file is one:
+// to open another kind can rewind a tape, or wait for a FIFO's writer.
 func (o *opener) open(path string) (*os.File, error) {
 	if !filepath.IsAbs(path) {
 		return nil, errGone
@@ -83,7 +84,7 @@ func (o *opener) open(path string) (*os.File, error) {
 	return f, err
 }
 
-// elf opens an ELF file with this build-id, or where that is not known, one that has not changed since a job
+// elf opens an ELF file if it has this build-id. Without a build-id, the file must not have changed since the job
 // began.
 func (o *opener) elf(path string, of job.Module, began time.Time) (*elf.File, error) {
 	f, err := o.open(path)
@@ -110,7 +111,7 @@ func (o *opener) elf(path string, of job.Module, began time.Time) (*elf.File, er
 // mostNotes is more than a build-id's section takes.
 const mostNotes = 4096
 
-// buildID is that of an ELF file, hex; "": it has none.
+// buildID returns the build-id of an ELF file, hex; "" if it has none.
 func buildID(e *elf.File) string {
 	for _, s := range e.Sections {
 		if s.Type != elf.SHT_NOTE || s.Size > mostNotes || s.Flags&elf.SHF_COMPRESSED != 0 {
@@ -135,7 +136,7 @@ func buildID(e *elf.File) string {
 	return ""
 }
 
-// module opens what is known of a module: its file, and one with the names of its lines.
+// module opens a module's file and, if that has no lines, its separate debug file.
 func (o *opener) module(of job.Module, began time.Time) *module {
 	m := &module{}
 	code, err := o.elf(of.Path, of, began)
@@ -161,7 +162,7 @@ func hasLines(e *elf.File) bool {
 	return e.Section(".debug_line") != nil || e.Section(".zdebug_line") != nil
 }
 
-// debugFiles are where a module's separate file may be.
+// debugFiles lists the paths where a module's separate debug file may be.
 func debugFiles(of job.Module, code *elf.File) (paths []string) {
 	const debugRoot = "/usr/lib/debug"
 	if len(of.BuildID) > 2 {

@@ -1,10 +1,10 @@
-// Package source finds the function, the file and the line of the places at which ranks called MPI, in the
-// files of the machine where somebody looks, with the rights of who looks. Before it stands package job,
-// whose Places name modules and offsets; after it cmd/jobeff, which shows them through package report.
+// Package source finds the function, the file and the line of the places at which ranks called MPI. It reads the
+// files of the machine on which somebody looks, with the rights of that person. In the flow, package job comes before
+// it: its Places hold modules and offsets. After it, cmd/jobeff shows the names through package report.
 //
-// The paths come from a job, and so may the files: both are hostile. Only regular files of root or of the
-// reader are opened, a file with another build-id is not used, and a process of its own with limits parses
-// them: whatever becomes of it, what it named until then counts, and the other places stay as they are, with a word.
+// The paths come from a job, and so may the files: both may be hostile. Only regular files of root or of that person
+// are opened, and a file with another build-id is not used. A process of its own, the reader, parses them within
+// limits. If it dies, the names that it found until then count, and the other places show why they have none.
 package source
 
 import (
@@ -24,10 +24,11 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// Reader is the argument 0 of the process that parses: a program that uses Find calls Read when it has it.
+// Reader is argument 0 of the process that parses. A program that uses Find must call Read if it is started with it.
 const Reader = "jobeff-source"
 
-// Bounds of all files of one look; mostCPU is the one that counts on a machine that does other work, too.
+// These bound one look, over all its files. mostCPU is what stops a large one; mostWait is long, so that other work on
+// the machine does not.
 const (
 	mostWait   = 15 * time.Second
 	mostBytes  = 512 << 20 // of files
@@ -48,8 +49,8 @@ type frame struct {
 	Offset uint64
 }
 
-// found is what it answers for a frame of a place; the frames of a place come in their order, and end where the
-// chain is not sure.
+// found is the reader's answer for one frame of a place. The frames of a place come in their order, and end where
+// the chain is not sure.
 type found struct {
 	Place        int
 	Symbol, File string
@@ -57,8 +58,9 @@ type found struct {
 	Why          string
 }
 
-// Find fills in the names of a job's places, and of the waits that make its ranks late. It cuts the callers off
-// that are not sure. users: root may open users' files. Places are those of one execution: no others are told.
+// Find fills in the names of a job's places, and of the waits that make its ranks late. It cuts off callers that are
+// not sure. With users, root opens users' files, too. Only one execution's places are ever shown, so only these get
+// names.
 func Find(ctx context.Context, j *job.Job, users bool) {
 	told := job.PlacedExecution(j.Executions)
 	for i := range j.Executions {
@@ -66,7 +68,7 @@ func Find(ctx context.Context, j *job.Job, users bool) {
 	}
 }
 
-// find is Find of an execution, with or without its places.
+// find is Find for one execution, with or without its places.
 func find(ctx context.Context, e *job.Execution, placed, users bool) {
 	q := question{Began: e.Start, Users: users}
 	var places []*[]job.Frame
@@ -116,8 +118,8 @@ func fillIn(places []*[]job.Frame, answer [][]found) {
 	}
 }
 
-// ask lets a process of its own read the files, and takes what it answers until it ends or its time is over. It
-// may hang in a file system for ever, so nobody waits for its end.
+// ask lets a process of its own read the files. It takes that process's answers until it ends or its time is over. The
+// process may hang in a file system for ever, so nobody waits for its end.
 func ask(ctx context.Context, q *question) [][]found {
 	if os.Args[0] == Reader { // else each reader would start one more
 		panic("source: this program's main does not call Read")
@@ -171,8 +173,8 @@ func Read(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// named names all frames: first of each place the call itself, then the callers. So the C library, which is a
-// program's first caller and may have large files of names, comes last.
+// named names all frames: first the call itself of every place, then their callers, one level after the other. So the
+// C library, which is a program's first caller and may have large files of names, comes last.
 func named(q *question, o opener) iter.Seq[found] {
 	modules := make([]*module, len(q.Modules))
 	at := func(i int) *module {
@@ -206,7 +208,7 @@ func named(q *question, o opener) iter.Seq[found] {
 	}
 }
 
-// safely is a module whose file may be too wrong for the parsers.
+// safely reads a module, and survives a panic of the parsers over a wrong file.
 func safely(read func() *module) (m *module) {
 	defer func() {
 		if r := recover(); r != nil {

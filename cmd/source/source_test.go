@@ -42,7 +42,7 @@ func program(t *testing.T, flags ...string) string {
 	return to
 }
 
-// symbolAt is where a function begins, and where it ends.
+// symbolAt returns where a function begins, and where it ends.
 func symbolAt(t *testing.T, path, name string) (from, to uint64) {
 	t.Helper()
 	e, err := elf.Open(path)
@@ -99,7 +99,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestWaits: the calls of waits are named, too, of a job without places, and one that is not known stays so.
+// TestWaits: the calls of waits get names, too, even in a job without places. An unknown one stays unknown.
 func TestWaits(t *testing.T) {
 	path := program(t)
 	id := idOf(t, path)
@@ -149,8 +149,7 @@ func TestCallsComeFirst(t *testing.T) {
 	}
 }
 
-// TestCallers: a caller is told if its instruction calls the function of the frame inside of it, and no
-// other is.
+// TestCallers: a caller is shown only if its instruction calls the function of the frame inside of it.
 func TestCallers(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-no-pie"}, {"-fPIC", "-fno-plt"}, {"-fPIC", "-Wl,-z,now"}} {
 		path := program(t, append(flags, "-rdynamic")...)
@@ -180,7 +179,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestHostileFiles: whatever a path names, the answer is a word, and soon.
+// TestHostileFiles: whatever a path names, the answer comes soon, and says why there is no name.
 func TestHostileFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link, text, empty := filepath.Join(dir, "fifo"), filepath.Join(dir, "link"), filepath.Join(dir, "text"), filepath.Join(dir, "empty")
@@ -250,7 +249,7 @@ func TestChangedFile(t *testing.T) {
 	}
 }
 
-// FuzzFile: any file gives names or a word. What the parsers do beyond that, a process of its own bears.
+// FuzzFile: any file gives names or a reason. What else the parsers may do harms only a process of its own.
 func FuzzFile(f *testing.F) {
 	for _, flags := range [][]string{nil, {"-gz"}} {
 		dir := f.TempDir()
@@ -294,7 +293,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// TestReaderDies: a question that is none, and a reader that is gone, leave places as they are.
+// TestReaderDies: a broken question, or a reader that is gone, leaves places as they are.
 func TestReaderDies(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.Command("/proc/self/exe")
@@ -314,7 +313,7 @@ func TestReaderDies(t *testing.T) {
 	}
 }
 
-// A symbol of C++ is written as its author did. One that only looks like it stays.
+// TestSymbolsOfCpp: a symbol of C++ is shown as its author wrote it. A name that only looks like one stays as it is.
 func TestSymbolsOfCpp(t *testing.T) {
 	for name, want := range map[string]string{
 		"exchange_halo_":               "exchange_halo_",

@@ -3,8 +3,9 @@
 //
 // A request passes in this order; whoever is stopped has cost no more than the steps before:
 //
-//  1. connection. It is nobody's yet, and is counted by address; of IPv6 a /64 is one. Such
-//     connections are the first to be cut when there is no room, the longest silent one first.
+//  1. connection. It is nobody's yet, and is counted by address; an IPv6 network of /64 counts as
+//     one. Such connections are the first to be cut when there is no room, the longest silent one
+//     first.
 //  2. credential, from the header alone: the kernel's on a unix socket, munge's on TCP, a proxy's
 //     word. It names one request, by method, path, nonce and the hash of the body to come. No
 //     address may ask munge many questions at once.
@@ -12,18 +13,18 @@
 //     credential: a user by uid, root of a node by the node. Munge proves that somebody is root of
 //     some node, and no more: root of any node has its key. So a node is known by its address, which
 //     TCP proves, and by the site's resolver, which says whose address that is. No name in a report
-//     is believed without it. Root at an address of which the resolver told nothing yet is a
-//     stranger, with a part of its own by address, but all strangers together have no more than two
-//     parts. So an address more wins nothing. Root of a node can also be any user there: so users who ask
-//     from one address, or IPv6 network, have no more together than some parts. Root of jobeffd's own
+//     is believed without it. Root at an address that the resolver has not named yet is a stranger.
+//     A stranger has a part by address, but all strangers together have no more than two parts. So
+//     a further address wins nothing. Root of a node can also be any user there. So the users who
+//     ask from one address, or IPv6 network, have a few parts together. Root of jobeffd's own
 //     machine, on the socket, has no bound.
 //  4. rate: questions of a user, reports of a node; each report of a batch counts.
 //  5. room for the text that the body unpacks to, which the body's first bytes tell.
 //  6. the body. It must have the hash that the credential says, else nothing of it is used.
 //
-// A credential counts once. A question's, which somebody may have kept who took jobeffd's port while it was
-// away, must be made for this process. Of a report it does no harm: a second one changes nothing.
-// Who showed a credential gets an answer that is signed (Answer).
+// A credential counts once. A question's must be made for this process: somebody who took jobeffd's
+// port while it was away may have kept an older one. A report's does no harm when it is kept and sent
+// again: a second report changes nothing. Whoever showed a credential gets a signed answer (Answer).
 //
 // It stands before ingest/server, which asks it first in each handler, and after ingest/munge.
 package admit
@@ -126,7 +127,7 @@ func (e *Refusal) Error() string {
 
 type connKey struct{}
 
-// Context notes through which connection requests come: it is a http.Server's ConnContext.
+// Context notes the connection through which requests come: it is a http.Server's ConnContext.
 func (d *Door) Context(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
@@ -154,12 +155,12 @@ func (v *visit) asked() {
 
 type visitKey struct{}
 
-// lingers is how long a client may still send of a body that nobody wants. A connection that is
-// closed before might lose the answer.
+// lingers is how long a client may go on sending a body that nobody wants. The answer might be lost if
+// the connection were closed at once.
 const lingers = time.Second
 
-// Enter begins a request whose header came, and returns what answers it and the request; leave ends it, when it
-// was answered.
+// Enter begins a request whose header came. It returns the writer of the answer, and the request to go
+// on with. leave ends the request after its answer.
 func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (answer *Answer, begun *http.Request, leave func()) {
 	v, c := new(visit), connOf(r.Context())
 	if c != nil {
@@ -178,8 +179,8 @@ func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (answer *Answer, be
 	}
 }
 
-// Answers prepares the answer to a refused request, or to nobody's: the connection ends with it if a part
-// of the body was not read, or if it is nobody's.
+// Answers prepares the answer to a request that was refused, or that showed no credential. The
+// connection ends with it if a part of the body was not read, or if the connection is nobody's.
 func (d *Door) Answers(w http.ResponseWriter, r *http.Request) {
 	v, _ := r.Context().Value(visitKey{}).(*visit)
 	unread := r.ContentLength != 0 && (v == nil || !v.read)

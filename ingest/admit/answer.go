@@ -9,9 +9,9 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// Answer is the answer of a visit. Where the request came with a good credential, and whole, jobeffd signs it
-// (wire.Proof): in the header, or behind what is longer than mostHeld. Other answers are not signed. What refuses
-// a part of a request might refuse it for what somebody on its way changed.
+// Answer is the answer of a visit. If the request came whole and with a good credential, jobeffd signs
+// the answer (wire.Proof): in the header, or behind an answer that is longer than mostHeld. It does
+// not sign others: it may have refused a request for what somebody changed on the way.
 type Answer struct {
 	http.ResponseWriter
 	v       *visit
@@ -21,7 +21,7 @@ type Answer struct {
 	streams bool   // the header was sent
 }
 
-// mostHeld is how much of an answer is kept until its end, bytes.
+// mostHeld bounds how much of an answer is held until its end, bytes.
 const mostHeld = 32 << 10
 
 // WriteHeader notes the status of an answer that is signed.

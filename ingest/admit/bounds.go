@@ -15,7 +15,7 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// part is whose share of jobeffd something is charged to.
+// part names whom a use of jobeffd is charged to.
 type part struct {
 	class   class
 	name    string // "": no bound
@@ -27,14 +27,13 @@ type class int
 
 const (
 	nobody   class = iota // no credential was shown: an address
-	stranger              // root of some node, by an address of which the resolver told nothing yet
+	stranger              // root of some node, at an address that the resolver has not named yet
 	known                 // a user, a node, a proxy
 	classes
 )
 
-// Strangers have no more together than strangersTogether parts, and the users of one network, of
-// which a login node may have many, no more than usersTogether: root of a node makes credentials of
-// any user.
+// All strangers together have no more than strangersTogether parts. The users of one network have no
+// more than usersTogether: a login node has many users, but root of a node makes credentials of any.
 const (
 	strangers         = "strangers"
 	strangersTogether = 2
@@ -46,15 +45,15 @@ var ofProxy = part{class: known, name: "the pages' proxy"}
 
 func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid %d", uid)} }
 
-// share is one of those that something is charged to.
+// share is one of the budgets that a part is charged to.
 type share struct {
 	name  string
-	times int  // how many parts it is
-	users bool // it is of all users of a network
+	times int  // how many parts it may use up
+	users bool // all users of a network have it together
 }
 
-// shares are all that a part is charged to: itself, and what strangers, or the users of a network, have
-// together.
+// shares are all that a part is charged to: its own share, and the one that all strangers, or all
+// users of a network, have together.
 func (p part) shares() []share {
 	switch {
 	case p.name == "":
@@ -83,7 +82,7 @@ func newRates(perSecond int) *rates {
 }
 
 // take counts n requests. It refuses them while fewer than least are allowed at once, else it takes
-// all of them: who takes more than there is waits longer afterwards.
+// all of them: a part that takes more than there is waits longer afterwards.
 func (r *rates) take(p part, now time.Time, n, least int) *Refusal {
 	if r.limit == 0 {
 		return nil
@@ -134,15 +133,15 @@ func (r *rates) forget(now time.Time) {
 	}
 	if together, is := r.of[strangers]; len(r.of) > mostSources/2 {
 		clear(r.of)
-		if is { // they are who may have made up so many
+		if is { // strangers may have made up so many
 			r.of[strangers] = together
 		}
 	}
 }
 
-// texts bounds the reports that are read, unpacked and kept at once, by the bytes of their text:
-// a few bytes may unpack to a large one. Each has a part only. So no node keeps out
-// the others with reports that it sends slowly, or that take long to read.
+// texts bounds the reports that are read, unpacked and kept at once, by the bytes of their text: a few
+// bytes may unpack to a large one. Each part has only a share of the bytes. So no node keeps out the
+// others with reports that it sends slowly, or that take long to read.
 type texts struct {
 	all *semaphore.Weighted // bytes
 	mu  sync.Mutex
@@ -160,8 +159,8 @@ func newTexts() *texts {
 	return &texts{all: semaphore.NewWeighted(mostOfAll), of: map[string]int64{}}
 }
 
-// take waits until there is room for a text of so many bytes; release gives it back. Who has their
-// part is refused at once.
+// take waits until there is room for a text of so many bytes; release gives it back. A part that has
+// used up its share is refused at once.
 func (t *texts) take(ctx context.Context, p part, size int64) (release func(), e *Refusal) {
 	size += aroundText
 	busy := &Refusal{Status: http.StatusTooManyRequests, Reason: "memory", Message: "jobeffd reads too many reports at once", Hint: "try again"}
@@ -187,7 +186,7 @@ func (t *texts) taken() float64 {
 	return float64(t.sum)
 }
 
-// charge adds bytes to a part, unless it would be too large.
+// charge adds bytes to a part, unless one of its shares would become too large.
 func (t *texts) charge(p part, size int64) (ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,16 +208,16 @@ func (t *texts) charge(p part, size int64) (ok bool) {
 // database has a few connections for questions, and large lists take seconds each.
 const mostAtOnce = 2
 
-// usersAtOnce is the same of all users of a network: three of the database's four connections. While an
-// answer is written, which a client may read slowly, it counts for its user, and for the network no more
-// than for memory.
+// usersAtOnce is the same for all users of a network together: three of the database's four
+// connections. An answer that is being written to a slow client still counts for its user. For the
+// network it counts too, but within usersTogether.
 const usersAtOnce = 3
 
-// mostDecodes is how many credentials from one address munge is asked about at once. munged
+// mostDecodes bounds the credentials from one address about which munge is asked at once. munged
 // answers two at a time, all others wait.
 const mostDecodes = 8
 
-// turns lets nobody keep the others waiting.
+// turns bounds how much a part does at once, so that nobody keeps the others waiting.
 type turns struct {
 	atOnce int // of a part
 	users  int // of all users of a network; 0: as many as their parts have

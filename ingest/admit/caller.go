@@ -45,7 +45,7 @@ func (c *Caller) trusted() bool { return c.door.Trusted[c.User] && !c.Proxied }
 // Part names whose share the caller's requests are charged to; "": they have no bound.
 func (c *Caller) Part() string { return c.part.name }
 
-// Stranger says that nothing but their address tells the caller from others who are root of a node.
+// Stranger says that only their address tells the caller apart from others who are root of a node.
 func (c *Caller) Stranger() bool { return c.part.class == stranger }
 
 // Asks lets a question in, which has no body.
@@ -57,7 +57,7 @@ func (d *Door) Asks(r *http.Request) (*Caller, *Refusal) {
 	return c, e
 }
 
-// Sends lets a question in, and reads its body of most bytes at most.
+// Sends lets a question in, and reads its body, `most` bytes of it at most.
 func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
 	c, e = d.asker(r)
 	if e != nil {
@@ -66,8 +66,8 @@ func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Re
 	return c.body(r, most)
 }
 
-// asker is the caller of a question. Its credential counts here only, and not after this process: it must
-// hold the challenge, or at least be younger, by its own host's clock.
+// asker is the caller of a question. Its credential must be made for this process. It holds the
+// process's challenge. If it holds none, it must be younger than the process, by its own host's clock.
 func (d *Door) asker(r *http.Request) (*Caller, *Refusal) {
 	c, e := d.caller(r, d.reads)
 	if e != nil || c.address == "" {
@@ -80,10 +80,10 @@ func (d *Door) asker(r *http.Request) (*Caller, *Refusal) {
 	return c, nil
 }
 
-// Challenged is the reason of the refusal of who asks for the challenge alone.
+// Challenged is the reason why a client is refused that asks only for the challenge.
 const Challenged = "challenge"
 
-// newChallenge is what only those know who asked this process.
+// newChallenge makes a text that only those know who have asked this process.
 func newChallenge() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -99,7 +99,7 @@ func (c *Caller) body(r *http.Request, most int64) (*Caller, []byte, *Refusal) {
 	return c, body, c.sent(r, body)
 }
 
-// Reports lets a node's report in, of which Body reads the rest.
+// Reports lets a node's report in by its header. Body reads the rest.
 func (d *Door) Reports(r *http.Request) (*Caller, *Refusal) {
 	c, e := d.caller(r, d.reports)
 	if e == nil && !c.trusted() {
@@ -116,8 +116,8 @@ func (d *Door) Page(r *http.Request) (*Caller, *Refusal) {
 	return d.Asks(r)
 }
 
-// Shown checks a credential where a client shows one, though it needs none. So whoever
-// asks for the health learns whether this server believes them.
+// Shown checks the credential of a request that needs none, if a client shows one. So whoever asks for
+// the health learns whether this server believes them.
 func (d *Door) Shown(r *http.Request) *Refusal {
 	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, wire.AuthScheme) {
 		return nil
@@ -143,7 +143,7 @@ func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
 	return c, d.reads.take(c.part, d.now(), 1, 1)
 }
 
-// Form is Page of a request with a form, and reads its body of most bytes at most.
+// Form is Page for a request with a form. It reads the body, `most` bytes of it at most.
 func (d *Door) Form(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
 	if c := connOf(r.Context()); c == nil || c.uid == nil {
 		return d.Sends(r, most)
@@ -164,8 +164,8 @@ func userID(name string) (uint32, error) {
 }
 
 // caller finds out who makes a request, and charges it to them: the connection, one request at the
-// rates, and the credential, which is then used up, whatever becomes of the request. Of trusted
-// callers only reports count as such.
+// rates, and the credential, which is then used up, whatever becomes of the request. Only a trusted
+// caller's report is charged at the rate of reports.
 func (d *Door) caller(r *http.Request, at *rates) (*Caller, *Refusal) {
 	c := connOf(r.Context())
 	by, e := d.identify(r, c)
@@ -304,8 +304,8 @@ func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
 	return nil
 }
 
-// Turn waits for the caller's turn to read the database. It ends where the answer begins to be written, so
-// all that is answered must have been read by then.
+// Turn waits for the caller's turn to read the database. The turn ends with the answer's first bytes,
+// so everything for the answer must have been read by then.
 func (c *Caller) Turn(ctx context.Context) error {
 	v, ok := ctx.Value(visitKey{}).(*visit)
 	if !ok {
@@ -324,8 +324,8 @@ func (c *Caller) Turn(ctx context.Context) error {
 // Count counts n more reports, if a request turns out to hold several.
 func (c *Caller) Count(n int) *Refusal { return c.door.reports.take(c.part, c.door.now(), n, 0) }
 
-// Body reads a report's body, still packed. It waits until there is memory for what size says that its
-// first bytes and its length need; release gives that back.
+// Body reads a report's body, still packed. It waits until there is memory for it: size works out how
+// much, from the body's first bytes and its length. release gives the memory back.
 func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byte, packed int64) int64) (body []byte, release func(), e *Refusal) {
 	switch {
 	case r.ContentLength < 0:
@@ -334,7 +334,7 @@ func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byt
 		return nil, nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the report is larger than jobeffd takes"}
 	}
 	in := bufio.NewReaderSize(r.Body, wire.TextSizeHead)
-	head, _ := in.Peek(wire.TextSizeHead) // what is wrong with it, the whole body tells
+	head, _ := in.Peek(wire.TextSizeHead) // an error comes again when the whole body is read
 	release, e = c.door.texts.take(ctx, c.part, size(head, r.ContentLength))
 	if e != nil {
 		return nil, nil, e
@@ -369,7 +369,7 @@ type nonces struct {
 	most      int // in each; beyond it the older ones are forgotten, and only munged remembers them
 }
 
-// mostNonces is twice 40 MB.
+// mostNonces nonces take 40 MB, in each of the two sets.
 const mostNonces = 1 << 20
 
 func newNonces() *nonces { return &nonces{most: mostNonces} }

@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gate bounds how many connections each has at once. On a unix socket the kernel says at once who
-// connects. On TCP a connection is an address's until a credential is shown on it, and then
-// counts for whoever showed it. Trusted users and operators on a unix socket have no
-// bound, and files are set aside for them.
+// gate bounds how many connections each part has at once. On a unix socket the kernel says at once who
+// connects. On TCP a connection is an address's until a credential is shown on it, and then counts for
+// whoever showed it. Trusted users and operators on a unix socket have no bound, and files are set
+// aside for them.
 //
 // A new connection may take the place of one of its own part that shows no whole request for a
 // while. So idle and half-sent requests keep nobody out.
@@ -36,9 +36,9 @@ type gate struct {
 	n     [classes]int
 }
 
-// patience is how long a connection of each class may show no whole request before it may be cut.
-// An honest client sends its request at once. Nobody's are many, so that whoever opens and
-// closes them fast must do that some thousand times a second to keep out another of their address.
+// patience is how long a connection of each class may show no whole request before it may be cut. An
+// honest client sends its request at once. There may be many connections of nobody: to keep out
+// another client of their address, somebody would have to open some thousand of them a second.
 var patience = [classes]time.Duration{nobody: 20 * time.Millisecond, stranger: 200 * time.Millisecond, known: 200 * time.Millisecond}
 
 const (
@@ -78,7 +78,7 @@ type conn struct {
 	address string  // of the peer on TCP
 	network part    // … and who it is before it shows a credential
 
-	// Of gate.mu:
+	// gate.mu guards these:
 	part    part
 	userAt  string    // the network, if it is a user's
 	since   time.Time // it waits for a request since then
@@ -120,7 +120,7 @@ func (c *conn) waits(now time.Time) bool {
 	return !c.working && now.Sub(c.since) >= patience[c.part.class]
 }
 
-// become makes a connection count for a part. It may cut another one for it. The connection may be
+// become makes a connection count for a part. It may cut another one for it. The connection may have
 // counted for another part before.
 func (g *gate) become(c *conn, p part, now time.Time) (ok bool) {
 	g.mu.Lock()
@@ -224,7 +224,7 @@ func drop[K comparable](of map[K][]*conn, key K, c *conn) {
 	}
 }
 
-// meet finds out as whose a new connection comes.
+// meet finds out whose a new connection is.
 func (d *Door) meet(in net.Conn) (c *conn, p part) {
 	c = &conn{Conn: in, gate: d.gate, since: time.Now()}
 	switch peer := in.(type) {
@@ -245,8 +245,8 @@ func (d *Door) meet(in net.Conn) (c *conn, p part) {
 	return c, c.network
 }
 
-// addressOf is the host of an address, and the part of those there who are nobody yet. IPv6 addresses
-// of one network are one: each machine may have all of them.
+// addressOf returns the host of an address, and the part of connections from there that are nobody's
+// yet. All IPv6 addresses of a network are one part: a machine may have all of them.
 func addressOf(a net.Addr) (host string, p part) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {

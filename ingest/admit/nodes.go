@@ -61,7 +61,7 @@ type hosts struct {
 	lookup func(ctx context.Context, name string) ([]string, error)
 	asking chan struct{} // holds one for each lookup in the background
 	mu     sync.Mutex
-	askers map[string]bool // the addresses for whose reports these are
+	askers map[string]bool // addresses that have a lookup under way for a report
 	known  map[string]host
 	met    map[string]metNode // by address
 }
@@ -88,8 +88,8 @@ func newHosts(lookup func(context.Context, string) ([]string, error)) *hosts {
 	return &hosts{lookup: lookup, asking: make(chan struct{}, hostQuestions), askers: map[string]bool{}, known: map[string]host{}, met: map[string]metNode{}}
 }
 
-// meet remembers that an address is a node's, as the resolver says. Of several names that
-// have it, it keeps the first one: no node has as many parts as it has names.
+// meet remembers that an address is a node's, as the resolver says. If several names have the address,
+// it keeps the first one, so that a node has one part however many names it has.
 func (h *hosts) meet(address, node string, now time.Time) {
 	node = strings.ToLower(strings.TrimSuffix(node, "."))
 	h.mu.Lock()
@@ -122,7 +122,7 @@ func (h *hosts) part(address string, now time.Time) part {
 }
 
 // isAddress recognizes an address in the place of a name, also as inet_aton(3) reads it ("0x7f.1"). A
-// resolver answers each with itself, so any address would prove to be that node's.
+// resolver answers an address with itself, so the sender would prove to be that node.
 func isAddress(node string) bool {
 	labels := strings.Split(strings.TrimSuffix(node, "."), ".")
 	_, err := strconv.ParseUint(labels[len(labels)-1], 0, 64)

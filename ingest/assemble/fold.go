@@ -10,9 +10,9 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// How many executions of a job are kept one by one: those with the most core time, and of the
-// others those that began first. The first ones were not picked for being slow, so a curve may
-// use them.
+// A job's executions with the most core time, keptCostly of them, are kept one by one, and so are the
+// keptFirst of the others that began first. These were not picked for being slow, so a curve may use
+// them.
 const (
 	keptCostly = 100
 	keptFirst  = 100
@@ -131,7 +131,7 @@ func (g *group) add(e *job.Execution) {
 	g.addCommon(e)
 }
 
-// addSums adds what are sums over ranks.
+// addSums adds the sums over ranks.
 func (g *group) addSums(e *job.Execution) {
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
@@ -190,7 +190,7 @@ func commonTexts(a, b *job.Execution) [][2]*string {
 		{&a.InputHash, &b.InputHash}, {&a.InputNote, &b.InputNote}, {&a.Workload, &b.Workload}}
 }
 
-// execution is what was added.
+// execution makes one entry of what was added.
 func (g *group) execution() job.Execution {
 	e, f := g.sum, g.folded
 	for _, n := range g.nodes {
@@ -218,8 +218,8 @@ func offsets(start time.Time, spans []when.Span) (out []time.Duration) {
 	return out
 }
 
-// listFolded lists the groups, the one with the most core time first. Those for which there is no
-// entry left are folded into one, with those for which there was none before.
+// listFolded lists the groups, the one with the most core time first. Groups beyond mostFolded are
+// folded into one, together with those that were beyond it before.
 func listFolded(groups map[program]*group) (all []job.Execution) {
 	for _, g := range groups {
 		all = append(all, g.execution())

@@ -86,8 +86,8 @@ type whole struct {
 	parts []*job.Execution
 }
 
-// mostBeside is how many worlds of one key, the nearest ones, a part is compared with. A launcher that
-// uses its names again starts fewer within the key's window.
+// mostBeside bounds the worlds of one key with which a part is compared, the nearest ones. A launcher
+// that uses its names again starts fewer within the key's window.
 const mostBeside = 64
 
 // pickWhole is the execution that a part with these ranks belongs to; nil for a new one.

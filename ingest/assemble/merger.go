@@ -1,6 +1,7 @@
-// Package assemble puts a job together from the reports of its nodes: Merge joins the parts of one MPI world,
-// FoldWhole sums up what is too much to list, and a Merger makes the job. Before it stands ingest/job, whose
-// sums may be added in any order; a node, the store and who prints a report ask it.
+// Package assemble puts a job together from the reports of its nodes. Merge joins the parts of one MPI
+// world, FoldWhole sums up what is too much to list, and a Merger makes the job. Before it stands
+// ingest/job, whose sums may be added in any order; a node, the store and whoever prints a report call
+// it.
 package assemble
 
 import (
@@ -36,7 +37,7 @@ type Merger struct {
 	refused  string      // why figures of a node were refused
 	interim  []string    // nodes that have reported only while the job ran
 	reports  []hang.Look // what hang.Find asks of them
-	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
+	// HungAfter is how long nothing of a job may move until it counts as hung; 0: no job does.
 	HungAfter time.Duration
 }
 
@@ -89,8 +90,8 @@ func (m *Merger) Add(r *job.NodeReport) {
 	m.reports = append(m.reports, r.Look()) // not all of it, see Bound
 }
 
-// Bound joins what was added so far, since parts take more memory than what they are joined to, and leaves
-// out what still takes too much: only made-up reports do.
+// Bound joins what was added so far: parts take more memory than the executions that they become. It
+// drops what still takes too much, which only made-up reports do.
 func (m *Merger) Bound() {
 	m.parts = FoldWhole(Merge(m.parts))
 	n, bytes := 0, 0
@@ -117,7 +118,7 @@ func (m *Merger) refuse(why error) {
 	m.warn.Add(doubt.Warning{Code: doubt.WarnImpossible, Args: doubt.Arguments{Other: why.Error()}})
 }
 
-// sizeOf is about what a value of a report takes in memory, bytes.
+// sizeOf estimates the memory that a value of a report takes, bytes.
 func sizeOf(v reflect.Value) int {
 	bytes := int(v.Type().Size())
 	switch v.Kind() {
@@ -226,7 +227,7 @@ func (m *Merger) warnings(j *job.Job) []doubt.Warning {
 	return all.List()
 }
 
-// together is KindTogether if all nodes of the job told of one moment, at which it ran.
+// together is KindTogether if all nodes of the job reported one moment, and the job ran at it.
 func (m *Merger) together() string {
 	first := m.reports[0].Progress
 	apart := func(l hang.Look) bool { return l.Progress == nil || !l.Progress.Moment.Equal(first.Moment) }

@@ -9,14 +9,15 @@ import (
 	"jobeff/ingest/when"
 )
 
-// mergedSteps joins what several nodes saw of a job's steps. Of too many, those with the smallest
-// numbers stay: so the order in which nodes come makes no difference.
+// mergedSteps joins what several nodes saw of a job's steps. If there are too many, those with the
+// smallest numbers stay, so the order in which nodes come makes no difference.
 type mergedSteps struct {
 	byID map[string]*job.Step
 	cut  bool
 }
 
-// add adds a node's part of a step. Twice as many as stay are held, so that cutting is rare.
+// add adds a node's part of a step. Up to twice as many steps as stay are held, so that cutting is
+// rare.
 func (m *mergedSteps) add(p *job.Step) {
 	s := m.byID[p.ID]
 	if s == nil {

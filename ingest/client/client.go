@@ -44,14 +44,15 @@ type Client struct {
 	outbox atomic.Pointer[wire.OutboxState]
 	runDir atomic.Pointer[node.RunDirState] // likewise
 	alarm  atomic.Pointer[bool]             // what jobeffd said last of an alarm; nil: nothing
-	// challenges are those that answered 401 so far, comma-separated: behind a load balancer are several jobeffd.
+	// challenges are those of the answers of 401 so far, comma-separated. Several jobeffd may be behind a
+	// load balancer.
 	challenges atomic.Pointer[string]
 }
 
 // Munge makes credentials, and tells those of jobeffd from others (munge.Site).
 type Munge interface {
 	Sign(payload []byte) (credential string, err error)
-	// Payload is what a credential of jobeffd carries. An error says why it is none.
+	// Payload returns what a credential of jobeffd carries. An error says why it is not jobeffd's.
 	Payload(credential string) ([]byte, error)
 }
 
@@ -179,7 +180,7 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 	return c.do(ctx, "POST", path, header, body)
 }
 
-// Job fetches a job or a step, its workload and the verdicts on it; id is what ParseJobID takes.
+// Job fetches a job or a step, its workload and the verdicts on it; id is what slurmid.Parse reads.
 func (c *Client) Job(ctx context.Context, id string) (*listing.JobAndWorkload, error) {
 	found := &listing.JobAndWorkload{Job: new(job.Job)}
 	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id)+"?stored=1", nil, found, "job"); err != nil {
@@ -214,7 +215,8 @@ func (c *Client) Jobs(ctx context.Context, q listing.JobQuery) (*listing.JobList
 	return list, nil
 }
 
-// JobDocuments lists the JSON documents of jobs, newest first. next is JobQuery.After for those that are left.
+// JobDocuments lists the JSON documents of jobs, newest first. next is JobQuery.After for the jobs
+// that are left; "": none.
 func (c *Client) JobDocuments(ctx context.Context, q listing.JobQuery) (documents []json.RawMessage, next string, err error) {
 	var list struct {
 		Jobs []json.RawMessage
@@ -224,7 +226,7 @@ func (c *Client) JobDocuments(ctx context.Context, q listing.JobQuery) (document
 	return list.Jobs, listing.After(list.Next), err
 }
 
-// Pending lists what waits of what a query selects.
+// Pending lists the waiting jobs that a query selects.
 func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.PendingList, error) {
 	q = listing.JobQuery{Jobs: q.Jobs, User: q.User, Account: q.Account, Partition: q.Partition, QOS: q.QOS, Cluster: q.Cluster, Name: q.Name, End: q.End}
 	list := new(slurmid.PendingList)
@@ -236,10 +238,10 @@ func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.Pend
 
 // Health is what jobeffd says of itself, at GET /healthz.
 type Health struct {
-	UID   *uint32 `json:"uid"`   // as which it signs; nil: whatever answered did not say
+	UID   *uint32 `json:"uid"`   // that jobeffd signs as; nil: whatever answered did not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
-	// CannotTell is why it cannot be told whether jobeff harms, as in harm.Comparison.
+	// CannotTell says why nobody can say whether jobeff harms, as in harm.Comparison.
 	CannotTell string `json:"cannot_tell"`
 }
 
@@ -282,7 +284,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	}
 }
 
-// read believes an answer that is proven to be jobeffd's.
+// read returns an answer that is proven to be jobeffd's.
 func (c *Client) read(req *http.Request, nonce string, resp *http.Response, answer []byte) ([]byte, error) {
 	if err := c.prove(req, nonce, resp, answer); err != nil {
 		return nil, err
@@ -297,7 +299,7 @@ func (c *Client) read(req *http.Request, nonce string, resp *http.Response, answ
 	return answer, nil
 }
 
-// mostOf is how much of an answer is read, bytes. A node that sends reports has no memory for an
+// mostOf bounds the bytes of an answer that are read. A node that sends reports has no memory for an
 // answer without end.
 func mostOf(method string, status int) int64 {
 	switch {
@@ -348,7 +350,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(max(s, 0)) * time.Second
 }
 
-// foreign is the error of an answer that jobeffd does not give.
+// foreign is the error for an answer that jobeffd cannot have given.
 func (c *Client) foreign(status int, answered string) *ServerError {
 	return &ServerError{Status: status, Foreign: true, Hint: "is `to` right in the configuration?",
 		Message: fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, wire.CleanText(answered, 100))}
@@ -361,7 +363,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// AskAlarm sends no report. The answer says, as any, whether an alarm is up.
+// AskAlarm asks whether an alarm is up: it sends no report, and any answer says it.
 func (c *Client) AskAlarm(ctx context.Context) error {
 	_, err := c.post(ctx, "/v1/reports/batch", "application/x-ndjson", nil)
 	return err
@@ -467,8 +469,8 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	return nil
 }
 
-// DigestQuery says what a digest is of: a week by its ISO number, "2026-W46", or a time; without either it is the week of the
-// last one that was due. jobeffd says which days a week has.
+// DigestQuery names the time of a digest: a week by its ISO number, "2026-W46", or From and To.
+// Without either it is the week of the last digest that was due. jobeffd says which days a week has.
 type DigestQuery struct {
 	Week     string
 	From, To time.Time

@@ -13,10 +13,12 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// This file proves on TCP who asks and who answers: whoever is there first can listen at jobeffd's port.
+// This file proves on TCP who asks and who answers: any program can listen at jobeffd's port if it is
+// there first.
 
-// authorize gives a request a credential, and returns its nonce; "": there is none. A report's may be kept and
-// shown later without harm. A question's holds a challenge of jobeffd: without one the request only asks for it.
+// authorize gives a request a credential, and returns its nonce; "": it has none. A report's
+// credential does no harm if somebody keeps it and shows it again. A question's holds a challenge of
+// jobeffd. While no challenge is known, the request only asks for one.
 func (c *Client) authorize(req *http.Request, body []byte) (nonce string, err error) {
 	if c.munge == nil {
 		return "", nil
@@ -45,12 +47,12 @@ func newNonce() string {
 	return hex.EncodeToString(b[:])
 }
 
-// mostChallenges is how many challenges a request takes up: of so many jobeffd behind one address, or of one that
-// was restarted meanwhile.
+// mostChallenges bounds the challenges in a request: several jobeffd may answer at one address, and
+// one that was restarted has another challenge.
 const mostChallenges = 8
 
-// challenged notes the challenge of a 401, and says whether it is a new one. Nobody proves it, and nobody needs to:
-// a credential with another one is of no use here.
+// challenged notes the challenge of a 401, and says whether it is a new one. Nothing proves the
+// challenge, and nothing needs to: a credential that holds another's challenge is of no use here.
 func (c *Client) challenged(resp *http.Response) bool {
 	_, one, _ := strings.Cut(resp.Header.Get("WWW-Authenticate"), `challenge="`)
 	one = strings.TrimSuffix(one, `"`)
@@ -65,8 +67,9 @@ func (c *Client) challenged(resp *http.Response) bool {
 	return true
 }
 
-// prove returns an error unless jobeffd proves that it answered this request so. Such an answer is as good as none.
-// Only that it asks to wait is believed: whoever listens can let a client wait anyway.
+// prove returns an error unless jobeffd proves that this is its answer to this request. An answer
+// without proof is as good as none, except that its wish to wait is believed: whoever listens can let
+// a client wait anyway.
 func (c *Client) prove(req *http.Request, nonce string, resp *http.Response, answer []byte) error {
 	if c.munge == nil {
 		return nil

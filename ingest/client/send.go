@@ -25,7 +25,7 @@ type Sender struct {
 	// Jitter is the longest that Send waits before it sends: a random time, so that
 	// the nodes of a large job do not all send at once.
 	Jitter time.Duration
-	// GoesOn says that the site measures during an alarm, too: none is noted.
+	// GoesOn says that the site measures during an alarm, too. The alarm is then not noted on the node.
 	GoesOn bool
 }
 
@@ -36,8 +36,8 @@ type SendResult struct {
 	Refused int // for good: moved to refused/ with the reason
 	// Busy says that another sender was already waiting. It will send our reports too.
 	Busy bool
-	// LogsWait is how long to wait before logs of windows are tried again of which jobeffd says that
-	// it is too early for them; 0: there are none.
+	// LogsWait is how long to wait before logs of windows are sent again that came too early for jobeffd;
+	// 0: there are none.
 	LogsWait time.Duration
 	// Problems says why reports were kept or refused.
 	Problems []error
@@ -55,9 +55,9 @@ const (
 type outcome int
 
 const (
-	unanswered outcome = iota // jobeffd is away, is not what answers, or cannot take reports now
-	failed                    // jobeffd failed in just this: 500, or it is too early for it
-	decided                   // it took it, or refused it for good
+	unanswered outcome = iota // jobeffd is away, something else answers, or jobeffd cannot take reports now
+	failed                    // jobeffd failed with this one alone: 500, or it came too early
+	decided                   // jobeffd took it, or refused it for good
 )
 
 func outcomeOf(err error) outcome {
@@ -230,7 +230,7 @@ func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *Se
 	return best
 }
 
-// leave cuts a batch down to these lines. It keeps the file's time: their age is shown.
+// leave cuts a batch down to these lines. It keeps the file's time, which shows their age.
 func (s *Sender) leave(name string, lines [][]byte) error {
 	path := filepath.Join(node.OutboxDir(s.Spool), name)
 	info, err := os.Stat(path)
@@ -243,7 +243,7 @@ func (s *Sender) leave(name string, lines [][]byte) error {
 	return os.Chtimes(path, time.Time{}, info.ModTime())
 }
 
-// lineName is the file name of a batch's report that gets a file of its own.
+// lineName names the file of one report that is taken out of a batch.
 func lineName(batch string, i int, line []byte) string {
 	var r job.NodeReport
 	if err := json.Unmarshal(line, &r); err == nil {
@@ -313,14 +313,13 @@ func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
 	return nil, fmt.Errorf("ingest: another sender holds %s/.send.lock: %w", s.Spool, ctx.Err())
 }
 
-// logsKept is how long logs that jobeffd does not take are tried again. Later it no longer waits
-// for them.
+// logsKept is how long the sender tries to send logs. After that jobeffd no longer waits for them.
 const logsKept = time.Hour
 
 // sendLogs sends the logs of windows, once the reports are sent. It deletes what jobeffd took or
-// refused for good, and what is old. The others wait for the next time: where one is not answered,
-// or too many in a row come too early, without a try. The order is random, so that these are not
-// always the same.
+// refused for good, and what is old. It keeps the others for the next time. After one that was not
+// answered, or too many in a row that came too early, it tries no further ones. The order is random,
+// so that these are not always the same.
 func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 	dir := node.LogsDir(s.Spool)
 	entries, err := os.ReadDir(dir)
@@ -355,7 +354,7 @@ func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 func (s *Sender) sendLog(ctx context.Context, path string, res *SendResult) outcome {
 	body, err := node.ReadBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return decided // a report had no room
+		return decided // it made room for a report
 	}
 	if err == nil {
 		err = patiently(ctx, func() error { return s.Client.PostLogs(ctx, body) })

@@ -1,6 +1,7 @@
-// Package hang tells that nothing of a job has moved for long: from how far its processes had come at
-// moments at which all of its nodes look. Before it stand ingest/slurmid and ingest/when; a node notes its
-// progress in a report, the store keeps since when a node stands still, and a merge asks Find.
+// Package hang finds jobs of which nothing has moved for long. All nodes of a job look at the same
+// moments how far its processes have come. Before it stand ingest/slurmid and ingest/when; a node
+// notes its progress in a report, the store keeps since when a node stands still, and a merge asks
+// Find.
 package hang
 
 import (
@@ -76,8 +77,7 @@ const (
 	mostNames     = 200 // bytes of Ranks in a Hung
 )
 
-// JoinCalls joins what ranks are in by execution and function, most ranks first. The order makes no
-// difference.
+// JoinCalls joins OpenCalls by execution and function, most ranks first. Their order makes no difference.
 func JoinCalls(all []OpenCalls) []OpenCalls {
 	type key struct{ execution, function string }
 	joined, ranks := map[key]*OpenCalls{}, map[key][]slurmid.Range{}
@@ -127,24 +127,25 @@ type Still struct {
 	Calls    []OpenCalls   `json:"calls,omitempty"` // the node's last report, which comes after the job's end, has none
 }
 
-// idleShare is the part of one core up to which all processes of a job on a node together count as standing
-// still, and idleLeast the CPU time up to which they do in however short a time: launchers and helper threads of
-// MPI libraries look around now and then. Somebody who looks for a file ten times a second needs more.
+// All processes of a job on a node count as standing still while they use, together, no more than
+// idleShare of one core, or no more CPU time than idleLeast in however short a time: launchers and
+// helper threads of MPI libraries look around now and then. A program that looks for a file ten times
+// a second needs more.
 const (
 	idleShare = 5e-5
 	idleLeast = 10 * time.Millisecond
 )
 
-// Look is what a report tells of whether its node stands still.
+// Look is what a report says about whether its node stands still.
 type Look struct {
 	Sequence int       // of the report
 	Last     bool      // the job has ended on its node
-	Progress *Progress // nil: it tells nothing
-	Still    *Still    // what is known with it
+	Progress *Progress // nil: the report says nothing
+	Still    *Still    // what is known once this report is counted
 }
 
-// Then is what is known after a further look at the node. It is nil where that says nothing. A look that
-// was there before, or comes late, changes nothing, and neither does the job's end.
+// Then returns what is known after a further look at the node; nil: the look says nothing. A look that
+// was counted before, or comes late, changes nothing, and neither does the job's end.
 func (s *Still) Then(l Look) *Still {
 	p := l.Progress
 	if s != nil && l.Sequence <= s.Sequence {
@@ -173,7 +174,7 @@ func (s *Still) Then(l Look) *Still {
 	return next
 }
 
-// Text is how it is kept; "" if there is none.
+// Text is the form in which the store keeps it; "" for nil.
 func (s *Still) Text() string {
 	if s == nil {
 		return ""
@@ -205,10 +206,12 @@ type Hung struct {
 	Odd []RankNow `json:"odd,omitempty"`
 }
 
-// Find tells whether a job hangs, or did when its nodes last told of it before its end, from the last report of each
-// of them; nil: it does not, or nothing can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
-// a program all of which is outside may wait for a person, a file or a service. Nodes that have already told of the
-// next moment, too, stand still beyond that one.
+// Find tells whether a job hangs, from the last report of each of its nodes, or whether it did when
+// its nodes last reported before its end; nil: it does not, or nothing can be said.
+//
+// It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI. A
+// program whose ranks are all outside may wait for a person, a file or a service. Nodes that have
+// already reported the next moment stand still beyond this one.
 func Find(all []Look, nodes int, after time.Duration) *Hung {
 	if after <= 0 || nodes == 0 || len(all) != nodes {
 		return nil
@@ -246,8 +249,8 @@ func Find(all []Look, nodes int, after time.Duration) *Hung {
 	return h
 }
 
-// OddCalls are those of ranks that are not in the call in which most of an execution's ranks wait. There are none
-// where these are not more than half.
+// OddCalls returns the calls of the ranks that are not where most of their execution's ranks are. It
+// returns none unless more than half of these are in one MPI call.
 func (h *Hung) OddCalls() (odd []OpenCalls) {
 	most := map[string]*OpenCalls{}
 	all := map[string]int{}

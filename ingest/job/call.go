@@ -92,7 +92,7 @@ func (s *Section) Add(b *Section) {
 	s.Open = min(s.Open, math.MaxInt-b.Open) + b.Open
 }
 
-// threads are those of the section's ranks; ranks without OpenMP have one each.
+// threads is what the threads of the section's ranks did; ranks without OpenMP have one each.
 func (s *Section) threads() ThreadShare {
 	if s.Threads != nil {
 		return *s.Threads
@@ -100,8 +100,8 @@ func (s *Section) threads() ThreadShare {
 	return ThreadShare{Threads: s.Ranks, ThreadsMax: min(s.Ranks, 1), Useful: s.Useful, UsefulMax: s.UsefulMax, Busiest: s.Ranks, MPI: s.MPI, IO: s.IO}
 }
 
-// joinInstances joins the instances of other ranks; those of all are nil if those of some are. A
-// section without ranks is a sum that has just begun.
+// joinInstances joins the instances of other ranks. If those of some ranks are nil, so are those of
+// all. A section without ranks is a sum that has just begun.
 func (s *Section) joinInstances(b *Section) {
 	switch {
 	case b.Ranks == 0:

@@ -60,7 +60,7 @@ func (c *Cgroup) Add(b *Cgroup) {
 	c.Stalled, c.Throttled = addKnown(c.Stalled, b.Stalled), addKnown(c.Throttled, b.Throttled)
 }
 
-// addAll is a sum that is not known where a part is not.
+// addAll adds two numbers. The sum is not known, 0, if one of them is not.
 func addAll(a, b int) int {
 	if a == 0 || b == 0 {
 		return 0
@@ -68,7 +68,7 @@ func addAll(a, b int) int {
 	return int(addNumbers(int64(a), int64(b)))
 }
 
-// addNumbers adds what is not negative, up to the highest number.
+// addNumbers adds numbers that are not negative, and stops at the highest number.
 func addNumbers(a, b int64) int64 { return a + min(b, math.MaxInt64-a) }
 
 func addKnown(a, b *time.Duration) *time.Duration {
@@ -82,7 +82,7 @@ func addKnown(a, b *time.Duration) *time.Duration {
 	return &sum
 }
 
-// possible tells whether one node can have said it.
+// Possible tells whether one node can have said it.
 func (c *Cgroup) Possible() bool {
 	return c.Nodes == 1 && max(c.Peaks, c.Caches, c.Events) <= 1 && c.NodeLow == c.Low && c.NodeHigh == c.High && (c.High > 0) == (c.Peaks == 1) &&
 		(c.Peaks == 0 || c.Low <= c.High)
@@ -94,12 +94,12 @@ const (
 	MemorySlurm  = "slurm"  // samples of Slurm's, or its reading of the kernel
 )
 
-// NeededMemory is how much memory a job needed, bytes: an interval, since file cache that the kernel could
-// have dropped counts in a cgroup's peak. 0 is an end that is not known.
+// NeededMemory is how much memory a job needed, bytes. It is an interval: a cgroup's peak includes
+// file cache that the kernel could have dropped. An end of 0 is not known.
 type NeededMemory struct {
 	Low, High         int64 // of all nodes
 	NodeLow, NodeHigh int64 // of the node that needed most
-	// Use and NodeUse are the ends on which advice may stand; 0: less memory may not be advised, and NoLess
+	// Use and NodeUse are the ends that advice may rest on; 0: less memory may not be advised, and NoLess
 	// says why.
 	Use, NodeUse int64
 	NoLess       string
@@ -109,7 +109,7 @@ type NeededMemory struct {
 	From         string
 }
 
-// sampledEnough is how many readings make Low what the job needed.
+// sampledEnough is how many readings are enough to take Low for what the job needed.
 const sampledEnough = 20
 
 // NeededMemory is that of the job; nil: nothing is known.
@@ -140,7 +140,7 @@ func (j *Job) NeededMemory() *NeededMemory {
 	return &n
 }
 
-// decide fills in on what advice may stand.
+// decide fills in the ends that advice may rest on, or why there are none.
 func (n *NeededMemory) decide(c *Cgroup, whole bool) {
 	switch {
 	case n.Limit && c.Kills > 0:
@@ -160,8 +160,8 @@ func (n *NeededMemory) decide(c *Cgroup, whole bool) {
 	}
 }
 
-// Needed is the one figure for how much memory a job needed, bytes: Use, or the upper end where there is none, or the
-// lower.
+// Needed is the memory that a job needed as one figure, bytes: Use if there is one, else the upper
+// end, else the lower.
 func (n *NeededMemory) Needed() int64 {
 	for _, known := range []int64{n.Use, n.High} {
 		if known > 0 {

@@ -19,8 +19,8 @@ type Course struct {
 	Nodes int `json:"nodes,omitempty"`
 }
 
-// MostRows is how many rows all nodes of an execution have at most. An execution of as many ranks, or on
-// one node, has rows of ranks, others of nodes.
+// MostRows bounds the rows of all nodes of an execution together. An execution of no more ranks, or on
+// one node, has rows of ranks; the others have rows of nodes.
 const MostRows = 24
 
 // courseSigns are useful shares from 0 to 1.
@@ -28,7 +28,7 @@ const courseSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 const courseGone = '-'
 
-// NewCourse makes the rows of a node, each of some ranks together, in the buckets of the whole.
+// NewCourse makes the rows of a node, in the buckets of the whole. Each row stands for some ranks.
 func NewCourse(whole *Timeline, rows []*Timeline) *Course {
 	c := &Course{Shift: whole.Shift, First: whole.First}
 	for _, row := range rows {
@@ -74,7 +74,7 @@ func (c *Course) Shares(row int) []float64 {
 	return shares
 }
 
-// possible tells whether a node can have said it.
+// Possible tells whether a node can have said it.
 func (c *Course) Possible() bool {
 	return c.Shift >= 0 && c.Shift <= mostLength && c.First >= 0 && c.Nodes == 0 && len(c.Rows) >= 1 && len(c.Rows) <= MostRows &&
 		!slices.ContainsFunc(c.Rows, func(row string) bool {
@@ -82,7 +82,7 @@ func (c *Course) Possible() bool {
 		})
 }
 
-// dropCourses drops those of all nodes. The list is a new one, since others may hold the old.
+// dropCourses drops the courses of all nodes. It makes a new list, since others may hold the old one.
 func (e *Execution) dropCourses() {
 	if slices.ContainsFunc(e.Nodes, func(n NodeShare) bool { return n.Course != nil }) {
 		e.Nodes = slices.Clone(e.Nodes)
@@ -92,8 +92,8 @@ func (e *Execution) dropCourses() {
 	}
 }
 
-// settleCourse leaves what a job needs, to which nothing will be added: the rows of all nodes, in the
-// buckets of the timeline, at most MostRows of them. There are none where a node has none.
+// SettleCourse reduces the courses to what a job needs once nothing will be added: at most MostRows
+// rows of all nodes, in the buckets of the timeline. Where one node has no rows, it drops all.
 func (e *Execution) SettleCourse() {
 	settled := *e.Timeline
 	settled.Most = settled.Most[:1]

@@ -27,7 +27,7 @@ type Folded struct {
 	Sections []SectionSum    `json:"sections,omitempty"` // with MPI_MAIN
 }
 
-// clean makes numbers from another machine possible ones.
+// Clean makes numbers from another machine possible ones.
 func (f *Folded) Clean() {
 	f.Count = min(max(f.Count, 1), mostCounted)
 	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax, &f.ThreadSpan, &f.ThreadUsefulMax} {
@@ -96,7 +96,7 @@ func (e *Execution) Count() int {
 	return 1
 }
 
-// recorded counts the ranks of an execution, or of all that are folded.
+// Recorded counts the ranks of an execution, or of all that are folded.
 func (e *Execution) Recorded() (n int) {
 	for i := range e.Nodes {
 		n += e.Nodes[i].Ranks

@@ -9,7 +9,8 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// HungWarning carries a Hung in a row of attempts, as TellHung reads it. Ended: on a node, the job has.
+// HungWarning puts a Hung into the form in which it is kept with a job, for TellHung. ended: the job
+// has ended on a node.
 func HungWarning(h *hang.Hung, ended bool) doubt.Warning {
 	text, _ := json.Marshal(h) // cannot fail
 	w := doubt.Warning{Code: WarnHung, Args: doubt.Arguments{Other: string(text)}}
@@ -19,12 +20,13 @@ func HungWarning(h *hang.Hung, ended bool) doubt.Warning {
 	return w
 }
 
-// WarnHung is no doubt: it is how Hung is kept with a job.
+// WarnHung is no doubt about a job: its warning carries the job's Hung into the store.
 const WarnHung = "hung"
 
 const kindEnded = "ended"
 
-// TellHung takes Hung, or Stood, out of the warnings of a job. Hung counts only while the job runs and Slurm has not suspended it.
+// TellHung moves the warning that HungWarning made to Hung or Stood. Hung is set only while the job
+// runs and Slurm has not suspended it.
 func (j *Job) TellHung() {
 	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == WarnHung })
 	if i < 0 {

@@ -103,14 +103,15 @@ func (l *Load) Contended() bool {
 	return l.CrowdBusy > 0 || l.Queue.Seconds() > contentionShare*l.ThreadSpan.Seconds()
 }
 
-// IsAsleep tells whether ranks often neither ran nor waited for a CPU outside MPI.
+// IsAsleep tells whether ranks, outside MPI, often neither ran nor waited for a CPU.
 func (l *Load) IsAsleep() bool { return l.Slept.Seconds() > sleptShare*l.Span.Seconds() }
 
-// IsOff tells whether the threads that called MPI_Init were as often off the CPU outside MPI, whatever they waited for.
+// IsOff tells whether the threads that called MPI_Init were often off the CPU outside MPI, whatever
+// they waited for. The limit is that of IsAsleep.
 func (l *Load) IsOff() bool { return l.OffLeast.Seconds() > sleptShare*l.Span.Seconds() }
 
-// LoadOf is what the kernel counted in executions. CPUList is left empty: the CPUs of two nodes
-// are not the same ones. Nil where nothing was counted.
+// LoadOf sums up what the kernel counted in executions; nil: nothing was counted. CPUList stays empty:
+// the CPUs of two nodes are not the same ones.
 func LoadOf(executions []Execution) *Load {
 	var sum Load
 	for i := range executions {
@@ -167,9 +168,9 @@ func (l *Load) SleptArgs() doubt.Arguments { return doubt.Arguments{Time: l.Slep
 // severalModels is the Model of an execution whose nodes differ.
 const severalModels = "several"
 
-// HardwareOf is what all nodes of an execution have in common: Model is "several" where their
-// CPUs differ, other figures are then 0, as MaxMHz and MemoryMiB are where they alone differ. Nil
-// where a node's is not known.
+// HardwareOf is what all nodes of an execution have in common; nil: it is not known of one. Where
+// their CPUs differ, Model is "several" and all other figures are 0. Where only MaxMHz or MemoryMiB
+// differs, that figure is 0.
 func HardwareOf(e *Execution) *Hardware {
 	var all *Hardware
 	for i := range e.Nodes {

@@ -8,7 +8,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// share is what the POP formulas need of one execution, or of several that are folded, s.
+// share is what the POP formulas need of one execution, or of several that are folded. Times are in s.
 type share struct {
 	ranks, size float64
 	most        int     // ranks of the largest execution
@@ -18,7 +18,7 @@ type share struct {
 	elapsedSum  time.Duration
 	nodes       map[string]bool
 
-	// Each times the ranks of its execution:
+	// Each of these is multiplied by the ranks of its execution:
 	span      float64 // E
 	usefulMax float64 // max U_i
 	meanMax   float64 // max over nodes of the mean U_i there
@@ -44,7 +44,7 @@ func shareOf(e *Execution) share {
 	return s
 }
 
-// weigh fills in what an execution weighs by its ranks.
+// weigh fills in what is weighted by an execution's ranks.
 func (s *share) weigh(e *Execution) {
 	type node struct{ useful, ranks float64 }
 	byNode := map[string]node{}
@@ -65,9 +65,9 @@ func (s *share) weigh(e *Execution) {
 // ExecutionMetrics are the POP metrics of one execution (METRICS 1); nil if it has no region.
 func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}) }
 
-// JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed
-// time (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil
-// if no execution has a region, or all that they use are threads of which nothing is known.
+// JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed time
+// (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil if no
+// execution has a region, or if nothing is known of the threads that are all they use.
 func JobMetrics(executions []Execution) *Metrics {
 	if OnlyUnknownThreads(executions) {
 		return nil
@@ -120,8 +120,7 @@ func waited(e *Execution) (s float64) {
 	return s
 }
 
-// RankSeconds is the sum over executions of ranks times elapsed, s: the time that their figures
-// speak of.
+// RankSeconds is the sum over executions of ranks times elapsed, s: the time that their figures cover.
 func RankSeconds(executions []Execution) float64 {
 	var span float64
 	for i := range executions {
@@ -130,7 +129,8 @@ func RankSeconds(executions []Execution) float64 {
 	return span
 }
 
-// RankSeconds is that of the job's executions; in a list, which has none, by its figures. It must have some.
+// RankSeconds is that of the job's executions. A job in a list has none, so there it follows from the
+// job's Metrics, which must not be nil.
 func (j *Job) RankSeconds() float64 {
 	if len(j.Executions) == 0 {
 		return float64(j.Metrics.Ranks) * j.Metrics.Elapsed
@@ -167,8 +167,8 @@ func UsefulCounters(executions []Execution) *Counters {
 	return &sum
 }
 
-// CoreSeconds is the sum over executions of cores times elapsed, s: ranks times threads where what
-// threads did is known, else ranks.
+// CoreSeconds is the sum over executions of cores times elapsed, s. An execution's cores are the
+// threads of its ranks where it is known what these did, else its ranks.
 func CoreSeconds(executions []Execution) float64 {
 	var sum float64
 	for i := range executions {
@@ -184,8 +184,8 @@ func (e *Execution) coreSeconds() float64 {
 	return shareOf(e).span
 }
 
-// SMTSeconds is the time of the further hardware threads of cores that had a rank or thread, s: all there are, if each
-// had a core of its own.
+// SMTSeconds is the time of the further hardware threads of cores that had a rank or thread, s. It
+// takes each rank or thread to have a core of its own, which makes it the most that there can be.
 func SMTSeconds(executions []Execution) (sum float64) {
 	for i := range executions {
 		e := &executions[i]
@@ -235,8 +235,8 @@ func threadsOf(e *Execution) (sum ThreadShare) {
 	return sum
 }
 
-// threaded tells whether ranks of an execution had threads that compute. The count decides; only
-// for ranks that nobody counted does the environment.
+// threaded tells whether ranks of an execution had threads that compute. What was counted decides; the
+// environment decides only for ranks that nobody counted.
 func (e *Execution) threaded() bool {
 	counted, ranks := 0, 0
 	for i := range e.Nodes {
@@ -251,7 +251,7 @@ func (e *Execution) threaded() bool {
 	return counted < ranks && e.AsksForThreads()
 }
 
-// WithMPI tells whether a program used MPI. What uses none is measured where it uses OpenMP.
+// WithMPI tells whether a program used MPI. A program without MPI is measured if it uses OpenMP.
 func WithMPI(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.MPI != "" || e.Size > 1 })
 }
@@ -261,8 +261,8 @@ func Threaded(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() || threadsOf(&e).ThreadsMax > 1 })
 }
 
-// threadsUnknown tells whether ranks of an execution had threads that compute, and what these did
-// was not measured, or not whole.
+// threadsUnknown tells whether ranks of an execution had threads that compute and were not measured,
+// or not whole.
 func (e *Execution) threadsUnknown() bool {
 	counted, ranks := 0, 0
 	for i := range e.Nodes {
@@ -280,8 +280,8 @@ func (e *Execution) threadsUnknown() bool {
 	return counted < ranks && e.AsksForThreads()
 }
 
-// ThreadsUnknown tells whether ranks had threads that compute, and what these did was not
-// measured. Their useful time is then not that of all their cores.
+// ThreadsUnknown tells whether ranks had threads that compute and were not measured. The useful time
+// is then not that of all their cores.
 func ThreadsUnknown(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threadsUnknown() })
 }
@@ -291,7 +291,7 @@ func OnlyUnknownThreads(executions []Execution) bool {
 	return ThreadsUnknown(executions) && !WithMPI(executions)
 }
 
-// ThreadsWhy says why what OpenMP's threads did is not known; "": it is, or nothing tells.
+// ThreadsWhy says why it is not known what OpenMP's threads did; "": it is known, or nothing says why.
 func ThreadsWhy(executions []Execution) (why string) {
 	for i := range executions {
 		why = max(why, threadsOf(&executions[i]).Why)
@@ -364,11 +364,11 @@ func elapsedOf(e *Execution) (elapsed time.Duration) {
 	return elapsed
 }
 
-// leading is which part of a job's time an execution must have to speak for the job.
+// leading is the part of a job's time that an execution must have to speak for the job.
 const leading = 0.8
 
-// JobWindows are the windows of the execution that has nearly all of a job's time; nil if no
-// execution has windows.
+// JobWindows are the windows of the execution that has most of a job's time (leading). If no sampled
+// execution has, Why says so. They are nil if no execution has windows.
 func JobWindows(executions []Execution) *Windows {
 	var sum, most float64
 	var lead *Windows

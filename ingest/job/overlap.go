@@ -12,8 +12,8 @@ import (
 // Overheads; nil where no execution with such messages has a curve.
 func (j *Job) Hidable() *overhead.Hidable { return overhead.HidableOf(programsOf(j), j.Overheads) }
 
-// AddOverheads gives the job those of its cluster's and partition's curves that are of its
-// executions; the newest curve comes first.
+// AddOverheads gives the job those of its cluster's and partition's curves that fit its executions;
+// the newest curve comes first.
 func (j *Job) AddOverheads(curves []overhead.Curve) {
 	j.Overheads = overhead.Fitting(programsOf(j), curves)
 }

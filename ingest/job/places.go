@@ -78,7 +78,7 @@ type placeSum struct {
 	at []string // modules of its frames
 }
 
-// ModuleIn is the index of a module in a list, to which it is added if it is missing.
+// ModuleIn returns the index of a module in a list. It adds the module if it is missing.
 func ModuleIn(all *[]Module, m Module) int {
 	i := slices.Index(*all, m)
 	if i < 0 {
@@ -88,7 +88,7 @@ func ModuleIn(all *[]Module, m Module) int {
 	return i
 }
 
-// ID tells modules apart: their bytes, else their name.
+// ID tells modules apart: by their build ID, else by their path.
 func (m Module) ID() string {
 	if m.BuildID != "" {
 		return m.BuildID
@@ -167,8 +167,8 @@ func (s *PlaceSums) Places(most int) *Places {
 	return out
 }
 
-// PlacedExecution is the execution whose places are told of a job: of those that have some, the one with the most core time; nil:
-// none has.
+// PlacedExecution is the execution whose places a job shows: the one with the most rank time among
+// those that have places; nil: none has.
 func PlacedExecution(all []Execution) (told *Execution) {
 	most := -1.0
 	for i := range all {
@@ -182,7 +182,7 @@ func PlacedExecution(all []Execution) (told *Execution) {
 	return told
 }
 
-// JoinPlaces are those of all parts of an execution that have some.
+// JoinPlaces joins the places of all parts of an execution that have some.
 func JoinPlaces(parts []*Execution) *Places {
 	var sums PlaceSums
 	for _, p := range parts {
@@ -193,15 +193,15 @@ func JoinPlaces(parts []*Execution) *Places {
 	return sums.Places(MostPlaces * len(parts))
 }
 
-// cut keeps those that took the most time.
+// Cut keeps the places that took the most time.
 func (p *Places) Cut() *Places {
 	var sums PlaceSums
 	sums.Add(p)
 	return sums.Places(MostPlaces)
 }
 
-// Share is what part of the time in MPI the places cover whose code is known; false: that time is not
-// known.
+// Share is the part of the time in MPI that the places with known code cover; false: the time in MPI
+// is not known.
 func (p *Places) Share(classes []Call) (share float64, known bool) {
 	shares := p.Shares(classes)
 	for i := range p.List {
@@ -212,8 +212,8 @@ func (p *Places) Share(classes []Call) (share float64, known bool) {
 	return min(share, 1), PlacedTime(classes) > 0
 }
 
-// Shares are what part of the time in MPI each place is. Together they are no more than 1: where samples, which are an
-// estimate, tell of more time than the counted calls leave, they share what these leave.
+// Shares is each place's part of the time in MPI. Together they are no more than 1. Samples are an
+// estimate: where they say more time than the counted calls leave, they share what is left.
 func (p *Places) Shares(classes []Call) []float64 {
 	var counted, sampled float64
 	for i := range p.List {
@@ -251,7 +251,7 @@ func (f *Frame) text(modules []Module) string {
 	return where
 }
 
-// SampledWithin is by how much the time for which samples stand may be off, in 95 % of cases (METRICS 3).
+// SampledWithin bounds the error of the time for which samples stand, in 95 % of cases (METRICS 3).
 func SampledWithin(sampled time.Duration, samples uint64) time.Duration {
 	if samples == 0 {
 		return 0
@@ -259,7 +259,7 @@ func SampledWithin(sampled time.Duration, samples uint64) time.Duration {
 	return time.Duration(min(1.96*float64(sampled)/math.Sqrt(float64(samples)), 1<<62))
 }
 
-// PlacedTime is the time in the calls of which places are noted: all but those of files.
+// PlacedTime is the time in the calls whose places are noted: all but calls on files.
 func PlacedTime(classes []Call) (sum time.Duration) {
 	for _, c := range classes {
 		if c.Name != record.ClassIO.String() {
@@ -269,7 +269,7 @@ func PlacedTime(classes []Call) (sum time.Duration) {
 	return sum
 }
 
-// possible tells whether `ranks` ranks can have such places.
+// Possible tells whether `ranks` ranks can have such places.
 func (p *Places) Possible(ranks int) bool {
 	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
 		return false

@@ -10,7 +10,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// This file decides which figures can be. It is asked at the end of a fold, when a report arrives,
+// This file decides which figures can be. Its checks run at the end of a fold, when a report arrives,
 // and when stored rows are read. Figures that cannot be are left out with WarnImpossible.
 
 // Limits of an execution's numbers and lists. A node's fold stays far below them: only another
@@ -201,8 +201,8 @@ func (n *NodeShare) checkThreads() error {
 	return cmp.Or(t.check(n.Ranks, n.ElapsedMax), t.checkBusiest(n.ElapsedMax))
 }
 
-// check says why threads of so many ranks, the longest of which ran so long, cannot be; nil if
-// they can.
+// check says why ranks cannot have had such threads; nil if they can. longest is how long the rank
+// ran that ran longest.
 func (t *ThreadShare) check(ranks int, longest time.Duration) error {
 	if t == nil {
 		return nil
@@ -275,7 +275,7 @@ func (i *Instances) check(ranks int) error {
 // mostInWindows bounds each list of Windows.
 const mostInWindows = 64
 
-// possible tells whether the figures of a world of size can be.
+// Possible tells whether the figures of a world of size can be.
 func (w *Windows) Possible(size int) bool {
 	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Talking, w.Dropped) >= 0 && w.Talking <= w.Matched && w.Matched+w.Dropped == w.Logged &&
 		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && isShare(w.LoadBalance) && isShare(w.Communication) && w.Serialisation.possible() && w.Transfer.possible()

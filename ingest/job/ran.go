@@ -29,10 +29,10 @@ type Ran struct {
 	Args       string    `json:"args,omitempty"`        // hash of its script's arguments; "": there are none, or they are not known
 }
 
-// RanMost is how many jobs a line stands on: the newest.
+// RanMost bounds the jobs on which an sbatch line stands: the newest.
 const RanMost = 200
 
-// RanOf is what a line needs of a job.
+// RanOf is what an sbatch line needs of a job.
 func RanOf(j *Job) Ran {
 	r := Ran{ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt, Start: j.Start, Nodes: j.Nodes, CPUs: j.CPUs, PerCore: j.ThreadsPerCore(), GPUs: j.GPUs, Elapsed: j.Elapsed.Seconds(), Limit: j.TimeLimit.Seconds()}
 	r.State = j.StateWord()

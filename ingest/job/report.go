@@ -1,5 +1,5 @@
-// Package job holds what a node reports and what a job is: a node's report, with steps, executions,
-// calls and sections, sums of them that may be made in any order, and which figures can be. JobMetrics
+// Package job defines what a node reports and what a job is: steps, executions, calls and sections,
+// sums of them that may be made in any order, and the limits of what figures can be. JobMetrics
 // computes the POP metrics of METRICS 1.
 //
 // Before this package stands preload/record, which a process leaves behind. Package node makes
@@ -26,8 +26,8 @@ import (
 // ReportVersion is the version of NodeReport that this build writes and takes.
 const ReportVersion = 1
 
-// FinalSequence is that of a report that a node makes when the job has ended. That of an interim report
-// is the node's CLOCK_MONOTONIC in ms. A nonce never outlives a boot, so these only grow.
+// FinalSequence is the Sequence of a report that a node makes when the job has ended. An interim
+// report's is the node's CLOCK_MONOTONIC in ms. A nonce never outlives a boot, so these only grow.
 const FinalSequence = 1<<53 - 1
 
 // NodeReport is what one node says of one attempt of a job. The node writes it to the outbox while
@@ -349,7 +349,7 @@ type Array struct {
 	Elapsed time.Duration `json:"elapsed_ns"` // of all of these
 }
 
-// ArrayCounted is how many tasks of an array are looked at.
+// ArrayCounted bounds the tasks of an array that are looked at.
 const ArrayCounted = 200
 
 // StateWord is the job's state in one word, without what Slurm adds ("CANCELLED by 1000"); "": it has not said it.
@@ -366,7 +366,7 @@ func (j *Job) ByScript() bool {
 	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s Step) bool { return s.ID == "batch" })
 }
 
-// IsWhole says that what all of its ranks did up to its end is known.
+// IsWhole says that it is known what all of its ranks did up to its end.
 func (j *Job) IsWhole() bool {
 	return j.Metrics != nil && j.Metrics.Coverage >= 1 && !j.End.IsZero() && j.AsOf.IsZero()
 }
@@ -391,7 +391,7 @@ type Usage struct {
 	OutOfMemory string `json:"out_of_memory,omitempty" db:"oom_steps"`
 }
 
-// Look is what the report tells of whether its node stands still.
+// Look is what the report says about whether its node stands still.
 func (r *NodeReport) Look() hang.Look {
 	return hang.Look{Sequence: r.Sequence, Last: r.AsOf.IsZero(), Progress: r.Progress, Still: r.Still}
 }
@@ -401,7 +401,7 @@ func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// asksForThreads tells what the environment claims.
+// AsksForThreads tells whether the environment claims several threads for a rank.
 func (e *Execution) AsksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
 
 // How ranks end, as in Execution.Endings. Others are "exit N without MPI_Finalize",
@@ -424,8 +424,8 @@ func (e *Execution) CameToEnd() bool {
 	return done >= e.Size
 }
 
-// Stuck is how long at its end all ranks of an execution were in MPI calls that they never left.
-// It is 0 if one was not, or is not known.
+// Stuck is how long all ranks of an execution were, at its end, in MPI calls that they never left. It
+// is 0 if one rank was not, or is not known.
 func Stuck(e *Execution) time.Duration {
 	ranks, least := 0, time.Duration(math.MaxInt64)
 	for i := range e.Nodes {

@@ -71,8 +71,8 @@ func (r *Run) RoomOfNodes() *Room {
 	return roomLike(r.AllocCPUs, r.Nodes, r.Conditions.Machine)
 }
 
-// roomLike is the largest of a job's nodes. Slurm may count cores or hardware threads: threads where the job had more CPUs
-// than there are cores.
+// roomLike is a Room like the largest of a job's nodes. Slurm may count cores or hardware threads. It
+// counts threads where the job had more CPUs than its nodes have cores.
 func roomLike(cpus, nodes int, had ...*Hardware) *Room {
 	r := new(Room)
 	for _, h := range had {

@@ -11,8 +11,8 @@ import (
 // Execution.Sections, since it follows from Execution.Nodes.
 const MainSection = "MPI_MAIN"
 
-// JobSections are the figures of all sections of executions, at most mostLabels. MPI_MAIN comes
-// first, then the section with the most time of all ranks. None if no execution has a region.
+// JobSections are the figures of all sections of executions: MPI_MAIN first, then at most MostLabels
+// others, the one with the most time of all ranks first. None if no execution has a region.
 func JobSections(executions []Execution) []SectionFigures {
 	totals := SectionTotals{}
 	for i := range executions {
@@ -92,7 +92,7 @@ func mainSection(e *Execution) Section {
 	return s
 }
 
-// mainThreads are Threads as those of a section; nil: no rank used OpenMP.
+// mainThreads is Threads in the form of a section's; nil: no rank used OpenMP.
 func (n *NodeShare) mainThreads() *ThreadShare {
 	if n.Threads == nil {
 		return nil
@@ -172,7 +172,7 @@ func (s *SectionSum) figures() SectionFigures {
 	return out
 }
 
-// join adds what other executions came to.
+// join adds the sums of other executions.
 func (s *SectionSum) join(b *SectionSum) {
 	s.Count = AddCount(s.Count, b.Count)
 	s.Ranks = max(s.Ranks, b.Ranks)
@@ -277,9 +277,9 @@ func meanOf(sum float64, n int) *float64 {
 	return &sum
 }
 
-// imbalancesIn adds up the instances of a section of e. What is smaller than the doubt about the
-// nodes' clocks is not told. Neither is anything where ranks that ended well entered the section a
-// different number of times: their instances do not belong together.
+// imbalancesIn adds up the instances of a section of e. It leaves out means that are smaller than
+// ClockDoubt. It returns nothing if all ranks ended well but entered the section a different number of
+// times: their instances do not belong together.
 func (s *Section) imbalancesIn(e *Execution) Imbalances {
 	if s.Instances == nil || len(s.Instances.Kept) == 0 || s.Instances.Least != s.Instances.Most && e.allFinalized() {
 		return Imbalances{}
@@ -311,8 +311,8 @@ func (e *Execution) allFinalized() bool {
 	return e.Endings[EndingFinalized] == ranks
 }
 
-// ClockDoubt is by how much the clocks of an execution's nodes may differ; false: that is not
-// known. Nodes of one boot share a clock.
+// ClockDoubt bounds how far the clocks of an execution's nodes differ; false: that is not known. Nodes
+// of one boot share a clock.
 func (e *Execution) ClockDoubt() (time.Duration, bool) {
 	known := true
 	errors := map[string]time.Duration{}

@@ -15,8 +15,8 @@ func Shares(coded []byte) []float64 {
 	return all
 }
 
-// UsefulTimes are the useful times of a node's ranks, s, in the order of RankIDs; false: single ranks are
-// not told.
+// UsefulTimes are the useful times of a node's ranks, s, in the order of RankIDs; false: they are not
+// known of single ranks.
 func (n *NodeShare) UsefulTimes() ([]float64, bool) {
 	if len(n.UsefulShare) != n.Ranks {
 		return nil, false

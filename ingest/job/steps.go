@@ -1,6 +1,6 @@
 package job
 
-// MostSteps bounds the steps that are listed of a job, by a node and of all of its nodes.
+// MostSteps bounds the steps that a node lists of a job, and those of all of its nodes together.
 const MostSteps = 10_000
 
 // TasksOf is how many tasks a job asked for, or one of its steps had, whichever are more; 0: not known.

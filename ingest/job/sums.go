@@ -31,7 +31,7 @@ func MulTime(d time.Duration, n int) time.Duration {
 	return time.Duration(lo)
 }
 
-// possible is a number of seconds that sums up without an overflow.
+// possible bounds a number of seconds so that sums of such numbers do not overflow.
 func possible(s float64) float64 {
 	if math.IsNaN(s) {
 		return 0
@@ -94,7 +94,7 @@ func timesRanks(d int64, ranks int) time.Duration {
 	return MulTime(time.Duration(min(max(d, 0), mostShift)), ranks)
 }
 
-// within is i, told from an earlier T_min and a later T_max.
+// within is i as seen from an earlier T_min and a later T_max.
 func (i Instance) within(in, out int64, ranks int) Instance {
 	shift := min(uint64(i.In)-uint64(in), mostShift)
 	all := timesRanks(int64(shift), ranks)

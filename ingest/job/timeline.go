@@ -50,10 +50,10 @@ func ShiftFor(shift int, from, to int64) int {
 	return shift
 }
 
-// perS is how many of the shortest buckets are a second.
+// perS is the number of shortest buckets in a second.
 const perS = 64
 
-// lastShortest is the number of the last one that begins before the ns since 1970 leave 64 bits.
+// lastShortest bounds the number of a shortest bucket: the ns from 1970 to its begin fit 64 bits.
 const lastShortest = int64(1) << 39
 
 // BucketOf is the number of the bucket in which a moment lies, ns after 1970.
@@ -125,7 +125,7 @@ func (t *Timeline) Add(b *Timeline) {
 // last is the number of the last bucket.
 func (t *Timeline) last() int64 { return t.First + int64(len(t.Elapsed)) - 1 }
 
-// mostAt is what Most holds for buckets of another length, and the number of the first of them.
+// mostAt returns Most for buckets of another length, and the number of the first such bucket.
 func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 	level := shift - t.Shift
 	first, last := t.First>>level, t.last()>>level
@@ -138,7 +138,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 	return first, t.Most[len(t.Most)-1] // the two buckets are the same
 }
 
-// possible tells whether the ranks of an execution can have spent their time so.
+// Possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) Possible(ranks int) bool {
 	n := len(t.Elapsed)
 	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || !t.whole() || t.Ranks != ranks || ranks < 1 {
@@ -180,14 +180,15 @@ type Bucket struct {
 	Files         float64 // share of the ranks' time
 }
 
-// whole tells whether there is of each bucket what Buckets reads.
+// whole tells whether the lists that Buckets reads have an entry for each bucket.
 func (t *Timeline) whole() bool {
 	n := len(t.Elapsed)
 	return len(t.Useful) == n && len(t.Most) > 0 && len(t.Most[0]) == n &&
 		(t.IO == nil || len(t.IO) == n) && (t.Threads == nil || len(t.Threads) == n && len(t.ThreadsUseful) == n)
 }
 
-// Buckets are those in which ranks ran; none of a timeline that a server of another version keeps otherwise.
+// Buckets returns the buckets in which ranks ran. It returns none if a server of another version
+// stored the timeline in another form.
 func (t *Timeline) Buckets() (all []Bucket) {
 	if !t.whole() {
 		return nil
@@ -217,7 +218,7 @@ func (t *Timeline) Buckets() (all []Bucket) {
 	return all
 }
 
-// JoinTimelines is that of all parts of an execution; nil if one has none.
+// JoinTimelines adds up the timelines of all parts of an execution; nil if one part has none.
 func JoinTimelines(parts []*Execution) *Timeline {
 	var all []*Timeline
 	for _, p := range parts {
@@ -238,8 +239,9 @@ func SumTimelines(all []*Timeline) *Timeline {
 	return &sum
 }
 
-// KeepTimelines drops all timelines but those of the executions with the most core time, and all places but those of more of
-// them. Courses of nodes go with timelines. It returns those that may still have places.
+// KeepTimelines keeps the timelines of the executions with the most core time, `most` of them, and the
+// places of `places` of them. It drops all others, and the nodes' courses with the timelines. It
+// returns the executions that may have something left.
 func KeepTimelines(all []Execution, most, places int) (with []*Execution) {
 	for i := range all {
 		if all[i].Timeline != nil {

@@ -26,7 +26,7 @@ func (j *Job) MemoryEfficiency() *float64 {
 	return &e
 }
 
-// WholeNodes says whether the job was given all CPUs of its nodes; why: that is not known.
+// WholeNodes says whether the job was given all CPUs of its nodes. If that is not known, why says why.
 func (j *Job) WholeNodes() (whole bool, why string) {
 	cpus, nodes := 0, map[string]bool{}
 	for i := range j.Executions {
@@ -81,7 +81,7 @@ func (j *Job) QueueTime() time.Duration {
 // CoreTime is time of cores, us: of those that a job was given, or a part of it (METRICS 6).
 type CoreTime int64
 
-// CoreHour is a CoreTime.
+// CoreHour is a core-hour in units of CoreTime.
 const CoreHour = float64(time.Hour / time.Microsecond)
 
 // Hours are core-hours.
@@ -96,11 +96,11 @@ func HoursOf(t *CoreTime) *float64 {
 	return &hours
 }
 
-// mostCoreTime is more than any machine gives a job, 278 million core-hours: beyond it, Slurm's figures cannot be. The
-// sums of months are whole numbers, too.
+// mostCoreTime bounds core time. No machine gives a job so much, 278 million core-hours: Slurm's
+// figures beyond it cannot be. The sums of months are whole numbers, too.
 const mostCoreTime = 1e18
 
-// UsedCoreTime is AllocCPUS x Elapsed, of a job that runs so far; nil: not known.
+// UsedCoreTime is AllocCPUS x Elapsed, so far where the job still runs; nil: not known.
 func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
 	if cpus <= 0 || elapsed <= 0 || float64(cpus)*float64(elapsed.Microseconds()) > mostCoreTime {
 		return nil
@@ -109,13 +109,14 @@ func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
 	return &used
 }
 
-// UsedTime is AllocCPUS x Elapsed, of a job that was resized of each size, of one that runs so far; nil: not known.
+// UsedTime is AllocCPUS x Elapsed, so far where the job still runs; nil: not known. Of a job that was
+// resized it adds up the sizes.
 func (j *Job) UsedTime() *CoreTime { return cmp.Or(j.Used, UsedCoreTime(j.CPUs, j.Elapsed)) }
 
 // UsedCoreHours are UsedTime.
 func (j *Job) UsedCoreHours() *float64 { return HoursOf(j.UsedTime()) }
 
-// usedSeconds is UsedTime, s, of whatever Slurm says.
+// usedSeconds is UsedTime in s, even where Slurm's figures cannot be.
 func (j *Job) usedSeconds() float64 {
 	if j.Used != nil {
 		return 3600 * j.Used.Hours()
@@ -135,15 +136,17 @@ func (j *Job) CoveredBy(rankSeconds float64) *float64 {
 // LostCoreHours are those that jobeffd's database has kept as lost: policy.CoreHoursOf works them out. nil: not known.
 func (j *Job) LostCoreHours() *float64 { return HoursOf(j.Lost) }
 
-// FurtherThreads is the time that the further hardware threads of cores with a rank or thread had while programs ran, s,
-// as far as AllocCPUS reaches: Slurm may count cores. What they would have gained is not known, so they are not lost.
+// FurtherThreads is the time that the further hardware threads of cores with a rank or thread had
+// while programs ran, s. It is no more than AllocCPUS leaves: Slurm may count cores. Nobody knows what
+// these threads would have gained, so they are not lost.
 func (j *Job) FurtherThreads() float64 {
 	further, _ := j.Beside()
 	return further
 }
 
-// Beside parts the CPU time that no rank or thread of the job's programs had while they ran, s: FurtherThreads, and that of
-// CPUs without one. Slurm counts whole seconds, so the latter may come out negative.
+// Beside splits the CPU time, s, that the job had while its programs ran, and no rank or thread used:
+// into FurtherThreads and the time of CPUs without a rank or thread. Slurm counts whole seconds, so
+// the latter may come out negative.
 func (j *Job) Beside() (further, idle float64) {
 	beside := float64(j.CPUs)*min(RunTime(j.Executions), j.Elapsed).Seconds() - CoreSeconds(j.Executions)
 	further = min(SMTSeconds(j.Executions), max(beside, 0))

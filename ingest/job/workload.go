@@ -135,11 +135,11 @@ func (w *Workload) Sum() RunSum {
 	return sum
 }
 
-// longestRun bounds what can be a time of a run, s.
+// longestRun bounds the time of a run, s.
 const longestRun = 1e10
 
-// CoreHours are those that a run used, 0 where its times cannot be, and those of them that were not
-// useful; -1: not known.
+// CoreHours returns the core-hours that a run used, 0 where its times cannot be, and how many of them
+// were not useful, -1 where that is not known.
 func (r *Run) CoreHours() (used, lost float64) {
 	if r.Check() != nil || r.Ranks < 1 || !(r.Elapsed < longestRun) {
 		return 0, -1

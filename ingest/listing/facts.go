@@ -35,7 +35,8 @@ type Told struct {
 	Runs     []job.Run `json:"runs,omitempty"`                   // of the workload before and since, if they were asked for
 }
 
-// SeriesRuns is how many runs a series of Facts has at most: some are compared with those before them.
+// SeriesRuns is the most runs that a series of Facts holds. Some of them are compared with those
+// before them.
 const SeriesRuns = 100
 
 // Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
@@ -94,7 +95,7 @@ type NodeOutbox struct {
 	wire.OutboxState
 }
 
-// Node is when a node reported last, and what it said of its outbox at Said; zero: never.
+// Node says when a node reported last (Heard), and what it said of its outbox at Said. Zero: never.
 type Node struct {
 	NodeOutbox
 	Heard, Said time.Time

@@ -1,6 +1,6 @@
-// Package listing has what people ask of jobs, workloads, months and of a week for its digest, and what they are
-// answered. Before it stand ingest/job, ingest/wire and policy/harm; reports and pages show it, the store finds it,
-// server and client carry it.
+// Package listing holds the questions that people ask about jobs, workloads, months and the week of a
+// digest, and the forms of the answers. Before it stand ingest/job, ingest/wire and policy/harm. The
+// store finds the answers, server and client carry them, reports and pages show them.
 package listing
 
 import (
@@ -23,28 +23,28 @@ type JobQuery struct {
 	QOS       string
 	Cluster   string
 	State     string    // sacct's words; OUT_OF_MEMORY also finds jobs with such a step
-	Program   string    // file names of programs of which the job has figures
+	Program   string    // file names of programs that were measured in the job
 	Rule      string    // rules that flag it, as lists show that
 	Name      string    // a part of the job's name, in whatever case; no list
 	Start     time.Time // jobs that ended after it, or still run
 	End       time.Time // jobs that began before it
 	Limit     int       // 0: the server's default
 	Offset    int       // skips so many
-	After     string    // the place behind which it begins, from the answer before; "": the whole list
-	Sort      string    // a field of which the most comes first, with - before it the least; "": the newest first
+	After     string    // begins behind this place, which the answer before gave; "": at the list's beginning
+	Sort      string    // one of Sorts, the largest value first, or with - before it the smallest; "": the newest job first
 	Detail    bool      // with executions; the server then returns fewer at a time
-	Stored    bool      // a LineList or, with Tasks, a JobList, as jobeff's own commands want it; else documents
-	Tasks     bool      // a line for each task of an array, where it would be one
+	Stored    bool      // answers a LineList or, with Tasks, a JobList, for jobeff's own commands; else documents
+	Tasks     bool      // a line for each task of an array, not one for the whole array
 
-	LeastCores, MostCores     int           // that it was given; 0: no bound
+	LeastCores, MostCores     int           // that the job was given; 0: no bound
 	LeastElapsed, MostElapsed time.Duration // likewise, whole seconds
 }
 
-// Parameters are the fields of a query by the names of the API's parameters: pointers to a string,
-// a time.Time, a time.Duration, an int or a bool. A field that is zero is not in the query.
+// Parameters maps the names of the API's parameters to a query's fields: pointers to a string, a
+// time.Time, a time.Duration, an int or a bool. Fields that are zero are left out of the query.
 type Parameters map[string]any
 
-// Parameters are all of the query.
+// Parameters lists all fields of the query.
 func (q *JobQuery) Parameters() Parameters {
 	return Parameters{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition, "qos": &q.QOS, "cluster": &q.Cluster,
 		"state": &q.State, "program": &q.Program, "rule": &q.Rule, "name": &q.Name, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset,
@@ -131,14 +131,15 @@ type JobList struct {
 	Unjudged int `json:"unjudged,omitempty"`
 }
 
-// After is JobQuery.After, or a WorkloadQuery's, for a list's Next; "": nothing is left.
+// After returns the place, in a list's Next, at which the next query goes on: the After of a JobQuery
+// or a WorkloadQuery; "": nothing is left.
 func After(next string) string {
 	_, query, _ := strings.Cut(next, "?")
 	v, _ := url.ParseQuery(query) // jobeffd wrote it
 	return v.Get("after")
 }
 
-// Parameters are all of the query.
+// Parameters lists all fields of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
 	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "detail": &q.Detail}
 }
@@ -151,7 +152,7 @@ type WorkloadQuery struct {
 	User  string    // a name or a uid
 	Since time.Time // workloads that ran after it
 	Muted bool      // only muted ones
-	Named bool      // those of jobs that left no record of a program (NamedWorkload) in place of the others
+	Named bool      // lists NamedWorkloads, of jobs that left no record of a program, in place of the others
 	Limit int       // the ones that ran last; 0: the server's default
 
 	Offset int    // skips so many

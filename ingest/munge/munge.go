@@ -43,8 +43,7 @@ const (
 	codeUnauthorized = 18
 )
 
-// Lifetime is how long Encode makes a credential valid by default, before and after it was
-// made: clocks differ.
+// Lifetime is how long a credential is valid by default, before and after it was made: clocks differ.
 const Lifetime = 5 * time.Minute
 
 // maxPayload bounds what a credential may carry; ours are under 4 KiB.
@@ -95,11 +94,11 @@ func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	return C.GoString(cred), nil
 }
 
-// asking bounds how many ask munged at once. Each holds a thread, for ten seconds if
-// munged is stopped, and Go ends a program of 10,000 threads. munged itself answers two at a time.
+// asking bounds the questions to munged at once. Each holds a thread, for ten seconds if munged is
+// stopped, and Go ends a program of 10,000 threads. munged itself answers two at a time.
 var asking = make(chan struct{}, 64)
 
-// patience is how long one waits for a turn.
+// patience is how long a question waits for its turn.
 const patience = 5 * time.Second
 
 func turn() (release func(), err error) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Site makes credentials of the caller, and says which ones are jobeffd's (client.Munge).
+// Site is client.Munge: it makes credentials of the caller, and says which ones are jobeffd's.
 type Site struct {
 	Socket  string   // of munged; "": munge's own
-	Servers []string // names or uids as whom jobeffd runs; empty: root and systemUsers
+	Servers []string // users that jobeffd may run as, names or uids; empty: root and systemUsers
 }
 
 // systemUsers are the uids below this one: no person has them.
@@ -22,7 +22,7 @@ func (s Site) Sign(payload []byte) (credential string, err error) {
 	return Encode(s.Socket, payload, 0)
 }
 
-// Payload is what a credential of jobeffd carries. An error says why it is none.
+// Payload returns what a credential of jobeffd carries. An error says why it is not jobeffd's.
 func (s Site) Payload(credential string) ([]byte, error) {
 	cred, err := Decode(s.Socket, credential)
 	switch {
@@ -34,7 +34,8 @@ func (s Site) Payload(credential string) ([]byte, error) {
 	return cred.Payload, nil
 }
 
-// Believes says whether answers of a user are jobeffd's. A name counts as the uid that it has on this machine.
+// Believes says whether an answer that this user signed is jobeffd's. A name in Servers counts as the
+// uid that it has on this machine.
 func (s Site) Believes(uid uint32) bool {
 	if len(s.Servers) == 0 {
 		return uid < systemUsers

@@ -15,9 +15,10 @@ import (
 	"jobeff/ingest/job"
 )
 
-// What the kernel counted in a job's cgroups is known in two ways. The plugin's C reads it when tasks end (spank/cgroup.c), and
-// adds it to their exits: the peak of all memory is right then, but that of the tasks is mostly gone. While the job
-// runs, jobeff-ingest reads each minute what is not file cache, and keeps the most of it beside.
+// What the kernel counted in a job's cgroups is read in two ways. The plugin's C reads it when tasks
+// end (spank/cgroup.c), and adds it to their exits. The peak of all memory is right then, but the
+// tasks' own memory is mostly gone. So while the job runs, jobeff-ingest reads each minute what is not
+// file cache, and keeps the most of it.
 
 // cgroupLog adds up what one node knows.
 type cgroupLog struct {
@@ -74,8 +75,8 @@ func (c *cgroupLog) exit(e event) {
 	c.sum.Stalled, c.sum.Throttled = longest(c.sum.Stalled, e, "stalled_us"), longest(c.sum.Throttled, e, "throttled_us")
 }
 
-// longest is the longer of two times, in us in the event. Steps that run side by side have the same limit, so that theirs do
-// not add up.
+// longest is the longer of so and the event's time, which is in us. Steps that run side by side have
+// the same limit, so their times do not add up.
 func longest(so *time.Duration, e event, key string) *time.Duration {
 	us, ok := e.counted(key)
 	if !ok || us > math.MaxInt64/1000 {
@@ -153,7 +154,7 @@ func ReadMemory(runDir string) {
 	}
 }
 
-// readMemoryOf reads one job's, whose cgroup lies in a tree.
+// readMemoryOf reads the memory of one job, whose cgroup lies in a tree.
 func readMemoryOf(note, tree string) {
 	fd, err := unix.Open(note, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -98,7 +98,7 @@ func (c *clocks) read(m Machine) {
 	}
 }
 
-// nowMono is this moment in ns, or the last one that can be if it is not known.
+// nowMono is this moment in ns, or latestMono if it is not known.
 func (c *clocks) nowMono() uint64 {
 	if p, ok := c.now[record.ClockMonotonic]; ok {
 		return p.Mono

@@ -271,11 +271,11 @@ func pickWorld(siblings, same *worldList, p *process, window time.Duration) *wor
 	return same.pick(p, window)
 }
 
-// worldList are worlds in the order of their starts. A user's record may hold a great many that all
-// have one rank, so those are skipped as a chain is that gets shorter whenever it is walked.
+// worldList are worlds in the order of their starts. A user's record may hold a great many worlds that
+// all have one rank. before is a chain that skips these, and gets shorter whenever it is walked.
 type worldList struct {
 	worlds []*world
-	before map[int]map[int]int // by rank: of a world that has it, an earlier one; -1: none
+	before map[int]map[int]int // by rank: for a world that has it, an earlier one to try; -1: none
 }
 
 // place is a world's index in a list.
@@ -324,7 +324,7 @@ func (l *worldList) pick(p *process, window time.Duration) *world {
 	return l.worlds[at]
 }
 
-// noRankZero is Execution.InputNote without rank 0, which alone reads what tells the workload.
+// noRankZero is Execution.InputNote without rank 0: no other rank reads what tells the workload.
 const noRankZero = "rank 0 left no record"
 
 // inputNotes say why an input is not known, for Execution.InputNote.

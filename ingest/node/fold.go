@@ -76,8 +76,8 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	return out
 }
 
-// foldFirst is after how many executions those of one program are folded first. So the report of
-// any number of them fits into the epilog's memory.
+// foldFirst is the number of executions at which those of one program are first folded. So the report
+// of any number of them fits into the epilog's memory.
 const foldFirst = 400
 
 // mostTimelines is how many executions of a report have a timeline and places.

@@ -23,18 +23,18 @@ import (
 	"jobeff/preload/record"
 )
 
-// An interim report tells of a job that runs. Its ranks go on writing, so the fold takes what they
-// noted at an edge of their timelines, which is guarded, and ends them there. All nodes of a job use
-// the same edge. A rank that has called MPI after it has noted it. One that has not changes nothing
-// until it does: its open call and its sums tell what it did until then. Calls, sections, windows and what
+// An interim report tells of a job that runs. Its ranks go on writing. So the fold takes what they
+// noted, guarded, at an edge of their timelines, and ends them there. All nodes of a job use the same
+// edge. A rank that called MPI after the edge has noted it. A rank that did not changes nothing until
+// it does: its open call and its sums tell what it did until then. Calls, sections, windows and what
 // the kernel counted are of other moments, and wait for the job's end.
 
 // whileRunning says why ranks that run have no figures of threads.
 const whileRunning = "what OpenMP's threads do is added up when the program ends"
 
-// FoldLive makes the report of a job that runs, of the last edges before a moment. The error is
-// record.ErrTorn where ranks changed what they say, again and again, while it was read; nil and no report: there
-// are no figures yet.
+// FoldLive makes the report of a job that runs, as of the last edges before a moment. Its error is
+// record.ErrTorn where ranks changed the record again and again while it was read. Without an error
+// and a report, there are no figures yet.
 func (d *RunDir) FoldLive(m Machine, moment time.Time) (r *job.NodeReport, err error) {
 	for range tornTries {
 		r, err = d.fold(m, moment)
@@ -92,9 +92,9 @@ func (f *folder) cut(running []*process) (any bool) {
 	return any
 }
 
-// RunningJobs are the ids of a node's jobs that have a run directory: one of each user, in any order, then a second one of
-// each, and so on. Where the time is not enough for all of them, slow records of one user keep no other's waiting, and it is
-// not always the same ones that wait.
+// RunningJobs are the ids of a node's jobs that have a run directory: one of each user, in any order,
+// then a second one of each, and so on. There may not be enough time for all of them. So slow records
+// of one user keep no other's waiting, and not always the same ones wait.
 func RunningJobs(runDir string) []string {
 	ids := jobsIn(runDir)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
@@ -140,8 +140,9 @@ func FoldRunning(runDir, id string, moment time.Time, to io.Writer) error {
 	return json.NewEncoder(to).Encode(r)
 }
 
-// KeepInterim writes an interim report that FoldRunning made, as every so often, to the outbox, if root's own notes say the same of the
-// job, and the job still runs: who folded it was nobody, and read a user's bytes.
+// KeepInterim writes an interim report that FoldRunning made to the outbox. It does so only if the job
+// still runs, and if root's own notes agree with the report: it was folded without root's rights, from
+// a user's bytes. every is how often the node makes such reports.
 func (o Outbox) KeepInterim(runDir string, every time.Duration, r *job.NodeReport) error {
 	d, err := OpenDir(filepath.Join(runDir, strconv.FormatUint(uint64(r.JobID), 10)))
 	if errors.Is(err, os.ErrNotExist) {

@@ -17,10 +17,10 @@ import (
 	"jobeff/preload/record"
 )
 
-// Live reads the record of a job that runs, again and again, as the job's user. They may not read root's
-// notes: how tasks ended is then told by /proc, and steps by the ranks' environment. Unlike an interim
-// report it tells of the moment of the reading, which no other node shares, and of calls. A rank that goes on
-// while it is read is less than a millisecond off.
+// Live reads the record of a job that runs, again and again, as the job's user. They may not read
+// root's notes, so /proc says how tasks ended, and the ranks' environment names the steps. An interim
+// report is of a moment that all nodes share; this one is of the moment of the reading, and it has
+// calls. A rank that goes on while it is read is less than a millisecond off.
 type Live struct {
 	Path                string // of the record; LivePath
 	Cluster, Node, Step string
@@ -41,8 +41,8 @@ type processKey struct {
 	claimed uint64
 }
 
-// Read makes the report of the job so far, and of what it did since the last reading; that one is nil at the
-// first. The error says for the job's user why there is none.
+// Read makes the report of the job so far, and one of what it did since the last reading, which is nil
+// at the first. The error tells the job's user why there is no report.
 func (l *Live) Read(m Machine) (soFar, last *job.NodeReport, err error) {
 	for range tornTries {
 		soFar, last, err = l.read(m)
@@ -118,7 +118,7 @@ func (r *attemptFacts) since(w *world) *world {
 	return &part
 }
 
-// since is the process from an earlier reading of it on; nil: there was none.
+// since is what the process did since an earlier reading of it; all that it did if before is nil.
 func (p *process) since(before *process) *process {
 	q, s := *p, *p.slot
 	s.Timeline, s.Kernel, s.Counted = nil, record.Kernel{}, false // they are of the whole
@@ -174,10 +174,11 @@ func (l *LiveLine) Write(w io.Writer) error {
 // LivePieces puts the lines of tasks together.
 type LivePieces map[int][]byte
 
-// errNoLine is of what no jobeff-ingest prints.
+// errNoLine says that a line is not one of jobeff-ingest's.
 var errNoLine = errors.New("ingest: a node printed something else than a report")
 
-// Add takes one line of `srun --label` of so many tasks. It returns the task, and its line where that is whole now, else nil.
+// Add takes one line of `srun --label` of so many tasks. It returns the task, and the task's line once
+// it is whole, else nil.
 func (p LivePieces) Add(text []byte, tasks int) (task int, line *LiveLine, err error) {
 	label, piece, _ := bytes.Cut(text, []byte(": "))
 	task, err = strconv.Atoi(string(bytes.TrimSpace(label)))

@@ -7,8 +7,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// placesOf are where the processes of a world called MPI; nil if none of them tells, or one still runs:
-// its calls are of another moment.
+// placesOf joins the places where the processes of a world called MPI. It is nil if no process noted
+// any, or if one still runs: its calls are of another moment.
 func placesOf(procs []*process) *job.Places {
 	var sums job.PlaceSums
 	for _, p := range procs {
@@ -22,7 +22,7 @@ func placesOf(procs []*process) *job.Places {
 	return sums.Places(job.MostPlaces)
 }
 
-// places are those of one process, of all of its threads.
+// places joins the places of all threads of one process.
 func (p *process) places() *job.Places {
 	var sums job.PlaceSums
 	for _, s := range append([]*record.Slot{p.slot}, p.threads...) {

@@ -91,7 +91,7 @@ func (p *process) endAt(end uint64, ending string, assumed bool) {
 	p.elapsed = time.Duration(p.end - p.start)
 }
 
-// spend says how much of the region was in MPI and in its files, ns.
+// spend sets how much of the region was in MPI and in its files, ns.
 func (p *process) spend(mpi, io uint64) {
 	p.mpi = p.bound(mpi)
 	p.io = p.bound(uint64(p.mpi)+io) - p.mpi
@@ -287,16 +287,16 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	return end, own, true
 }
 
-// becameAnother tells when a process of the same pid and parent claimed a slot after p: p had
-// called exec, and the new program called MPI_Init again. A claim before p's last sign of life is
-// another process's: each in a pid namespace of its own, as containers make them, all have one pid. If the new program never calls MPI,
-// p counts as useful until Slurm sees the process end.
+// becameAnother tells when a process of the same pid and parent claimed a slot after p: p had called
+// exec, and the new program called MPI_Init again. A claim before p's last sign of life is another
+// process's: in containers, each process may have a pid namespace of its own, and all of them one pid.
+// If the new program never calls MPI, p counts as useful until Slurm sees the process end.
 func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
 	return after(f.lives[lifeOf(p.slot)], p.lastSign)
 }
 
-// alive tells of a process, or of its parent, that it is there. A rank in a pid namespace of its own has
-// neither's number here, but its parent's is mostly a low one, and such are in use.
+// alive tells whether a process, or its parent, is there. The pids of a rank in a pid namespace of its
+// own mean other processes here. But its parent's is mostly a low one, and such pids are in use.
 func (f *folder) alive(pid int, p *process) bool {
 	return f.machine.alive != nil && f.sameBoot && pid > 0 && f.machine.alive(pid, p.claimed)
 }

@@ -15,8 +15,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// progressFold tells how far the processes of a job are: the record says where its ranks stand, and root saw what all
-// processes spent.
+// progressFold finds out how far the processes of a job are: the record says where its ranks stand,
+// and root saw what all processes spent.
 type progressFold struct {
 	*folder
 	*seen
@@ -26,7 +26,8 @@ type progressFold struct {
 	ranks  map[int]rank // by pid
 }
 
-// rank is what the CPU time of a rank's process is judged by.
+// rank says whether a rank is in MPI, and when its MPI_Init began and ended. The CPU time of its
+// process is judged by that.
 type rank struct {
 	inMPI          bool
 	initAt, leftAt uint64 // when MPI_Init began and ended, ns of CLOCK_MONOTONIC
@@ -122,8 +123,8 @@ func (p *progressFold) runs(pid int, mono uint64) bool {
 	return one != nil && one.start*(1e9/userHZ) <= mono+slack
 }
 
-// mostEnded is of how many worlds it is told that all their ranks on this node have ended: others may wait for these
-// elsewhere.
+// mostEnded bounds the worlds that are listed although all their ranks on this node have ended: ranks
+// elsewhere may wait for these.
 const mostEnded = 4
 
 func (p *progressFold) isRunning(w *world) bool {

@@ -36,10 +36,10 @@ const maxFullLog = 1 << 20
 // the disk. A report that is written twice is one file. A report in which nothing was measured is
 // only added to a batch, without waiting for the disk. The path is the file's.
 //
-// A report that job's Validate refuses is set aside in refused/, and the error is ErrNoReport.
-// Older reports stay. A new report without room is cut to a line that says that it was dropped,
-// and the job's page tells its owner. A line without room is not kept. fullLog notes both,
-// `jobeff admin doctor` shows them, and the next report tells the server.
+// A report that wire.Validate refuses is set aside in refused/, and the error is ErrNoReport. Older
+// reports stay. A new report without room is cut to a line that says that it was dropped, and the
+// job's page tells its owner. A line without room is not kept. fullLog notes both, `jobeff admin
+// doctor` shows them, and the next report tells the server.
 func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if err := wire.Validate(r); err != nil {
 		return "", o.refuse(r, err)
@@ -120,7 +120,7 @@ func (o Outbox) usage(owner string) usage {
 // usage is what an outbox takes of the disk, bytes. Lines count as they are.
 type usage struct{ all, own, lines int64 }
 
-// block is what file systems give out. A report has 1 KB, and takes 4 of the disk.
+// block is the unit in which file systems give out room. A report has 1 KB, and takes 4 of the disk.
 const block = 4 << 10
 
 func onDisk(size int64) int64 { return (size + block - 1) / block * block }

@@ -55,8 +55,8 @@ type refusedFile struct {
 	at          time.Time
 }
 
-// PruneRefused removes refused reports beyond their bounds: the oldest, or of the user with the
-// most bytes the largest.
+// PruneRefused removes refused reports beyond their bounds: the oldest ones, and then the largest ones
+// of the user with the most bytes.
 func PruneRefused(spool string, now time.Time) error {
 	dir := RefusedDir(spool)
 	files, err := refusedIn(dir)

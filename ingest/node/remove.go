@@ -32,8 +32,8 @@ func RemoveRunDir(runDir, name string) error {
 	return removeGone(gone)
 }
 
-// RemoveGone removes what RemoveRunDir had to leave in runDir, or what a kill left. It leaves a
-// directory to the epilog that is at it: that one holds its lock.
+// RemoveGone removes what RemoveRunDir had to leave in runDir, or what a kill left. A directory whose
+// lock an epilog holds is left to that epilog.
 func RemoveGone(runDir string) {
 	gone, _ := filepath.Glob(filepath.Join(runDir, gonePrefix+"*"))
 	for _, dir := range gone {
@@ -81,8 +81,8 @@ func hide(dir string) error {
 	return detach(filepath.Join(filepath.Dir(filepath.Dir(dir)), id), func(mounted *unix.Stat_t) bool { return mounted.Dev == record.Dev })
 }
 
-// HideStale detaches what an earlier attempt of a job left, whose epilog never came so far. A job's
-// prolog asks for it before it makes the record.
+// HideStale detaches what an earlier attempt of a job left because its epilog never got so far. A
+// job's prolog asks for it before it makes the record.
 func HideStale(runDir string, jobID uint32) error {
 	top := filepath.Dir(runDir)
 	var outer unix.Stat_t
@@ -92,10 +92,10 @@ func HideStale(runDir string, jobID uint32) error {
 	return detach(filepath.Join(top, strconv.FormatUint(uint64(jobID), 10)), func(mounted *unix.Stat_t) bool { return mounted.Dev != outer.Dev })
 }
 
-// detach unmounts what is mounted on path, as long as it is meant, and removes the directory. A user
-// cannot mount on that directory, but on what is in it. The kernel lets go of a user's file system
-// at the end of the call, and may have to wait for the user's daemon. So this is for a process with
-// a limit.
+// detach unmounts what is mounted on path, as long as meant says so, and removes the directory. A user
+// cannot mount on that directory, but on what is in it. The kernel lets go of a user's file system at
+// the end of the call, and may have to wait for the user's daemon. So this is for a process with a
+// limit.
 func detach(path string, meant func(*unix.Stat_t) bool) error {
 	for range 10 { // prolog after prolog may have been killed
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -199,8 +199,8 @@ func Strays(top string) (paths []string, err error) {
 	return paths, err
 }
 
-// RemoveStrays detaches them, the last one first, and removes the empty folders of jobs. What a
-// process holds stays in memory until that ends.
+// RemoveStrays detaches the Strays, the last one first, and removes the empty folders of jobs. What a
+// process holds stays in memory until that process ends.
 func RemoveStrays(top string) error {
 	strays, err := Strays(top)
 	slices.Reverse(strays)

@@ -163,8 +163,8 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 	return nil
 }
 
-// Logs are those of windows that travel beside the report that Fold made of this directory; nil:
-// none do.
+// Logs returns the logs of windows that travel beside the report that Fold made of this directory;
+// nil: there are none.
 func (d *RunDir) Logs(r *job.NodeReport) []byte { return d.crossing.pack(r) }
 
 // foldRanks folds the record into the report. The only error is record.ErrTorn.

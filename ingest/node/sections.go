@@ -233,8 +233,8 @@ func countOf(n uint64) int { return int(min(n, 1<<40)) }
 // mostInstances bounds the sampled instances in a report: half a MiB of JSON.
 const mostInstances = 5_000
 
-// instances are those of one rank that it kept of a label; nil if none are known. Ranks of one
-// clock are converted alike, so that their moments differ by what the clock says.
+// instances are those that one rank kept of a label; nil if none are known. All ranks that read one
+// clock are converted alike, so their moments differ by what the clock says.
 func (w *world) instances(p *process, count uint64, kept *record.Instances) *job.Instances {
 	if kept == nil {
 		return nil

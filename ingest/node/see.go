@@ -48,7 +48,7 @@ type thread struct {
 	start uint64 // as proc's; 0: not looked
 }
 
-// longRun is how much CPU time a thread has had before it is asked when it began, ns.
+// longRun is the CPU time that a thread must have had before its begin is looked up, ns.
 const longRun = 1e6
 
 // See looks at the processes of a job, as root. FoldLive then tells how far they are.
@@ -147,7 +147,7 @@ func (l *look) cgroups(dir string) (id uint32, frozen, ok bool) {
 	return id, frozen, text != ""
 }
 
-// isFrozen asks cgroups of version 2, in a hierarchy of their own or beside those of version 1, and 1.
+// isFrozen looks at cgroups of version 2, alone or beside version 1, and at those of version 1.
 func (l *look) isFrozen(path string) bool {
 	is, known := l.frozen[path]
 	if !known {
@@ -208,7 +208,7 @@ func (l *look) stat(dir string) (state byte, start uint64, ok bool) {
 	return fields[0][0], start, err == nil
 }
 
-// hasGPU is what the library asks, too (cpu.c).
+// hasGPU looks for a GPU's open device file, as the library does (cpu.c).
 func (l *look) hasGPU(dir string) bool {
 	fds := filepath.Join(dir, "fd")
 	for _, name := range l.list(fds) {

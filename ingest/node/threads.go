@@ -199,8 +199,8 @@ const (
 	leastThreaded = 10 * time.Millisecond
 )
 
-// isThreaded tells whether a rank had threads that compute besides those that call MPI: they had
-// other of CPU time in a span.
+// isThreaded tells whether a rank had threads that compute besides those that call MPI. other is their
+// CPU time in a span.
 func isThreaded(other, span time.Duration) bool {
 	return other > leastThreaded && other.Seconds() > threadedShare*span.Seconds()
 }

@@ -9,8 +9,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// timelinesOf are how the processes of a world spent their time, in buckets of one length; nil if one of
-// them does not tell.
+// timelinesOf makes a timeline of each process of a world, in buckets of one length; nil if one of
+// them has none.
 func timelinesOf(procs []*process) (all []*job.Timeline) {
 	shift, from, to := 0, int64(math.MaxInt64), int64(0)
 	threads := false
@@ -29,8 +29,8 @@ func timelinesOf(procs []*process) (all []*job.Timeline) {
 	return all
 }
 
-// tellCourse fills in how the time was spent over time: of all ranks, and of each node's, or of as many
-// of its ranks as there are rows.
+// tellCourse fills in what the ranks did over time: all of them together, and in rows those of each
+// node, or groups of them.
 func (w *world) tellCourse(e *job.Execution) {
 	all := timelinesOf(w.procs)
 	if all == nil {
@@ -106,9 +106,9 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 	return t
 }
 
-// progressAt is the progress at the begin of a bucket: by the edge that the process noted, or where
-// it noted none after its last call, by what it did since. It is bounded so that neither what was
-// spent between two moments nor what is left is longer than the time for it.
+// progressAt is the progress at the begin of a bucket: by the edge that the process noted or, after
+// its last call, by what it did since. It is bounded. What was spent between two moments is no longer
+// than the time between them, and what is left is no longer than the time left.
 func (p *process) progressAt(number int64, shift int, before progress) progress {
 	at, mpi, io, noted := p.edge(number, shift)
 	if !noted {
@@ -155,7 +155,7 @@ func (p *process) sinceLast(at uint64) (mpi, io uint64) {
 // point is what all threads of a process had computed at a moment, ns.
 type point struct{ at, useful uint64 }
 
-// threadPoints are the moments of which that is known, in order; nil if it is not known at all.
+// threadPoints are the points that are known, in order; nil if what threads computed is not known.
 func (p *process) threadPoints(share *job.ThreadShare) []point {
 	if share.Why != "" {
 		return nil

@@ -61,8 +61,8 @@ func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
 	return replay.Windows(logs, e)
 }
 
-// noteCrossing keeps the execution that took longest: only one that has most of a job's time
-// speaks for the job, and all nodes then choose the same.
+// noteCrossing keeps the execution that took longest, if it has ranks elsewhere. Only an execution
+// with most of a job's time speaks for the job, so all nodes that have one choose the same.
 func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 	if len(logs) >= e.Size {
 		return

@@ -30,9 +30,9 @@ func (s *sums) add(elapsed float64, nets *times, useful []float64) {
 	}
 }
 
-// without are the efficiencies of s less those windows that b has. The windows cannot have taken
-// less time than on the ideal network: where they seem to, by ranks that left a border at
-// different moments, the ideal time stands for both.
+// without are the efficiencies of s less those windows that b has. The windows cannot have taken less
+// time than on the ideal network. Where they seem to, because ranks left a border at different
+// moments, the ideal time stands for both.
 func (s *sums) without(b *sums) efficiencies {
 	sum, most := 0.0, 0.0
 	for r := range s.useful {
@@ -48,7 +48,7 @@ func (s *sums) without(b *sums) efficiencies {
 	return efficiencies{PE: mean / elapsed, LB: mean / most, CommE: most / elapsed, SerE: most / idealTime, TE: idealTime / elapsed}
 }
 
-// blocksMost is into how many blocks of consecutive windows the run is divided.
+// blocksMost is the number of blocks of consecutive windows into which the run is divided.
 const blocksMost = 20
 
 // student has the 97.5 % quantiles of Student's distribution for 1 to 19 degrees of freedom.

@@ -64,7 +64,7 @@ func sum(of []float64) (all float64) {
 	return all
 }
 
-// fraction is part of all, which differences may leave a little wrong.
+// fraction is part / all, from 0 to 1: differences may leave both a little wrong.
 func fraction(part, all float64) float64 {
 	if all <= 0 {
 		return 0

@@ -76,7 +76,7 @@ type Site struct {
 	Offset uint64 // address in its file
 }
 
-// MostSites is how many the ranks of a node have.
+// MostSites bounds the sites of a node's ranks.
 const MostSites = 1024
 
 // Log is what one rank of a run logged.
@@ -91,10 +91,11 @@ type Log struct {
 	Sites      []Site // of all ranks of the node
 }
 
-// Kept tells whether window i is among those that are sampled 1 in 2^k: of two blocks of windows that
-// make a larger one, a mixed bit (splitmix64) says whose window is kept there, too (je_window_of in
-// record_windows.h). So what is kept with k + 1 is kept with k, and ranks with different k share the
-// windows of the largest. Without mixing, a loop with two collectives would show one of them only.
+// Kept tells whether window i is among those that are sampled 1 in 2^k. Two blocks of windows make a
+// larger one, and a mixed bit (splitmix64) says which block's window is kept in that, too
+// (je_window_of in record_windows.h). So what is kept with k + 1 is kept with k, and ranks with
+// different k share the windows of the largest. Without mixing, a loop with two collectives would show
+// one of them only.
 func Kept(i uint64, k int) bool {
 	for level := uint64(1); level <= uint64(k); level++ {
 		z := i>>level<<6 + level + 0x9e3779b97f4a7c15

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clockRank is by how much the clocks of a node's ranks that are read at the same moment may differ,
-// ns: each rank converts its ticks itself.
+// clockRank bounds how far the clocks of a node's ranks, read at the same moment, differ, ns: each
+// rank converts its ticks itself.
 const clockRank = int64(20 * time.Microsecond)
 
 // match reads a chosen window of all ranks and ties its acts together.
@@ -77,8 +77,8 @@ func (w *window) setClocks() Reason {
 	return Matched
 }
 
-// claimed is what the kernels of two nodes say of their clocks leaves of what the borders tell. If
-// that is nothing, a kernel is wrong.
+// claimed narrows what the borders tell of a node's clock by what the kernels of the two nodes say of
+// theirs. If nothing is left, a kernel is wrong, and the borders alone count.
 func (w *window) claimed(node int, low, high int64) (int64, int64) {
 	if w.clocks[0] == 0 || w.clocks[node] == 0 {
 		return low, high

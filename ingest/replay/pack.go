@@ -91,7 +91,7 @@ func Pack(logs []Log, most Room, squeeze func(text []byte, entries int) []byte) 
 	return nil
 }
 
-// encodeLogs writes what of the logs is sampled 1 in 2^k, and counts the windows and entries.
+// encodeLogs writes the windows that are sampled 1 in 2^k, and counts them and the entries.
 func encodeLogs(logs []Log, k int) (text []byte, windows, entries int) {
 	var sites []Site
 	if len(logs) > 0 {
@@ -130,7 +130,7 @@ func appendSites(text []byte, sites []Site) []byte {
 	return text
 }
 
-// coder is what an entry is written as a difference to.
+// coder holds the values to which an entry is written as a difference.
 type coder struct {
 	at      int64 // end of the call before
 	request uint64
@@ -177,14 +177,14 @@ func (c *coder) append(text []byte, e *Entry) []byte {
 	return binary.AppendUvarint(text, uint64(e.Site))
 }
 
-// Check walks through what Pack wrote, once it is no longer compressed, without keeping any of it:
-// whether it can be read, and holds what is said of it.
+// Check tells whether what Pack wrote, no longer compressed, can be read and holds what its sender
+// said. It keeps none of it.
 func Check(text []byte, said Size) error {
 	return walk(text, said, func(Log, int) {}, func(Entry) {})
 }
 
-// Unpack reads what Pack wrote, likewise. It takes memory for what is said of it, and no more. The
-// logs are of a node that the text does not name.
+// Unpack reads what Pack wrote, no longer compressed. It takes memory for what the sender said, and no
+// more. The logs are of a node that the text does not name.
 func Unpack(text []byte, said Size) (logs []Log, err error) {
 	err = walk(text, said, func(l Log, entries int) {
 		l.Entries = make([]Entry, 0, entries)
@@ -202,8 +202,8 @@ func Unpack(text []byte, said Size) (logs []Log, err error) {
 	return logs, nil
 }
 
-// walk tells of each log and how many entries it has, then of these. It stops where the text holds
-// more than is said, or can hold less than it says itself.
+// walk calls begin with each log and the number of its entries, then each with every entry. It stops
+// where the text holds more than its sender said, or is too short for what it says itself.
 func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
 	d := decoder{text: text}
 	if version := d.byte(); len(text) > mostText || !said.Fits() || version != packVersion {
@@ -315,7 +315,7 @@ func (d *decoder) word(most uint64) string {
 	return word
 }
 
-// why is what a rank says itself. Other words are nobody's.
+// why reads the reason that a rank gave itself. Any other text becomes WhyOdd.
 func (d *decoder) why() Why {
 	n := int(d.byte())
 	if n == 0 || n > len(d.text) {

@@ -90,8 +90,8 @@ func (p *paths) addChain(ranks []int, returns bool, lost float64) {
 	}
 }
 
-// result is the path of all windows, whose ideal time is whole, and in which ranks lost so much
-// by waiting for each other's work (I less the useful time of the busiest rank).
+// result is the path of all windows. whole is their ideal time, and lost what ranks lost in it by
+// waiting for each other's work (I less the useful time of the busiest rank).
 func (p *paths) result(whole, lost float64) *job.WaitPath {
 	out := p.worstChain()
 	if lost > 0 {

@@ -18,11 +18,11 @@ const (
 	actWait           // ref is the act that started what this one waits for
 )
 
-// mostActs bounds the acts of a window, and with them what a replay takes besides the logs. Of
-// windows as large, too few for an estimate have room.
+// mostActs bounds the acts of a window, and with them what a replay takes besides the logs. Logs have
+// no room for as many larger windows as an estimate needs.
 const mostActs = MostEntries / windowsLeast
 
-// none is where no act, message or rank stands.
+// none stands for no act, message or rank.
 const none = -1
 
 // act is a part of an MPI call that does one thing.

@@ -17,7 +17,7 @@ import (
 // refusal is an answer that is not 200.
 type refusal = admit.Refusal
 
-// refusals are the answers to errors of the store. Of those that an error is, the first counts.
+// refusals maps the store's errors to answers. The first one that fits counts.
 var refusals = []struct {
 	err    error
 	answer refusal
@@ -85,8 +85,8 @@ func problem(w http.ResponseWriter, e *refusal) {
 	w.Write(append(text, '\n'))
 }
 
-// unchanged marks the answer to a question with its ETag. If the client has this answer, that is all
-// that it is told. What it may see is in the mark, as it is in the answer.
+// unchanged marks an answer with its ETag. A client that has this answer already gets a 304. The mark
+// depends on what the client may see, as the answer does.
 func unchanged(w http.ResponseWriter, r *http.Request, answer ...[]byte) bool {
 	if r.Method != http.MethodGet {
 		return false
@@ -135,8 +135,8 @@ func (l *listAnswer) add(item any) error {
 	return nil
 }
 
-// write answers the items, and the path that answers those that are left, "" if there are none. An
-// error is the client's.
+// write sends the items, and the path to those that are left, "" if there are none. It stops where the
+// client no longer reads.
 func (l *listAnswer) write(w http.ResponseWriter, r *http.Request, next string) {
 	after := []byte("]")
 	if l.also != "" {

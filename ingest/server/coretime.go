@@ -13,21 +13,21 @@ import (
 	"jobeff/ingest/store"
 )
 
-// Of how many accounts and partitions the core time is told by name. That of the rest is summed up under
-// restName, which is nobody's name then.
+// namedAccounts and namedPartitions bound the accounts and partitions whose core time is exported by
+// name. That of the rest is summed up under restName, which is nobody's name then.
 const (
 	namedAccounts   = 1000
 	namedPartitions = 100
 	restName        = "other"
 )
 
-// coreTimeLifetime is how long a sum is used again. Each one reads all months.
+// coreTimeLifetime is how long a sum is used again. Each new sum reads all months.
 const coreTimeLifetime = 15 * time.Second
 
-// coreTime counts the core time of jobs that ended, by partition and account, since it was made. The sums
-// of the months keep what retention drops. A job's figures may be revised, and then a sum may fall:
-// Prometheus would take that for a restart, and add all of it again. So a counter stays at the most that
-// its sum was. It starts at 0: what jobs used before is no part of any rate.
+// coreTime counts the core time of jobs that ended, by partition and account, since it was made. The
+// sums of the months keep what retention drops. A job's figures may be revised, and then a sum may
+// fall. Prometheus would take that for a restart, and add all of it again, so a counter stays at the
+// highest value of its sum. It starts at 0: what jobs used before is no part of any rate.
 type coreTime struct {
 	months func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error)
 

@@ -65,7 +65,7 @@ func (s *Server) findJob(r *http.Request, by viewer) (found *listing.JobAndWorkl
 	return s.jobOf(r, by, r.PathValue("id"), run)
 }
 
-// jobOf is findJob of an id and an attempt; 0: the last one.
+// jobOf is findJob with an id and an attempt; 0: the last one.
 func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *listing.JobAndWorkload, e *refusal) {
 	ref, err := slurmid.Parse(id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Server) lines(ctx context.Context, by viewer, q listing.JobQuery, uids 
 	return next, err
 }
 
-// endList answers a list, or says why it cannot be had. next is the path that answers what is left; "": nothing is.
+// endList sends a list, or says why there is none. next is the path to what is left; "": nothing is.
 func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *listAnswer, next string, err error) {
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
@@ -212,10 +212,11 @@ func parseQuery(v url.Values) (q listing.JobQuery, e *refusal) {
 	return q, nil
 }
 
-// mostSought is how many programs or rules a query may name: the text of each row is searched for each of them.
+// mostSought bounds the programs or rules that a query names: it searches each row's text for each of
+// them.
 const mostSought = 50
 
-// readParameters reads what there is of the parameters.
+// readParameters reads the parameters that a query has.
 func readParameters(v url.Values, all listing.Parameters) *refusal {
 	for name, field := range all {
 		if !v.Has(name) {
@@ -256,7 +257,7 @@ func readParameters(v url.Values, all listing.Parameters) *refusal {
 	return nil
 }
 
-// parseSpan reads a number of seconds, or a time as Go writes it, in whole seconds.
+// parseSpan reads a number of seconds, or a duration as Go writes it, and cuts it to whole seconds.
 func parseSpan(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if _, number := strconv.ParseUint(text, 10, 63); number == nil {
@@ -271,8 +272,9 @@ func parseSpan(text string) (time.Duration, error) {
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers the figures of a digest: GET /v1/digest?week=&account=, or of any time, ?from=&to=&account=. Coordinators
-// get those of their accounts. Which days a week has is said by jobeffd's clock and settings alone.
+// getDigest answers the figures of a digest: GET /v1/digest?week=&account=, or of any time,
+// ?from=&to=&account=. Coordinators get those of their accounts. Only jobeffd's clock and settings
+// decide which days a week has.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "week", "from", "to", "account"+repeated)
 	if !ok {

@@ -25,8 +25,8 @@ type list struct {
 	make  func(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error)
 }
 
-// Bounds of the lists. No index has all jobs by what a form asks for, so those of all users are read of a span
-// only.
+// Bounds of the lists. No index covers all that a form may ask for, so the jobs of all users are read
+// for a bounded span only.
 const (
 	ownDays     = 30 // of one's own jobs, where nobody asks for another span
 	allDays     = 7
@@ -43,7 +43,7 @@ var (
 	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
 )
 
-// lists are they all, by their path.
+// lists are all of them, by their path.
 func (s *Server) lists() map[string]list {
 	return map[string]list{
 		"/{$}":       {jobsKnown, s.ownJobs},
@@ -80,8 +80,8 @@ func listed(l *words.ListPage, links views.Links) ([]byte, error) {
 // seesOthers says that a viewer may see jobs of several users.
 func seesOthers(v store.Viewer) bool { return v.All || len(v.Accounts) > 0 }
 
-// menu are the links of a page, whose list is at the address here; "": it is of none. They are relative, so that a
-// proxy may serve them below a path of its own.
+// menu makes the links of a page. here is the address of the page's own list; "": it is no list. The
+// links are relative, so that a proxy may serve them below a path of its own.
 func menu(r *http.Request, v store.Viewer, here string) views.Links {
 	up := upFrom(r)
 	all := views.Links{Home: cmp.Or(up, "./"), Jobs: up + "jobs/", Workloads: up + "workloads/"}
@@ -99,7 +99,7 @@ func menu(r *http.Request, v store.Viewer, here string) views.Links {
 	return all
 }
 
-// since is a query with a beginning, the midnight so many days ago where it has none.
+// since gives a query without a beginning one: the midnight so many days ago.
 func since(q listing.JobQuery, days int) listing.JobQuery {
 	if q.Start.IsZero() {
 		now := time.Now()
@@ -160,7 +160,7 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *words.JobsPage, uids []
 		return nil, err
 	}
 	for i := range p.Lines {
-		if len(p.Lines[i].Jobs) > 1 { // each task may be of another one
+		if len(p.Lines[i].Jobs) > 1 { // each task may be of another workload
 			p.Workloads[i] = listing.WorkloadSummary{}
 		}
 	}
@@ -206,7 +206,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery,
 // sumOrders are what sums can be sorted by.
 const sumOrders = "lost -lost corehours -corehours jobs -jobs name -name"
 
-// knownOrder refuses another order than the known ones: the page would say that it has it.
+// knownOrder refuses orders that are not known: the page would claim to be sorted so.
 func knownOrder(by, known string) error {
 	if all := strings.Fields(known); !slices.Contains(all, by) {
 		return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}
@@ -214,7 +214,7 @@ func knownOrder(by, known string) error {
 	return nil
 }
 
-// jobsOf makes links from a row to its jobs, of no longer time than a list of them has.
+// jobsOf makes links from a row to its jobs. Their span is no longer than a list of jobs may have.
 func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	return func(name string) string {
 		to := listing.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}

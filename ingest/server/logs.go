@@ -30,7 +30,7 @@ func longLogs() *refusal {
 	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", wire.MaxLogsBytes>>10, wire.MaxLogsText>>20)}
 }
 
-// logsLine is the line of those who wait for the core that logs have, each with its packed logs in
+// logsLine is the line of requests that wait for the core that logs have, each with its packed logs in
 // memory. Its length is bounded, and so is each sender's part of it (admit.Caller.Part).
 type logsLine struct {
 	core *semaphore.Weighted
@@ -42,7 +42,7 @@ type logsLine struct {
 const (
 	mostInLine = 32
 	mostOfLine = mostInLine / 4
-	mostRest   = 2 * time.Second // a database that is slow takes no core
+	mostRest   = 2 * time.Second // waiting for a slow database takes no core
 )
 
 func newLogsLine() *logsLine {
@@ -102,8 +102,8 @@ func (s *Server) keepLogs(ctx context.Context, _ *http.Request, by viewer, body 
 	return added, nil
 }
 
-// decodeLogs checks that logs can be read, hold what they say, and are wanted. It keeps nothing but
-// their text meanwhile.
+// decodeLogs checks that logs can be read, hold what they say, and are wanted. Meanwhile it holds only
+// their text.
 func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (logs *wire.NodeLogs, isNew bool, e *refusal) {
 	if len(body) > wire.MaxLogsBytes {
 		return nil, false, longLogs()
@@ -217,8 +217,8 @@ type rankNodes struct {
 	tooMany replay.Why // why nothing is unpacked
 }
 
-// ranksOf reads it from the execution, unless the logs have more ranks, entries or bytes than those
-// of a run may have.
+// ranksOf reads rankNodes from the execution, unless the logs have more ranks, entries or bytes than
+// those of a run may have.
 func ranksOf(l *store.WindowLogs) (n rankNodes) {
 	var all replay.Size
 	bytes, heads := 0, map[string]int32{}

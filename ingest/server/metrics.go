@@ -105,7 +105,7 @@ var (
 	lateNodes = prometheus.NewDesc("jobeff_nodes_silent", "Those of them that have not reported for a day: no job ended there, or jobeff does not run there.", nil, nil)
 )
 
-// silentFor is after how long a node that reported before counts as silent.
+// silentFor is how long a node that reported before must be quiet to count as silent.
 const silentFor = 24 * time.Hour
 
 // Describe and Collect make it a prometheus.Collector.
@@ -177,7 +177,7 @@ type jobsOfDay struct {
 	at   time.Time
 }
 
-// dayLifetime is how long a count is used again. Each one reads all rows of a day.
+// dayLifetime is how long a count is used again. Each new count reads all rows of a day.
 const dayLifetime = 30 * time.Second
 
 var (

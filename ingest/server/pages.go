@@ -22,8 +22,8 @@ import (
 	"jobeff/report/words"
 )
 
-// pageMaker makes a page for a viewer, who may see all that is on it. An error that is a *refusal is what the viewer is
-// told.
+// pageMaker makes a page for a viewer, who may see all that is on it. If its error is a *refusal, the
+// viewer gets that.
 type pageMaker func(*http.Request, viewer) ([]byte, error)
 
 // servePages routes the pages. Every listener serves them.
@@ -127,7 +127,7 @@ func made(html []byte, err error) ([]byte, *refusal) {
 	return nil, refuse(err)
 }
 
-// written is a page as a whole: one that fails is never half of one.
+// written writes a page into memory first: a page that fails is never sent by half.
 func written(write func(io.Writer) error) ([]byte, error) {
 	var b bytes.Buffer
 	err := write(&b)
@@ -152,8 +152,9 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 	return written(func(w io.Writer) error { return views.PageOfJob(w, view.NewJob(found, study, verdicts, true), links) })
 }
 
-// comparePage writes why a job took longer than that before it in the path, or else than the median of earlier runs of
-// its workload; or why that cannot be said.
+// comparePage writes why a job took longer than the one that the path names before it. If the path
+// names none, it compares the job with the median of earlier runs of its workload. It says so where
+// the reason cannot be found.
 func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
 	after, e := s.findJob(r, by)
 	if e != nil {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// queuePause is how many times as long as a look at the queue took the next one waits, at least: slurmctld's
+	// The pause after a look at the queue is at least queuePause times as long as the look: slurmctld's
 	// jobs are locked for a part of it.
 	queuePause = 20
 	// queueTimeout bounds a look: sacct waits for its end, also where slurmctld hangs.
 	queueTimeout = time.Minute
-	// queueLooks is after how many looks that fail the lines of the last one are told to nobody, and queueTold for
-	// how long they are told at least: sacct, which is asked in between, may take minutes.
+	// After queueLooks looks that failed, the lines of the last good one are no longer shown. They are
+	// shown for queueTold at least: sacct, which is asked in between, may take minutes.
 	queueLooks = 3
 	queueTold  = 5 * time.Minute
 )
@@ -31,18 +31,18 @@ type queueReader struct {
 	lookout
 }
 
-// lookout is when Slurm's daemons are asked next for what sacct does not depend on.
+// lookout is when Slurm's daemons are asked next for something that sacct does not need.
 type lookout struct {
 	next   time.Time
 	failed bool // said so
 }
 
-// readQueue keeps which jobs wait, unless it did so lately.
+// readQueue stores which jobs wait, unless it did so lately.
 func (p *Poller) readQueue(ctx context.Context) {
 	p.nowAndThen(ctx, &p.queue.lookout, p.Interval, p.keepQueue, "Slurm's queue", "jobs that wait are not shown")
 }
 
-// nowAndThen looks at what, unless it did so lately. If it cannot, it says once what that means.
+// nowAndThen calls look, unless it did so lately. Where look fails, it logs once what is missing then.
 func (p *Poller) nowAndThen(ctx context.Context, l *lookout, every time.Duration, look func(context.Context, time.Time) error, what, without string) {
 	begin := p.now()
 	if wait := l.next.Sub(begin); wait > 0 && wait <= pauseAfter(every, queueTimeout) || !slurm.Installed() {
@@ -63,7 +63,7 @@ func (p *Poller) nowAndThen(ctx context.Context, l *lookout, every time.Duration
 	l.failed = err != nil
 }
 
-// pauseAfter is how long after a look that took so long the next one comes.
+// pauseAfter is the pause after a look that took so long.
 func pauseAfter(every, took time.Duration) time.Duration {
 	return max(every, queuePause*took)
 }
@@ -82,7 +82,7 @@ func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
 	return p.Store.SetPending(ctx, look, lines)
 }
 
-// readRooms keeps what Slurm gives jobs: sites change their partitions and QOS seldom.
+// readRooms stores what Slurm gives jobs. It looks rarely: sites seldom change partitions and QOS.
 func (p *Poller) readRooms(ctx context.Context) {
 	p.nowAndThen(ctx, &p.rooms, accessEvery*p.Interval, p.keepRooms, "Slurm's partitions, nodes and QOS", "after a day it is not known what jobs may ask for")
 }
@@ -95,7 +95,7 @@ func (p *Poller) keepRooms(ctx context.Context, at time.Time) error {
 	return p.Store.SetRooms(ctx, cluster, at, rooms)
 }
 
-// getPending answers what waits, of what a list of jobs would select.
+// getPending answers the waiting jobs that a list of jobs would select.
 func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, pendingParameters...)
 	if !ok {
@@ -123,8 +123,8 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 // pendingParameters are what getPending understands.
 var pendingParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "name", "least_cores", "most_cores", "end"}
 
-// pendingOf is what waits of a job, as a job of which nothing has begun; nil: nothing that is known. err is that of
-// looking for its attempts.
+// pendingOf returns the lines of Slurm's queue for a job, as a job of which nothing has begun; nil:
+// none are known. err is the error of looking for the job's attempts.
 func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref slurmid.Ref, run int, err error) (*job.Job, *refusal) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) || ref.Step != "" || run != 0 {
 		return nil, s.notFound(ref, err)

@@ -65,8 +65,8 @@ func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
 // reporter identifies who reports.
 func (s *Server) reporter(r *http.Request) (viewer, *refusal) { return seen(s.door.Reports(r)) }
 
-// keepReport decodes, checks and stores a report, packed or not, and logs and counts it. Of an interim
-// report Slurm has no more to tell than before: it does not count as new.
+// keepReport decodes, checks and stores a report, packed or not, and logs and counts it. An interim
+// report does not count as new: Slurm has no more to tell about its job than before.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, e := s.decode(ctx, body)
 	if e == nil {
@@ -196,8 +196,8 @@ func checkNode(ctx context.Context, by viewer, report *job.NodeReport) *refusal 
 	return by.CheckNode(ctx, report.Node)
 }
 
-// checkEncoding refuses a body that is not packed in the way that its header says. That is not for good: the
-// header is not what the credential was made for.
+// checkEncoding refuses a body that is not packed in the way that its header says. The refusal is not
+// for good: no credential covers the header.
 func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd":

@@ -2,9 +2,10 @@
 // store, who may do what, and the questions to Slurm.
 //
 // Nodes post reports to it (client.Sender), one by one or in batches. People ask it for jobs
-// (client.Client), and browsers for pages. It knows the viewer, who asks, from package admit. Only root and jobeffd's own user may report. Users see their own jobs and
-// workloads, coordinators also those of their accounts, root and operators all. Before it in
-// the flow stand ingest/client, policy and report, which judge and write what it answers; behind it ingest/store.
+// (client.Client), and browsers for pages. Package admit finds out who asks, the viewer. Only root and
+// jobeffd's own user may report. Users see their own jobs and workloads, coordinators also those of
+// their accounts, root and operators all. Before it in the flow stand ingest/client, and policy and
+// report, which judge and write what it answers; behind it ingest/store.
 package server
 
 import (
@@ -101,7 +102,7 @@ func New(o Options) *Server {
 }
 
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
-// redirect the client. None at all, as CONNECT has it, is unknown, too.
+// redirect the client. An empty path, as CONNECT has it, is unknown, too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, r, leave := s.door.Enter(w, r)
 	defer leave()
@@ -190,7 +191,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return ServeUntil(ctx, h, limited...)
 }
 
-// ServeUntil is Serve of any handler.
+// ServeUntil is Serve for any handler.
 func ServeUntil(ctx context.Context, h *http.Server, listeners ...net.Listener) error {
 	var open sync.WaitGroup // connections
 	h.ConnState = func(_ net.Conn, is http.ConnState) {
@@ -227,8 +228,9 @@ func ServeUntil(ctx context.Context, h *http.Server, listeners ...net.Listener) 
 	return nil
 }
 
-// letEnd waits until connections have ended, half of stopTimeout at most. Shutdown would drop what it reads from one that was
-// accepted just before, and where systemd holds the socket, nobody who connects is to lose a request.
+// letEnd waits until connections have ended, half of stopTimeout at most. Shutdown would drop a
+// request on a connection that was accepted just before. Where systemd holds the socket, nobody who
+// connects is to lose a request.
 func letEnd(h *http.Server, open *sync.WaitGroup) {
 	h.SetKeepAlivesEnabled(false)
 	ended := make(chan struct{})

@@ -271,9 +271,9 @@ func lookup(name string) (uid int64, ok bool) {
 // see whose jobs, and what it gives them.
 const accessEvery = 10
 
-// readAccess asks Slurm who may see whose jobs, unless it did so lately. If it cannot, the old
-// grants stay. A site of tens of thousands of accounts, which a coordinator can add, has too much to say: it is
-// not asked again at once, since jobs wait meanwhile.
+// readAccess asks Slurm who may see whose jobs, unless it did so lately. If it cannot, the old grants
+// stay. If the answer is too large, it waits for the next turn before it asks again, since jobs wait
+// meanwhile: a coordinator can add tens of thousands of accounts.
 func (p *Poller) readAccess(ctx context.Context) error {
 	if p.now().Sub(p.accessRead).Abs() < accessEvery*p.Interval {
 		return nil

@@ -109,9 +109,9 @@ const mostNames = 1000
 // nobody is the uid of no user, (uid_t)-1.
 const nobody = math.MaxUint32
 
-// userIDs are the uids of a comma-separated list of names or numbers, nil if it is empty. A name
-// that this machine does not know may be of one who left: Slurm knows it. Who may see nobody else
-// finds nothing by it anyway, and so the answer tells nobody which users there are.
+// userIDs are the uids of a comma-separated list of names or numbers, nil if it is empty. A name that
+// this machine does not know may be of one who left: Slurm knows it. A viewer who may see nobody else
+// finds nothing by it anyway, so the answer does not tell which users there are.
 func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []uint32, e *refusal) {
 	if list == "" {
 		return nil, nil

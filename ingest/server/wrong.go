@@ -17,7 +17,7 @@ import (
 	"jobeff/report/words"
 )
 
-// Bounds of what is said of a notice, bytes.
+// Bounds of what people say about a notice, bytes.
 const (
 	maxWrongBytes = 16 << 10
 	maxWords      = 1 << 10 // the page takes 500 characters, and the store as much as this
@@ -35,7 +35,7 @@ func (s *Server) findNotice(r *http.Request, by viewer) (*listing.Told, *refusal
 	return t, nil
 }
 
-// wrongPage asks who got a notice whether it was wrong, and shows what they said.
+// wrongPage asks somebody who got a notice whether it was wrong, and shows what they said.
 func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
 	told, e := s.findNotice(r, by)
 	if e != nil {
@@ -44,9 +44,9 @@ func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
 	return written(func(w io.Writer) error { return views.PageOfWrong(w, words.OfWrong(told), menu(r, by.Viewer, "")) })
 }
 
-// postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule= with why of a form.
-// It leads back to the page that asks, which then shows what was said. Each notice takes one word, so a user has no
-// more of them than notices.
+// postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule=
+// with why of a form. It leads back to the page that asks, which then shows what was said. A notice
+// keeps one such answer, so a user can leave no more of them than they got notices.
 func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), longestRead)
 	defer cancel()
@@ -89,9 +89,10 @@ func (s *Server) sayWrong(ctx context.Context, by viewer, told *listing.Told, bo
 	return nil
 }
 
-// sameOrigin says whether the browser says that a page of ours sent the request. Without its word nothing is
-// believed: other sites can send a form in the name of who is logged in, and whoever is on the way the same page in the
-// clear. The origin is that of the site's own link, or what the proxy says that it was asked for.
+// sameOrigin says whether a page of ours sent the request. It believes only what the browser says
+// about that. Another site can send a form in the name of whoever is logged in, and so can somebody on
+// the way, with the same page unencrypted. The origin must be that of the site's own link, or of the
+// address that the proxy says it was asked for.
 func (s *Server) sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"

@@ -12,10 +12,10 @@ import (
 )
 
 // ParseJSON reads the output of sacct --json, as 22.05 (openapi/dbv0.0.38) and later versions
-// (data_parser/v0.0.39 to 0.0.42) write it. It holds no uids, so the caller's uid finds them.
-// unsure are raw ids of jobs of which it tells too little: their owner is not found, or they
-// failed with exit code 0, which 22.05 writes for any. bad counts entries that are no job.
-// Attempts that have not started are left out, and are not bad.
+// (data_parser/v0.0.39 to 0.0.42) write it. The output holds no uids, so the caller's uid finds them.
+// unsure are raw ids of jobs about which it says too little: their owner is not found, or they failed
+// with exit code 0, which 22.05 writes for any. bad counts entries that are no job. Attempts that have
+// not started are left out, and are not bad.
 func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, unsure []uint32, bad int, err error) {
 	var answer struct {
 		Jobs   []json.RawMessage `json:"jobs"`

@@ -28,9 +28,9 @@ func ReadCluster(ctx context.Context) (string, error) {
 
 const maxConfig = 1 << 20
 
-// ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, at most most lines.
-// left is how many more there are. sacct would tell neither why a job waits nor when it may start, shows jobs
-// that slurmctld has forgotten, and asks slurmdbd for all of them.
+// ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, `most`
+// lines at most. left is how many more there are. sacct would tell neither why a job waits nor when it
+// may start, shows jobs that slurmctld has forgotten, and asks slurmdbd for all of them.
 func ReadQueue(ctx context.Context, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
 	delimiter := newDelimiter()
 	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
@@ -66,7 +66,8 @@ func parseQueue(out []byte, delimiter, cluster string, most int) (jobs []slurmid
 	return jobs, left, nil
 }
 
-// parsePending reads the fields of one line. A job asks for a range of nodes, as 2-4, or for a list of partitions.
+// parsePending reads the fields of one line. A job may ask for a range of nodes, 2-4, or for a list of
+// partitions.
 func parsePending(p *slurmid.Pending, of [][]byte) bool {
 	text := make([]string, len(of))
 	for i := range of {

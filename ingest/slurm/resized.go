@@ -15,7 +15,8 @@ const resizing = "RESIZING"
 // isLaterPart tells whether a line is of a job that had been resized before.
 func (j *Job) isLaterPart() bool { return !j.Start.IsZero() && j.Submit.After(j.Start) }
 
-// joinResized makes one line of those of each attempt that was resized. Of those without the first one, lone are the raw ids.
+// joinResized joins the lines of each attempt that was resized to one. lone are the raw ids of
+// attempts whose first line is missing.
 func joinResized(all []Job) (jobs []Job, lone []uint32) {
 	type id struct {
 		cluster string
@@ -40,7 +41,7 @@ func joinResized(all []Job) (jobs []Job, lone []uint32) {
 	for _, of := range lines {
 		slices.SortFunc(of, func(a, b Job) int { return a.Submit.Compare(b.Submit) })
 		for first, i := 0, 0; i < len(of); i++ {
-			if of[i].State == resizing { // of the last one alone nothing follows: the next is on its way
+			if of[i].State == resizing { // nothing follows where it is the last one: the next is on its way
 				continue
 			}
 			if of[first].isLaterPart() {
@@ -104,7 +105,7 @@ func (j *Job) joinUsage(parts []Job) {
 	j.Usage = u
 }
 
-// trim lets a line whose earlier ones are missing begin when the job had its size.
+// trim lets a line begin when the job got its size, if the line's earlier ones are missing.
 func (j *Job) trim() {
 	if j.isLaterPart() {
 		j.Start, j.Elapsed = j.Submit, max(j.Elapsed-j.Submit.Sub(j.Start), 0)

@@ -36,7 +36,7 @@ type Partition struct {
 	Kinds []job.NodeKind `json:"kinds,omitempty"`
 }
 
-// QOS is a QOS's limits, and over which other ones it stands.
+// QOS is a QOS's limits, and which other limits they override.
 type QOS struct {
 	Limits
 	OverQOS   bool `json:"over_qos,omitempty"` // over the partition's QOS, which else comes first
@@ -124,7 +124,8 @@ func parseRooms(config map[string]string, partitions, nodes, qos []byte) (*Rooms
 	return r, nil
 }
 
-// keysOf reads a line of scontrol --oneliner: the first of each key. What people write about a node comes behind last.
+// keysOf reads a line of scontrol --oneliner. It takes the first of each key, and stops at the key
+// last: what people write about a node comes behind that.
 func keysOf(line, last string) map[string]string {
 	all := map[string]string{}
 	line, _, _ = strings.Cut(line, " "+last+"=")
@@ -205,8 +206,8 @@ func (r *Rooms) addNode(line string) {
 	}
 }
 
-// fewKinds takes kinds of nodes together, where there are many, with the memory that each of them has at least: nodes may
-// tell their own, and no two the same.
+// fewKinds joins kinds of nodes if there are many, each with the memory that all of its nodes have at
+// least: nodes may report their own memory, and no two the same.
 func fewKinds(kinds []job.NodeKind) []job.NodeKind {
 	for step := int64(2 << 20); ; step *= 2 {
 		slices.SortFunc(kinds, func(a, b job.NodeKind) int {
@@ -251,14 +252,14 @@ func parseQOS(line string) (name string, q QOS, ok bool) {
 	return of[0], q, !slices.Contains(oks[:], false)
 }
 
-// or are these limits, and the other ones where these are none.
+// or returns these limits, and the other ones where these are none.
 func (l Limits) or(other Limits) Limits {
 	return Limits{Nodes: cmp.Or(l.Nodes, other.Nodes), CPUs: cmp.Or(l.CPUs, other.CPUs), Memory: cmp.Or(l.Memory, other.Memory),
 		NodeCPUs: cmp.Or(l.NodeCPUs, other.NodeCPUs), NodeMemory: cmp.Or(l.NodeMemory, other.NodeMemory), Time: cmp.Or(l.Time, other.Time)}
 }
 
-// Of is the room of a partition's jobs of a QOS; nil: the partition, or its nodes, are not known. The partition's own QOS
-// comes before the job's, unless this one says otherwise.
+// Of is the room of a partition's jobs with a QOS; nil: the partition, or its nodes, are not known.
+// The partition's own QOS comes before the job's, unless the job's says otherwise.
 func (r *Rooms) Of(partition, qos string) *job.Room {
 	p := r.Partitions[partition]
 	if len(p.Kinds) == 0 {

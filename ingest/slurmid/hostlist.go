@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hostlistBytes: a hostlist of this length may have been cut, since sacct keeps 1,024 bytes.
-// That it does not name a host then means nothing.
+// hostlistBytes is the length from which a hostlist may have been cut: sacct keeps 1,024 bytes. It is
+// then not known which hosts it names.
 const hostlistBytes = 1024
 
 // hostlistSteps bounds the work on one expression.

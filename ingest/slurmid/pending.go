@@ -41,11 +41,11 @@ type PendingList struct {
 	LeftOut int `json:"left_out,omitempty"`
 }
 
-// MostPending is how many lines of a cluster's queue are kept, those of the highest priority.
+// MostPending bounds the lines of a cluster's queue that jobeffd keeps: those of the highest priority.
 const MostPending = 50_000
 
-// tasks are those of an array that wait in the line, and what stands behind them in its id. cut: Slurm has
-// more of them than it wrote.
+// tasks returns the tasks of an array that wait in the line, and the limit of tasks at once behind
+// them in its id. cut: Slurm has more tasks than it wrote.
 func (p *Pending) tasks() (all []TaskRange, limit string, cut bool) {
 	_, list, is := strings.Cut(p.ID, "_")
 	if !is {
@@ -66,8 +66,8 @@ func (p *Pending) tasks() (all []TaskRange, limit string, cut bool) {
 	return all, limit, cut
 }
 
-// Start counts the tasks of the line, without those that have started since, which it takes out. It says
-// whether anything is left. started is sorted.
+// Start takes the tasks that have started since out of the line, and counts those that are left. It
+// says whether any are. started is sorted.
 func (p *Pending) Start(started []uint32) bool {
 	all, limit, cut := p.tasks()
 	if len(all) == 0 {
@@ -93,7 +93,7 @@ func (p *Pending) Start(started []uint32) bool {
 	return len(left) > 0
 }
 
-// without are the parts of a range between some of its tasks, which are sorted.
+// without returns the parts of a range that are left without some tasks, which are sorted.
 func (r TaskRange) without(some []uint32) (left []TaskRange) {
 	first, step := uint64(r.First), uint64(r.Step)
 	for _, task := range some {

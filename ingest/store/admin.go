@@ -54,8 +54,8 @@ func (s *Store) openBeside() error {
 // becoming lets one goroutine at a time change the whole process's rights.
 var becoming sync.Mutex
 
-// AsOwner does what writes to a database, for root with the rights of the folder's owner: whoever
-// may write there may also put links there. Open root's own files before.
+// AsOwner calls do, which writes to a database. For root, do runs with the rights of the folder's
+// owner: whoever may write there may also put links there. Open root's own files before.
 func AsOwner(database string, do func() error) (err error) {
 	var folder syscall.Stat_t
 	if os.Geteuid() != 0 || IsPostgres(database) || syscall.Stat(filepath.Dir(database), &folder) != nil || folder.Uid == 0 {

@@ -109,7 +109,8 @@ func updateAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
-// forgetReported takes back what reports wrote into an attempt's row: all of it, or all but what Slurm said.
+// forgetReported takes back what reports wrote into an attempt's row. If Slurm told of the attempt,
+// what Slurm said stays; else the row goes.
 func (w *writer) forgetReported(k attemptKey, told bool) error {
 	if !told {
 		return w.forget("attempts", k)
@@ -132,7 +133,7 @@ func (w *writer) forgetReported(k attemptKey, told bool) error {
 	return w.insertRows("attempts ("+list+")", values)
 }
 
-// merge puts what merged reports came to into the row.
+// merge puts the figures of merged reports into the row.
 func (r *attemptRow) merge(j *job.Job) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
@@ -175,7 +176,7 @@ func (r *attemptRow) setMetrics(m *job.Metrics) {
 	}
 }
 
-// setElapsed puts into the row how long Slurm says the attempt ran, and what it used by that.
+// setElapsed puts into the row how long the attempt ran, as Slurm says, and the core time of that.
 func (r *attemptRow) setElapsed(d time.Duration) {
 	r.elapsed, r.timed = int64(d/time.Second), true
 	r.usedTime = job.UsedCoreTime(r.job.CPUs, d.Truncate(time.Second))

@@ -8,7 +8,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// bridge makes a line of an export of isFirstSchema one of this version, as the migrations do. What a job lost, the rules' answers tell anew.
+// bridge turns a line of an export of isFirstSchema into one of this version, as the migrations do.
+// The rules are asked anew what a job lost.
 func (l *line) bridge() {
 	if a := l.Attempt; a != nil {
 		for _, gone := range []string{"run_s", "smt_most_s", "smt_s"} {

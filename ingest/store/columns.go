@@ -117,8 +117,9 @@ var writers = []struct {
 	{by{usage: replaced}, "usage_read total_cpu_us memory_b memory_task_b memory_alloc_b part_of_nodes oom_steps"},
 }
 
-// unread are the columns that no view of an attempt is made of: only conditions in SQL use them, readSteps, readAsked or
-// executions; load balances follow from the other efficiencies, the warning WarnInterim tells as_of_us, and lostOfAttempt judged_us and lost_us.
+// unread are the columns that no view of an attempt reads. Only conditions in SQL use them, readSteps,
+// readAsked or executions. Load balances follow from the other efficiencies, the warning WarnInterim
+// tells as_of_us, and lostOfAttempt tells judged_us and lost_us.
 var unread = strings.Fields(`sender sluid nodelist eligible_us time_limit_s slurm_start_us slurm_end_us node_start_us node_end_us as_of_us changed_us trimmed
 	judged_by flags steps_json script_args tasks used_us judged_us lost_us usage_read load_balance load_balance_out`)
 
@@ -191,7 +192,7 @@ type workloadRun struct {
 	qos          string    `db:"qos"`
 }
 
-// Beside a run its job is read, from attempts, and the MPI of its execution.
+// With a run, its job is read from attempts, and the MPI of its execution.
 var (
 	ofJobOfRun = []string{"user_name", "account", "partition_name", "gpus", "alloc_cpus", "state", "array_job_id", "array_task_id", "het_job_id", "het_offset",
 		"slurm_start_us", "slurm_end_us", "slurm_elapsed_s", "oom_steps", "qos"}

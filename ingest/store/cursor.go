@@ -71,12 +71,12 @@ func sortedBy(order string) (value, later string) {
 	return value, ">"
 }
 
-// mostLooked is how many jobs a list looks back over at once for those that it selects; then it answers what it has found, and where
-// to go on. Tests look at fewer.
+// mostLooked bounds the jobs that a list looks through at once for those that it selects. Then it
+// answers what it has found, and where to go on. Tests look at fewer.
 var mostLooked = 50_000
 
-// lookedUntil is how far back a list of the newest jobs looks at once: behind this place. nil: to its end, which is not far, or
-// it selects all that it looks at.
+// lookedUntil is the place at which a list of the newest jobs stops looking for now; nil: it looks to
+// its end. That is not far then, or the list selects all that it looks at.
 func (s *Store) lookedUntil(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (*cursor, error) {
 	span := listing.JobQuery{Start: q.Start, End: q.End, User: q.User}
 	if selectedBy(q) == span && (v.All || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
@@ -117,7 +117,8 @@ func (c *cursor) behind(all *conditions, order string) {
 	all.add(where, args...)
 }
 
-// past are the rows with a later value in a column, or NULL, and of those with the same the ones that tie selects.
+// past selects the rows with a later value in a column, or NULL, and of those with the same value the
+// ones that tie selects.
 func past[T any](column, later string, value *T, tie string, args []any) (string, []any) {
 	if value == nil {
 		return "(" + column + " IS NULL AND " + tie + ")", args

@@ -86,5 +86,5 @@ func (e *sqliteEngine) check(ctx context.Context) (found string, err error) {
 	return found, err
 }
 
-// check: PostgreSQL has checksums of its own, and says what it meets.
+// check looks at nothing: PostgreSQL has checksums of its own, and says what it meets.
 func (e *pgEngine) check(context.Context) (string, error) { return "", nil }

@@ -23,7 +23,7 @@ var (
 	ErrUnavailable = errors.New("store: the database cannot take this now")
 	// ErrManyLogs says that the logs of windows that wait to be replayed fill their room.
 	ErrManyLogs = errors.New("store: many logs of windows wait to be replayed")
-	// ErrLogsPart says that those of their user, node or sender fill its part of that room.
+	// ErrLogsPart says that the waiting logs of one user, node or sender fill its part of that room.
 	ErrLogsPart = errors.New("store: many logs of windows of this user, or from this node, wait to be replayed")
 	// ErrLogsEarly says that logs are of no report that joined an attempt which Slurm confirms. The
 	// node keeps them: their report, or Slurm's word, may come.
@@ -137,12 +137,13 @@ func postgresPasses(err error) bool {
 // ErrPruned says that only the month's sums remain of a job.
 var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
 
-// ErrManyWaiting says that too many reports of a job id wait for Slurm's word already, or that this one
-// is too large to, or the disk too full. The node keeps it: what fits Slurm's word is taken when that comes.
+// ErrManyWaiting says that a report cannot wait for Slurm's word: too many of its job id wait already,
+// it is too large, or the disk is too full. The node keeps it: what fits Slurm's word is taken when
+// that comes.
 var ErrManyWaiting = errors.New("store: many reports of the job wait for Slurm's word")
 
-// ErrManyClusters says that a report is of a cluster more than jobeffd believes there are, of which Slurm
-// has not told.
+// ErrManyClusters says that a report names a cluster that Slurm has not told of, while there are as
+// many clusters already as jobeffd believes.
 var ErrManyClusters = errors.New("store: there are many clusters already")
 
 // background is the context of SQLite's statements. A context that can be cancelled costs

@@ -84,9 +84,9 @@ func (s *Store) hours(ctx context.Context, p span) (*listing.Facts, error) {
 	return f, nil
 }
 
-// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all accounts, or
-// of those named. A coordinator gets no others than theirs, and all of these if they name none; else it is
-// ErrNotFound.
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all
+// accounts, or of those named. A coordinator may name only their own accounts, and gets all of these
+// without naming any. Else the error is ErrNotFound.
 func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*listing.TwoWeeks, error) {
 	if !v.Operates() {
 		theirs := v.Coordinates()
@@ -135,7 +135,7 @@ func (s *Store) hoursOf(ctx context.Context, p span, f *listing.Facts) error {
 	return err
 }
 
-// hoursIn are core-hours, of which a sum has so many units in each.
+// hoursIn turns a sum into core-hours. units is how many of the sum's units make an hour.
 func hoursIn(sum listing.Hours, units float64) listing.Hours {
 	sum.Used, sum.Judged, sum.Lost = sum.Used/units, sum.Judged/units, sum.Lost/units
 	return sum
@@ -263,11 +263,11 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 // Limits of what is read to find savings and changes.
 const (
 	mostHeavy        = 32                      // workloads on one core count
-	heavyKept        = 240                     // their newest runs, of every core count
-	heaviestLineages = 1000                    // are looked at, of which
-	mostLineages     = 200                     // are kept, that changed
-	lineageLooked    = 4000                    // its newest runs, of which
-	lineageRuns      = 400                     // are kept, of one executable half as many
+	heavyKept        = 240                     // newest runs of such a workload, of every core count
+	heaviestLineages = 1000                    // lineages that are looked at
+	mostLineages     = 200                     // changed ones of these that are kept
+	lineageLooked    = 4000                    // newest runs of a lineage that are looked at
+	lineageRuns      = 400                     // runs of a lineage that are kept, of one executable half as many
 	lineageBefore    = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
 	toldBefore       = 26 * 7 * 24 * time.Hour // how far back advice is followed
 	mostSeries       = 200                     // workloads on one core count

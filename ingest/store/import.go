@@ -26,7 +26,7 @@ type Imported struct {
 	Renumbered              int // attempts whose number was already another attempt's
 }
 
-// importer is an import that goes on.
+// importer is an import under way.
 type importer struct {
 	*Store
 	done    Imported
@@ -237,8 +237,8 @@ type importedAttempt struct {
 	rows    map[string][]row
 }
 
-// flush adds the attempts that wait, side by side: the writers commit several at once. Those that can be added
-// are, though one of them cannot.
+// flush adds the attempts that wait, side by side: the writers commit several at once. If one of them
+// cannot be added, the others still are.
 func (i *importer) flush(ctx context.Context) error {
 	waiting := i.waiting
 	i.waiting, i.bytes = nil, 0

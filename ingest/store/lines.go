@@ -14,8 +14,8 @@ import (
 // This file reads lists in which an array is one line. The database brings the tasks together, so neither a page's
 // end nor the limit parts an array, and a list is sorted by what its lines have: sums, or means over the tasks.
 
-// mostOfLines is how many jobs the lines of one answer are made of; the line that reaches it is the last. Of one
-// array so many tasks are read, the newest. The sums are of all.
+// mostOfLines bounds the jobs of which the lines of one answer are made; the line that reaches it is
+// the last. At most so many tasks of an array are read, the newest. The array's sums are of all tasks.
 const mostOfLines = maxLimit
 
 // lineHead is a line before its jobs are read.
@@ -25,8 +25,9 @@ type lineHead struct {
 	sum        listing.Hours
 }
 
-// A list's lines are its jobs of no array (array, value, selection) and its arrays (value, value of a task, selection). Each is read
-// in a pass of its own: to bring single jobs together costs more than to pass over them again.
+// A list's lines are its jobs of no array (array, value, selection) and its arrays (value, value of a
+// task, selection). Each is read in a pass of its own: grouping single jobs, too, would cost more than
+// passing over them again.
 const (
 	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ` + valueOf + ` AS value,
 	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
@@ -71,8 +72,8 @@ type lineList struct {
 	until   *cursor // where it goes on, if it looked no further; nil: to the end
 }
 
-// EachLine calls do with each line of a query, as EachJob does with each job. A line's jobs have the programs of
-// an array's tasks. all is of a list that begins at its beginning.
+// EachLine calls do with each line of a query, as EachJob does with each job. The tasks on an array's
+// line have their programs. all is filled in only for a list that begins at its beginning.
 func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, do func(*listing.Line) error) (next string, all listing.Selected, err error) {
 	here, at, err := readCursor(q.After, q.Values())
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 
 func listError(err error) error { return fmt.Errorf("store: list: %w", unavailable(err)) }
 
-// array is the array on whose line a job stands; 0: it has one of its own.
+// array is the column with the array on whose line a job stands; 0: it has a line of its own.
 func (l *lineList) array() string {
 	if l.q.Tasks {
 		return "0"
@@ -179,8 +180,8 @@ func (l *lineList) readHeads(ctx context.Context, query string, args []any) (hea
 	return heads, err
 }
 
-// newest reads so many of the newest lines. They take the jobs that stand on them, as EachJob finds these, and of each array
-// that shows up the sums.
+// newest reads so many of the newest lines. It finds jobs as EachJob does, the lines on which they
+// stand, and the sums of each array among these.
 func (l *lineList) newest(ctx context.Context, most int) (heads []lineHead, err error) {
 	most += l.q.Offset
 	l.until, err = l.lookedUntil(ctx, l.viewer, l.q, l.uids, l.at)
@@ -254,7 +255,8 @@ func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (hea
 	}
 }
 
-// arrays are the lines of some arrays, with a value of each, of a value of its tasks.
+// arrays reads the lines of some arrays. ofLine makes the value of an array of ofJob, its tasks'
+// values.
 func (l *lineList) arrays(ctx context.Context, keys map[arrayKey]bool, ofLine, ofJob string) ([]lineHead, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -283,7 +285,7 @@ func (l *lineList) singles(ctx context.Context, heads []lineHead) (map[attemptKe
 		return all, nil
 	}
 	var c conditions
-	in(&c, ofJob, ids) // and so other jobs of these numbers, if there are clusters or attempts
+	in(&c, ofJob, ids) // this also finds jobs with these numbers of other clusters or attempts
 	rows, err := l.readAttempts(ctx, l.viewer, attemptsOfClusters, c.where[0], "r.job_id", c.args)
 	for _, r := range rows {
 		all[r.attemptKey] = r

@@ -158,7 +158,7 @@ func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err e
 	} else if len(uids) > 0 {
 		in(&c, "r.uid + 0", uids) // keys find less than the index on users would
 	}
-	// || stops SQLite from using the keys, which begin with the cluster, and reading all of it
+	// With || SQLite does not use the keys. They begin with the cluster, and it would read all of that.
 	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
 		"r.cluster || ''": q.Cluster} {
 		if list != "" {
@@ -296,8 +296,8 @@ func whichRan(q listing.JobQuery, order string, at *cursor) []selection {
 	return []selection{newest, all}
 }
 
-// lengths are those of the classes of attempts_by_length, us: an attempt of one is shorter. Behind them stand the class of
-// longer ones, and that of those that have not ended.
+// lengths bound the classes of attempts_by_length, us: an attempt of a class is shorter. Two further
+// classes follow: that of longer attempts, and that of attempts that have not ended.
 var lengths = [...]int64{3600e6, 14400e6, 57600e6, 230400e6, 921600e6, 3686400e6}
 
 const (
@@ -314,8 +314,9 @@ var lengthClass = func() string {
 	return fmt.Sprintf("%s ELSE %d END", text, longerClass)
 }()
 
-// ranBetween selects the jobs that ran in a span: those that began in it, and of each length those that began so short before it
-// that they may have run then. No index has both ends of a job in order.
+// ranBetween selects the jobs that ran in a span: those that began in it, and those of each length
+// that began so shortly before it that they may have run then. No index has both ends of a job in
+// order.
 func ranBetween(start, end int64) (where string, args []any) {
 	var either conditions
 	either.add("r.start_us >= ? AND r.start_us < ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", start, end, start)
@@ -424,7 +425,7 @@ func (c conditions) within(q listing.JobQuery) conditions {
 	return c.and(all.where, all.args...)
 }
 
-// spanned are the same, where another index than those on the span finds them.
+// spanned is within where another index finds the jobs: + 0 keeps SQLite from the indexes on the span.
 func (c conditions) spanned(q listing.JobQuery) conditions {
 	start, end := spanOf(q)
 	if c = c.and("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?)", start); !q.End.IsZero() {

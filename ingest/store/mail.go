@@ -127,14 +127,16 @@ func (s *Store) SayWrong(ctx context.Context, t *listing.Told) (said bool, err e
 	return said, nil
 }
 
-// mostWrong is how many notices that were said to be wrong a digest has, of the first wrongLooked.
+// mostWrong bounds the notices of a digest that somebody called wrong. They are among the first
+// wrongLooked.
 const (
 	mostWrong   = 100
 	wrongLooked = 1000
 )
 
-// wrong reads the notices that were said to be wrong in the span, the first that were so first: of all, or those
-// whose job ran under one of the accounts. What was told in shadow is nothing for coordinators.
+// wrong reads the notices that somebody called wrong in the span, in the order in which they did so:
+// all of them, or those whose job ran under one of the accounts. Coordinators get none that was told
+// in shadow.
 func (s *Store) wrong(ctx context.Context, p span, f *listing.Facts) error {
 	all, err := s.told(ctx, "WHERE wrong_us >= ? AND wrong_us < ? ORDER BY wrong_us, cluster, uid, subject LIMIT ?", append(p.times(), wrongLooked))
 	for _, t := range all {

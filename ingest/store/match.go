@@ -30,13 +30,13 @@ type incoming struct {
 	sender   Sender
 	body     []byte    // as it came, packed
 	received time.Time // when it came; zero: now
-	asked    bool      // Slurm is asked of its job
+	asked    bool      // Slurm is asked about its job
 	cramped  bool      // … and the disk is nearly full
 
 	// What became of it; addReports writes these.
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already
 	refused error      // why it was refused; other reports are not concerned
-	foreign *candidate // with ErrForeignNode: whose node it was not
+	foreign *candidate // with ErrForeignNode: the attempt that did not have its node
 	apart   bool       // Slurm told of the job, but of no attempt that the report fits
 }
 
@@ -90,8 +90,8 @@ type slurmFigures struct{ cpus, elapsed, cpu sql.NullInt64 } // elapsed s, cpu u
 // isTold says that Slurm told of the attempt.
 func (c *candidate) isTold() bool { return c.submit.Valid }
 
-// span is the more trustworthy of the two: sacct's where it is known. If nobody tells of a start, it
-// is the submission.
+// span is the span that sacct tells, where it does, else the nodes': sacct is more trustworthy. If
+// nobody tells of a start, the submission stands for it.
 func (c *candidate) span() stretch {
 	return stretch{cmp.Or(c.slurm.start, c.nodes.start, c.submit), cmp.Or(c.slurm.end, c.nodes.end)}
 }
@@ -309,10 +309,10 @@ func (s *Store) tellSettled(what Settled) {
 	}
 }
 
-// takeApart removes the attempts that Slurm has not told of, and those that hold reports which, as it
-// now turns out, may not be theirs: of other nodes, or of another attempt of which Slurm had not told.
-// Of one that Slurm told of before, what Slurm said stays; of one that it tells of now, writeLine writes it anew.
-// It returns their reports, to be matched again.
+// takeApart removes the attempts that Slurm has not told of. It also removes those whose reports may
+// not be theirs, as it now turns out: reports of other nodes, or of another attempt that Slurm had not
+// told of. What Slurm said of an attempt before stays. What it says of one only now, writeLine writes
+// anew. takeApart returns the removed reports, to be matched again.
 func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err error) {
 	var apart []*candidate
 	for _, c := range all {

@@ -15,8 +15,8 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// quiet is how long an attempt of which nodes are missing, or are about to report once more, must have
-// got no report before it is merged: the others are likely on their way.
+// quiet is how long an attempt must have got no report before it is merged, if nodes are missing or
+// about to report once more: their reports are likely on their way.
 const quiet = time.Second
 
 // mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it has in hand
@@ -26,18 +26,18 @@ const (
 	mergeTogether = 64
 )
 
-// How much text of reports a job is merged of, bytes: only made-up ones have more. What came is bounded each
-// time that so much more of it was read.
+// mostMergedText bounds the text of the reports of which a job is merged, bytes: only made-up reports
+// have more. Each time that textUntilBound more of it was read, Bound bounds what came.
 const (
 	mostMergedText = 256 << 20
 	textUntilBound = 16 << 20
 )
 
-// toMerge finds attempts whose figures lack something. All that waits to be merged is these queries,
+// toMerge finds attempts whose figures lack something. Only these queries say what waits to be merged,
 // so a killed daemon leaves nothing to repair. A time ahead is of a clock that was set back.
 //
-// What waits for Slurm's word is shown to nobody, and may be made up: it is merged when its wait is over,
-// and after the others.
+// What waits for Slurm's word is shown to nobody, and may be made up: it is merged when its wait is
+// over, and after the others.
 const (
 	toMerge = `SELECT cluster, job_id, attempt, unmerged, slurm_submit_us IS NOT NULL FROM attempts
 	WHERE unmerged > 0 AND (reports >= nodes AND as_of_us IS NULL OR changed_us <= ? OR changed_us > ?) AND `
@@ -46,10 +46,10 @@ const (
 	mostUnconfirmed = 2 // of one pass, where Slurm is asked
 )
 
-// Merge makes the figures of attempts of which something came, and returns of how many. Nothing
-// else does. It reads and merges outside the writers, which then keep what is still up to date: if
-// something came meanwhile, the attempt waits again. Of several daemons on one database, the one
-// that holds the lock of a row merges. Reports that cannot be read are left out, and err names them.
+// Merge makes the figures of attempts that got something new, and returns their number. Nothing else
+// makes figures. It reads and merges outside the writers, which then keep what is still up to date: if
+// something came meanwhile, the attempt waits again. Of several daemons on one database, the one that
+// holds the lock of a row merges. Reports that cannot be read are left out, and err names them.
 func (s *Store) Merge(ctx context.Context) (merged int, err error) {
 	return s.mergeAt(ctx, time.Now())
 }
@@ -116,8 +116,8 @@ func (s *Store) Unmerged(ctx context.Context) (n int64, err error) {
 	return n, unavailable(err)
 }
 
-// FindHung says after how long a job counts as hung of which nothing moves; 0: none does. It must be called before
-// the store is used.
+// FindHung sets how long nothing of a job may move until it counts as hung; 0: no job does. It must be
+// called before the store is used.
 func (s *Store) FindHung(after time.Duration) { s.hungAfter = after }
 
 // merge is an attempt that is being merged.

@@ -11,12 +11,13 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// The sums of months and days (month_sums, day_sums) are kept by triggers on attempts, in the transaction that changes a
-// row, whatever changes it: what the row counted is taken away, and what it counts is added. The view
-// counted says what a row counts. Where that stays in the same sums, the difference is added. Sums are whole numbers, so none of this leaves a rest.
+// The sums of months and days (month_sums, day_sums) are kept by triggers on attempts, in the
+// transaction that changes a row, whatever changes it: what the row counted is taken away, and what it
+// counts is added. The view counted says what a row counts. Where that stays in the same sums, the
+// difference is added. Sums are whole numbers, so nothing is lost to rounding.
 //
-// Sums stand in parts, since transactions wait for one another at a row that both change: one for each
-// lane, as a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
+// A sum has several parts, one for each lane. Two transactions that change one row would wait for each
+// other, but a lane does one thing at a time. What a dropped job counted stays, in a part below zero.
 const keyOfMonth = "cluster, month, partition_name, account, uid, user_name, part"
 
 // hoursColumns sum up what rows of the view, or of month_sums, count.

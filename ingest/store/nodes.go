@@ -137,5 +137,5 @@ func (s *Store) NodesHeard(ctx context.Context, now time.Time, within time.Durat
 	return all, silent, unavailable(err)
 }
 
-// silentAfter: a node is missed if it reported within this time before.
+// silentAfter is how long ago a silent node may have reported to be missed at all.
 const silentAfter = 28 * 24 * time.Hour

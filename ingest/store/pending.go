@@ -61,7 +61,7 @@ type change struct {
 	args  []any
 }
 
-// pendingChanges are those that make the lines kept into these.
+// pendingChanges are the statements that turn the stored lines into these.
 func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slurmid.Pending) (all []change, err error) {
 	have := map[uint32]string{}
 	err = s.eachRow(ctx, "SELECT job_id, line_json FROM pending WHERE cluster = ?", []any{cluster}, func(rows *sql.Rows) error {
@@ -99,7 +99,8 @@ func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slur
 	return all, nil
 }
 
-// toAskLast lets Judge ask the rules again of the tasks of an array that ended last: none of it waits any more.
+// toAskLast lets Judge ask the rules again about the task of an array that ended last: none of the
+// array waits any more.
 const toAskLast = `UPDATE attempts SET judged_by = ? WHERE array_job_id > 0 AND array_job_id = ? AND cluster = ? AND judged_by > 0
 	AND slurm_end_us = (SELECT max(l.slurm_end_us) FROM attempts l WHERE l.array_job_id > 0 AND l.array_job_id = attempts.array_job_id AND l.cluster = attempts.cluster)`
 
@@ -109,8 +110,8 @@ const notBegun = `(SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.jo
 // mostPendingListed is how many lines a list of what waits has.
 const mostPendingListed = 1000
 
-// Pending lists what waits, of what a query of jobs selects and the viewer may see. It is nil where the query asks for
-// none that wait, and where what Slurm said is too old or was never asked.
+// Pending lists the waiting jobs that a query selects and the viewer may see. It is nil if the query
+// asks for none that wait, or if Slurm's last answer is too old, or Slurm was never asked.
 func (s *Store) Pending(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (*slurmid.PendingList, error) {
 	if !asksPending(q) {
 		return nil, nil
@@ -175,7 +176,7 @@ func (s *Store) pendingList(ctx context.Context, v Viewer, q listing.JobQuery, u
 	return list, nil
 }
 
-// looks are those that may still be told.
+// looks are those whose lines may still be shown.
 func (s *Store) looks(ctx context.Context, now time.Time) (all []QueueLook, err error) {
 	err = s.eachRow(ctx, "SELECT cluster, looked_us, left_out FROM pending_looks WHERE until_us > ?", []any{now.UnixMicro()}, func(rows *sql.Rows) error {
 		var l QueueLook
@@ -249,7 +250,8 @@ func chosenPending(v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (
 	return c, sets, nil
 }
 
-// startedSince is how far before a look tasks of an array began that may still be in its line: clocks differ.
+// startedSince is how long before a look a task may have begun and still be in its line: clocks
+// differ.
 const startedSince = 2 * time.Minute
 
 // startTasks takes those tasks out of a line that have begun since the look, and says whether any are left.

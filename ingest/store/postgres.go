@@ -57,16 +57,17 @@ type pgEngine struct {
 	silence time.Duration // after which a reader's connection counts as dead
 }
 
-// longestSilence is how long PostgreSQL may take until the next part of an answer. One that stands still,
-// or that the network lost, would otherwise be waited for without end where another leads already.
+// longestSilence is how long PostgreSQL may take until the next part of an answer. Without it jobeffd
+// would wait without end for a server that stands still, or that the network lost, while another leads
+// already.
 const longestSilence = time.Minute
 
 // passBy is how long one of several servers may take to answer a new connection. One that stands still
 // is asked before the one that leads now, each time.
 const passBy = 2 * time.Second
 
-// impatient is a connection on which nobody waits longer for the next bytes than that. What pgx itself
-// sets comes first.
+// impatient is a connection on which nobody waits longer than silence for the next bytes. A deadline
+// that pgx itself sets comes first.
 type impatient struct {
 	net.Conn
 	silence time.Duration

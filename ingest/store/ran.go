@@ -13,7 +13,7 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// readRan are the columns that a line is made of.
+// readRan are the columns that an sbatch line is made of.
 var readRan = of("r", only(columnsOfAttempt, "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "partition_name", "qos", "state",
 	"nodes", "alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
 	"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args", "tasks"))
@@ -91,7 +91,7 @@ func (s *Store) attemptOf(ctx context.Context, v Viewer, k attemptKey) (*job.Job
 	return &rows[0].job, s.complete(ctx, rows[0])
 }
 
-// ownersOf are those of jobs of a name, of one user or among the newest of all.
+// ownersOf finds the owners of jobs of a name, of one user or among the newest of all.
 const ownersOf = `SELECT k.cluster, k.uid, max(k.user_name) FROM (SELECT n.cluster, n.uid, n.user_name, n.name FROM attempts n WHERE n.start_us >= 0%s
 	ORDER BY n.start_us DESC LIMIT ?) k WHERE k.name = ? GROUP BY k.cluster, k.uid ORDER BY k.cluster, k.uid LIMIT 6`
 
@@ -196,8 +196,8 @@ func (s *Store) eachNamed(ctx context.Context, v Viewer, q listing.WorkloadQuery
 	return next, err
 }
 
-// ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first, and what a line
-// is made of of the newest.
+// ran reads the newest jobs that a query selects and the viewer may see, each once, oldest first.
+// newest is the newest of them, with what an sbatch line is made of.
 func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (all []job.Ran, newest *job.Job, err error) {
 	if where, seen := v.sees(); where != "" {
 		query, args = query+" AND "+where, append(args, seen...)

@@ -26,7 +26,8 @@ var readOfAttempt = append(of("r", except(columnsOfAttempt, unread...)),
 // lostOfAttempt are three columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
 const lostOfAttempt = "r.used_us || ' ' || COALESCE(r.judged_us || ' ' || r.lost_us, '')"
 
-// readLost reads what lostOfAttempt selects; nil where it is NULL. What was used is kept where the job was resized.
+// readLost reads what lostOfAttempt selects; NULL becomes nil. It sets Used only if the job was
+// resized.
 func (r *attemptRow) readLost() error {
 	j, used, lost := &r.job, job.CoreTime(0), strings.Fields(r.lostText)
 	if len(lost) > 1 {
@@ -98,8 +99,8 @@ func (r *attemptRow) finish() error {
 	return nil
 }
 
-// tellInterim takes from a warning of when the figures are of nodes that have reported only while the job
-// ran. It stays for a job that has ended, and says how much is not known.
+// tellInterim takes AsOf from a warning: the time of the figures of nodes that have reported only
+// while the job ran. If the job has ended, the warning stays, and says how much is not known.
 func tellInterim(j *job.Job) {
 	i := slices.IndexFunc(j.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnInterim })
 	if i < 0 {
@@ -271,7 +272,8 @@ func (s *Store) attempts(ctx context.Context, v Viewer, sel selection, limit int
 // notByUser keeps an engine from the index on users.
 var notByUser = strings.NewReplacer("r.uid = ?", "r.uid + 0 = ?", "r.uid IN (", "r.uid + 0 IN (")
 
-// shownTo adds to a condition on attempts what the viewer may see. All that reads attempts for people asks it.
+// shownTo adds to a condition on attempts what the viewer may see. All that reads attempts for people
+// must call it.
 func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any) {
 	where, args = where+" AND "+isShown, append(slices.Clone(args), s.shownSince(time.Now()))
 	if mine, seen := v.sees(); mine != "" {
@@ -289,7 +291,8 @@ func (s *Store) selection(v Viewer, from string, c conditions) (string, []any) {
 	return from + " WHERE " + where, args
 }
 
-// readAttempts reads the attempts of a query that the viewer may see. limits are the arguments in order.
+// readAttempts reads the attempts of a query that the viewer may see. limits are the arguments of
+// order.
 func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) (all []*attemptRow, err error) {
 	where, args = s.shownTo(v, from, where, args)
 	query := " FROM " + from + " WHERE " + where + " ORDER BY " + order
@@ -308,9 +311,9 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 	return all, err
 }
 
-// isShown leaves out attempts that wait for Slurm's word: those that came less than patience
-// ago, and those of jobs of which sacct told since then, but nothing that fits. For NOT EXISTS
-// PostgreSQL may read the whole table first.
+// isShown leaves out attempts that wait for Slurm's word: those that came less than patience ago, and
+// those of jobs that sacct told of since then, but nothing that fits. With NOT EXISTS PostgreSQL may
+// read the whole table first.
 const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name = '` + MarkRead + `')
 	OR (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL LIMIT 1) IS NULL))`
@@ -318,8 +321,8 @@ const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 // MarkRead names the mark of the time up to which sacct was read.
 const MarkRead = "sacct_read"
 
-// WaitForSlurm says how long attempts of which Slurm has not told are kept from people; 0, as
-// where Slurm is never asked: they are shown at once. It must be called before the store is used.
+// WaitForSlurm sets how long attempts that Slurm has not told of are hidden from people. With 0, as
+// where Slurm is never asked, they are shown at once. It must be called before the store is used.
 func (s *Store) WaitForSlurm(patience time.Duration) { s.patience = patience }
 
 // shownSince is the time after which reports wait for Slurm's word, us.

@@ -91,13 +91,13 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 	return nil
 }
 
-// Bounds of the attempts of one job id of which Slurm has not told. Each report that fits
-// none makes one, and every report of the job is matched with all of them. A sender has a part, and
-// each node in whose name it speaks a part of that, so no made-up reports keep out those of others.
+// Bounds of the attempts of one job id that Slurm has not told of. Each report that fits none makes
+// one, and every report of the job is matched with all of them. A sender has a part, and each node in
+// whose name it speaks has a part of that, so made-up reports do not keep out others.
 //
-// All of these reports are matched again at once when Slurm tells of the job. So a large one waits on its
-// node until then, and no sender brings many for attempts that it opened itself: each node has one. Of job
-// ids there is no end: none of these reports takes what is left free for others.
+// All of these reports are matched again at once when Slurm tells of the job. So a large one waits on
+// its node until then, and no sender brings many for attempts that it opened itself: each node has
+// one. There is no end of job ids, so on a nearly full disk none of these reports takes the rest.
 const (
 	mostWaiting        = 1000
 	waitingOfStrangers = 400 // all together
@@ -114,7 +114,7 @@ type Sender struct {
 
 const strangers = "stranger "
 
-// String is the beginning of what as returns of each node.
+// String is the beginning of what as returns for any node.
 func (s Sender) String() string {
 	if s.Stranger {
 		return strangers + s.Part + " as "
@@ -122,7 +122,7 @@ func (s Sender) String() string {
 	return s.Part + " as "
 }
 
-// full says that a sender has its part of a job's attempts that wait.
+// full says that a sender has used up its part of a job's attempts that wait.
 func (s Sender) full(node string, attempts []*candidate) bool {
 	var all, ofStrangers, ofSender, ofNode int
 	for _, c := range attempts {

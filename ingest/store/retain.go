@@ -26,10 +26,10 @@ type Retained struct {
 	Pruned  int // jobs that only count in their month now
 }
 
-// retainBatch is how many jobs are looked up at once. As many of them are dropped together as take about
-// retainFor, but retainLeast, since a COMMIT takes long on a busy disk for one job, too. Those that have not begun by
-// then wait for the next part. Then Retain rests as long as they took. So reports wait for few of them, and the writer of
-// another process gets its turn.
+// retainBatch is how many jobs are looked up at once. As many of them are dropped together as take
+// about retainFor, but retainLeast at least: on a busy disk a COMMIT takes long for one job, too.
+// Those that have not begun by then wait for the next part. After each part Retain rests as long as
+// the part took. So reports wait for few jobs, and the writer of another process gets its turn.
 const (
 	retainBatch = 200
 	retainLeast = 8
@@ -129,7 +129,7 @@ func (s *Store) retain(ctx context.Context, clock func() time.Time, together *in
 	if err != nil {
 		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
 	}
-	n, failed := 0, error(nil) // one that fails keeps no other
+	n, failed := 0, error(nil) // one that fails holds up no other
 	for len(keys) > 0 {
 		part := keys[:min(*together, len(keys))]
 		keys = keys[len(part):]

@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// roomsTold is for how long what Slurm said of its partitions is told: they change by hand, and seldom.
+// roomsTold is how long Slurm's word of its partitions counts: they change by hand, and seldom.
 const roomsTold = 24 * time.Hour
 
 // SetRooms keeps what Slurm gives the jobs of a cluster, as it said at a time.

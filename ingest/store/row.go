@@ -365,7 +365,7 @@ func readRows(rows *sql.Rows, err error) (all []row, e error) {
 	return all, e
 }
 
-// places are the places of n arguments.
+// places are the ? of n arguments.
 func places(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
 // insert writes a row, unless its key exists.

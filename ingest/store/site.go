@@ -14,13 +14,13 @@ import (
 
 // This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
 
-// workloadsOfJobs selects the runs of jobs, of each the one first that took the most core time. Jobs of all clusters
-// have these numbers, and all attempts.
+// workloadsOfJobs selects the runs of jobs, of each job the one first that took the most core time. It
+// also finds jobs with these numbers of other clusters, and all attempts.
 const workloadsOfJobs = `SELECT w.cluster, w.job_id, w.attempt, w.workload_key, w.workload_name FROM clusters c CROSS JOIN workload_runs w
 	WHERE w.cluster = c.cluster AND w.job_id IN (?%s) ORDER BY w.cores * w.elapsed_s DESC, w.execution`
 
-// WorkloadsOf are the workloads of the jobs of a list, by their programs that took the most core time, with
-// key and name alone; empty: a job belongs to none, or is not merged yet.
+// WorkloadsOf returns for each job of a list the workload of the program that took the most core time,
+// with key and name alone; empty: the job belongs to none, or is not merged yet.
 func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]listing.WorkloadSummary, error) {
 	all, ids, of := make([]listing.WorkloadSummary, len(jobs)), make([]any, len(jobs)), map[attemptKey]*listing.WorkloadSummary{}
 	for i := range jobs {
@@ -79,9 +79,10 @@ func (s *Store) Nodes(ctx context.Context) (all []listing.Node, err error) {
 	return all, nil
 }
 
-// ToldOf reads the notices since a time of which the viewer may know, newest first: those to themselves, and those
-// of workloads of which they see a run since eight weeks before. Of these a coordinator gets no figures: the
-// notice was of all that the user ran. What is told in shadow, operators alone are told.
+// ToldOf reads the notices since a time that the viewer may know of, newest first: those to
+// themselves, and those about workloads of which they see a run since eight weeks before. A
+// coordinator gets no figures of the latter: the notice was of all that the user ran. Only operators
+// get what was told in shadow.
 func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]listing.Told, error) {
 	all, err := s.Told(ctx, since)
 	if err != nil {

@@ -169,7 +169,8 @@ func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) 
 // withUsage says whether a line tells what the job's steps used.
 func withUsage(j *slurm.Job) bool { return j.WithSteps && !j.End.IsZero() }
 
-// toCountAgain lets Judge ask the rules of an attempt again, and work out what it lost: Slurm's figures of it are others.
+// toCountAgain lets Judge ask the rules about an attempt again, and work out anew what it lost: Slurm
+// has changed its figures.
 const toCountAgain = "UPDATE attempts SET judged_by = ?, judged_us = NULL, lost_us = NULL WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by > 0"
 
 const toAsk = `SELECT job_id FROM attempts
@@ -178,11 +179,11 @@ const toAsk = `SELECT job_id FROM attempts
 const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
 
-// ToAsk lists raw job ids of which sacct has more to tell, the oldest first. Some have
-// reports but no end yet: Slurm's database may learn it hours late, after the poller has
-// stopped looking there. The others have ended, but their steps were not read. Each kind gets
-// half of the places. Of the first kind, skip are passed over, and next are to be the next time: Slurm never
-// tells of made-up jobs, which would stand in front of the others for a week.
+// ToAsk lists raw job ids of which sacct has more to tell, the oldest first. Some have reports but no
+// end yet: Slurm's database may learn it hours late, after the poller has stopped looking there. The
+// others have ended, but their steps were not read. Each kind gets half of the places. Of the first
+// kind, `skip` ids are passed over, and next is how many to pass over the next time: Slurm never tells
+// of made-up jobs, which would stand in front of the others for a week.
 func (s *Store) ToAsk(ctx context.Context, skip, most int) (ids []uint32, next int, err error) {
 	since := time.Now().Add(-askFor).UnixMicro()
 	ids, err = s.appendIDs(ctx, ids, toAsk, since, most/2, skip)

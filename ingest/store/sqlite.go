@@ -82,8 +82,8 @@ func (e *sqliteEngine) there() error {
 	return nil
 }
 
-// reserve is what is left free for jobs of which Slurm has told, bytes: of some hundred thousand. On a small
-// disk it is a tenth.
+// reserve is the room that is left free for jobs that Slurm has told of, bytes: for some hundred
+// thousand of them. On a small disk it is a tenth.
 const reserve = 1 << 30
 
 func (e *sqliteEngine) nearlyFull() bool {
@@ -91,10 +91,10 @@ func (e *sqliteEngine) nearlyFull() bool {
 	return syscall.Statfs(e.path, &fs) == nil && fs.Bavail < min(fs.Blocks/10, reserve/uint64(fs.Bsize))
 }
 
-// forget drops what the kernel caches of the file and of its log. After a write that failed, pages
-// stand there that the disk does not have. ext4 would write what comes later into the same blocks,
-// and never note that they hold something (seen on Linux 6.18): a power cut would take what was
-// committed meanwhile. The file itself is never opened anew: closing it would drop SQLite's locks.
+// forget drops what the kernel caches of the file and of its log. After a write that failed, the cache
+// has pages that the disk does not have. ext4 would write what comes later into the same blocks, and
+// never note that they hold something (seen on Linux 6.18): a power cut would take what was committed
+// meanwhile. The file itself is never opened anew: closing it would drop SQLite's locks.
 func (e *sqliteEngine) forget() {
 	e.writeBackAgain()
 	if e.lock != nil {
@@ -109,9 +109,10 @@ func (e *sqliteEngine) forget() {
 // backfilled is where SQLite's index of its log counts the pages that were written back (walformat.html, nBackfill).
 const backfilled = 96
 
-// writeBackAgain has the next checkpoint begin at the log's first page. SQLite asks whether pages reached the disk only after one
-// that has come to the log's end. Those that one before wrote back without asking count as there, though this one's error may be
-// of them: the log would be dropped, and the file be damaged (TestDiskErrors). Like the file, the index is never closed.
+// writeBackAgain makes the next checkpoint begin at the log's first page. SQLite asks whether pages
+// reached the disk only after a checkpoint that came to the log's end. It takes pages as there that an
+// earlier checkpoint wrote back without asking, though the error may be of these. It would drop the
+// log, and the file would be damaged (TestDiskErrors). Like the file, the index is never closed.
 func (e *sqliteEngine) writeBackAgain() {
 	if e.index == nil {
 		e.index, _ = os.OpenFile(e.path+"-shm", os.O_RDWR, 0)
@@ -147,7 +148,7 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 	return []committer{w}, err
 }
 
-// checkpoints: as SQLite does it by default.
+// checkpoints sets SQLite's default.
 func (e *sqliteEngine) checkpoints() string { return "PRAGMA wal_autocheckpoint = 1000" }
 
 func (e *sqliteEngine) alone(context.Context, string) (release func(), mine bool, err error) {

@@ -24,7 +24,8 @@ type engine interface {
 	lanes() ([]committer, error)                         // those that write, each on its own
 	check(ctx context.Context) (found string, err error) // that its pages are whole; found is what is wrong
 	checkpoints() string                                 // a statement by which a process beside the daemon keeps SQLite's log short; "": there is none
-	// alone is mine if no other daemon holds that mark, which nobody writes; release lets others.
+	// alone holds a mark, which nobody writes. mine says that no other daemon holds it; release lets
+	// others.
 	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
 	close() error
 }
@@ -141,8 +142,9 @@ type readPool struct {
 	rebind func(query string) string
 }
 
-// longQuery is from how many bytes on a query has a connection of its own, which is closed after it. Others
-// stay prepared on theirs, and one that names thousands of jobs takes some MiB.
+// longQuery is the length, bytes, from which on a query has a connection of its own, which is closed
+// after it. Other queries stay prepared on theirs, and one that names thousands of jobs takes some
+// MiB.
 const longQuery = 8 << 10
 
 func (p *readPool) of(query string) *sql.DB {

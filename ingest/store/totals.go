@@ -11,11 +11,13 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// This file sums up all jobs of a list. Of a list by what the sums of months and days are by, no total grows with the history:
-// they have the jobs that ended in the span. Rows are read of the days that the span cuts, and of jobs that no sum has: those
-// that had not ended when the span did, and those of which Slurm has not told.
+// This file sums up all jobs of a list. If the list selects only by what the sums of months and days
+// are kept by, its total does not cost more as the history grows: these sums have the jobs that ended
+// in the span. Rows are read only of the days that the span cuts, and of jobs that no sum has: those
+// that had not ended when the span did, and those that Slurm has not told of.
 
-// Where the sums of months and days do not have what a query selects, the rows of its span are read if they are no more.
+// mostSummed bounds the jobs of a span whose rows are read where the sums of months and days do not
+// have what a query selects. If there are more, the list has no total.
 var mostSummed = 50_000
 
 // summed is the part of a query that the sums of months and days have; all: they have the whole of it.
@@ -30,7 +32,7 @@ func selectedBy(q listing.JobQuery) listing.JobQuery {
 	return q
 }
 
-// totals adds up selects of jobs, measured, used_us, judged_us and lost_us.
+// totals adds up SELECTs of jobs, measured, used_us, judged_us and lost_us.
 type totals struct {
 	*lineList
 	conditions
@@ -61,7 +63,7 @@ func (l *lineList) totals(ctx context.Context) (all *listing.Hours, err error) {
 	return t.sum(ctx)
 }
 
-// sum reads them.
+// sum reads the totals.
 func (t *totals) sum(ctx context.Context) (all *listing.Hours, err error) {
 	all = new(listing.Hours)
 	err = t.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM ("+strings.Join(t.where, " UNION ALL ")+") t", t.args...).Scan(
@@ -81,7 +83,7 @@ func (t *totals) each(ctx context.Context, do func(cluster, account string, uid 
 	})
 }
 
-// rows adds those of attempts; sign -1 takes them away.
+// rows adds rows of attempts; sign -1 takes them away.
 func (t *totals) rows(sign int, c conditions) {
 	selection, args := t.selection(t.viewer, t.from, c)
 	if !t.byUser {
@@ -91,7 +93,7 @@ func (t *totals) rows(sign int, c conditions) {
 		sign, selection), args...)
 }
 
-// sums adds those of a table, from a value of a column on and before another.
+// sums adds the sums of a table whose column is at least from, and less than to.
 func (t *totals) sums(table, column string, from, to int64) {
 	if from >= to {
 		return
@@ -114,7 +116,7 @@ func (t *totals) ran() {
 	start, end := spanOf(t.q)
 	t.rows(1, t.notEnded())
 	t.rows(1, t.untold())
-	if !t.q.End.IsZero() { // a list by them has none without a start
+	if !t.q.End.IsZero() { // a list with an end has no jobs without a start
 		t.rows(-1, t.filters.and("r.start_us IS NULL AND r.slurm_submit_us IS NOT NULL AND r.end_us + 0 >= ? AND r.end_us + 0 < ?", start, end))
 	}
 	t.ended(start, end)
@@ -142,7 +144,8 @@ func (l *lineList) notEnded() conditions {
 	return l.filters.and(where, args...)
 }
 
-// untold selects those that ended in it, of which Slurm has not told. attempts_to_ask has them.
+// untold selects the jobs that ended in the span and that Slurm has not told of. The index
+// attempts_to_ask has them.
 func (l *lineList) untold() conditions {
 	start, end := spanOf(l.q)
 	c := l.filters.and("r.slurm_end_us IS NULL AND r.changed_us >= 0 AND r.slurm_submit_us IS NULL AND r.end_us + 0 >= ? AND r.end_us + 0 < ?", start, end)
@@ -157,7 +160,8 @@ const dayUS = int64(24 * time.Hour / time.Microsecond)
 
 var lastDay = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() / dayUS
 
-// wholeDays are those from one on and before another that are whole in a span; ok: there is a midnight in it.
+// wholeDays are the days, from `from` on and before `to`, that lie whole in a span; ok: there is a
+// midnight in it.
 func wholeDays(start, end int64) (from, to int64, ok bool) {
 	from, to = 1, lastDay
 	if start > dayUS {
@@ -188,7 +192,8 @@ func (t *totals) ended(start, end int64) {
 	t.sums("day_sums", "day", last, to)
 }
 
-// partOfDay adds those that ended in a part of a day. Of most of a day, they are its sums without those of the rest.
+// partOfDay adds the jobs that ended in a part of a day. If that is most of the day, it adds the day's
+// sums, and takes away the rows of the rest.
 func (t *totals) partOfDay(start, end, day int64, most bool) {
 	switch {
 	case day < 1 || day >= lastDay || !most:
@@ -207,7 +212,8 @@ func (t *totals) endedRows(sign int, start, end int64) {
 	}
 }
 
-// monthsWithin are the first days of the first whole month within days, and behind the last one.
+// monthsWithin are the first day of the first whole month within some days, and that behind the last
+// one.
 func monthsWithin(from, to int64) (first, last int64) {
 	of := func(day int64) time.Time { return time.UnixMicro(day * dayUS).UTC() }
 	day := func(t time.Time) int64 { return t.UnixMicro() / dayUS }

@@ -29,14 +29,14 @@ const judgedAtOnce = 16
 // markRules names the mark of the rules whose flags lists show.
 const markRules = "rules"
 
-// JudgeBy makes these rules the ones whose flags lists show. Of several daemons with different rules
-// that is the one that started last; the others then judge nothing.
+// JudgeBy makes these rules the ones whose flags lists show. If several daemons have different rules,
+// those of the one that started last count; the others then judge nothing.
 func (s *Store) JudgeBy(ctx context.Context, rules int64) error {
 	return s.SetMark(ctx, markRules, time.UnixMicro(rules))
 }
 
-// judgeable are attempts that have all that rules ask of: their reports or no more patience for
-// them, and Slurm's word, if it is ever told. Those that run are asked about with each interim report.
+// judgeable are attempts that have all that rules ask about: their reports, or no more time to wait
+// for them, and Slurm's word, if that ever comes. Those that run are judged with each interim report.
 const judgeable = `unmerged = 0 AND ((nodes > 0 AND reports >= nodes AND as_of_us IS NULL OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL)
 	OR end_us IS NULL AND as_of_us IS NOT NULL AND nodes > 0 AND reports >= nodes) AND ` + isShown
 
@@ -50,9 +50,10 @@ func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
 	return n, unavailable(err)
 }
 
-// Judge asks the rules about some attempts that they have not judged, and keeps the names of those
-// that flag it, and what package policy says that it used and lost, for lists and sums. Like Merge it finds what waits by a query, and of several daemons one does
-// it. It returns how many it judged; err names those that cannot be read, which count as judged.
+// Judge asks the rules about some attempts that they have not judged. For lists and sums it keeps the
+// names of the rules that flag an attempt, and what the attempt used and lost, as package policy says.
+// Like Merge it finds what waits by a query, and one of several daemons does it. It returns how many
+// attempts it judged; err names those that cannot be read, which count as judged.
 func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged int, err error) {
 	release, mine, err := s.engine.alone(ctx, markBegan)
 	if err != nil || !mine {
@@ -102,7 +103,7 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 type unjudged struct {
 	attemptKey
 	judgedBy    int64  // before the rules are asked: if it changes meanwhile, they are asked again
-	endsArray   uint32 // of which it is the last task that ended, while none waits; 0: of none
+	endsArray   uint32 // the array of which it is the last task that ended, while none waits; 0: none
 	flags       []string
 	before, now coreTimes
 }

@@ -9,14 +9,14 @@ import (
 type Viewer struct {
 	UID      uint32
 	All      bool     // root and operators, and guests
-	Guest    bool     // All is what Slurm lets everybody see: of others' they change nothing
+	Guest    bool     // they see all only as everybody does: of others' jobs they change nothing
 	Accounts []string // whose jobs they see too, as a coordinator
 }
 
 // Operates says that a viewer runs the site: they also see how it does, and what others were told.
 func (v Viewer) Operates() bool { return v.All && !v.Guest }
 
-// Coordinates are the accounts by name of which a coordinator may have sums.
+// Coordinates are the accounts, by name, whose sums a coordinator may have.
 func (v Viewer) Coordinates() []string {
 	return slices.DeleteFunc(slices.Clone(v.Accounts), func(a string) bool { return a == "" })
 }

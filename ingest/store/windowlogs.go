@@ -166,7 +166,7 @@ func (in *incomingLogs) hasRoom(one one) error {
 const logsOfReports = ` FROM window_logs l JOIN reports r ON r.cluster = l.cluster AND r.job_id = l.job_id AND r.node = l.node AND r.nonce = l.nonce
 	WHERE r.attempt > 0 `
 
-// Logs are replayed once those of all ranks are there, and their reports are merged.
+// logsToReplay finds logs to replay: those of all ranks are there, and their reports are merged.
 const logsToReplay = "SELECT l.cluster, l.job_id, r.attempt, l.world, l.size, MIN(l.received_us)" + logsOfReports + `AND l.tried_us < ?
 	AND EXISTS (SELECT 1 FROM attempts a WHERE a.cluster = r.cluster AND a.job_id = r.job_id AND a.attempt = r.attempt AND a.unmerged = 0)
 	GROUP BY l.cluster, l.job_id, r.attempt, l.world, l.size HAVING SUM(l.ranks) >= l.size ORDER BY 6 LIMIT 1`

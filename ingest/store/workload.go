@@ -125,8 +125,8 @@ func wrapWorkload(err error) error {
 	return fmt.Errorf("store: workload: %w", unavailable(err))
 }
 
-// Ways to name a workload, the likeliest first. A key is that of one workload, so one of its
-// runs tells it.
+// namings are the ways to name a workload, the likeliest first. A key belongs to one workload, so one
+// of its runs is enough.
 var namings = []struct {
 	query string
 	args  func(name string) []any
@@ -159,7 +159,7 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 	}
 	for i, n := range namings {
 		query, args := fmt.Sprintf(n.query, scope), append(n.args(name), scopeArgs...)
-		if i == 0 && !v.All { // it is of whom it is, and workload reads no run that the viewer may not see
+		if i == 0 && !v.All { // it has one owner, and workload reads no run that the viewer may not see
 			query, args = fmt.Sprintf(n.query, ""), n.args(name)
 		}
 		var found []string

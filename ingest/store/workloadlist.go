@@ -86,7 +86,8 @@ func mostListed(q listing.WorkloadQuery) int {
 	return defaultWorkloads
 }
 
-// newestOfAll is among how many runs, the newest of all users, a list looks for its workloads first.
+// newestOfAll is the number of runs, the newest of all users, among which a list first looks for its
+// workloads.
 const newestOfAll = 20_000
 
 // listWorkloads are the queries of a list; their last arguments are the limit and the offset. The

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// This file reads the lines that lost most. An index has the jobs of each day in that order, so of a long span few jobs of each
-// day are read; and the sums of days bound what an array lost.
+// This file reads the lines that lost most. An index has the jobs of each day in that order, so for a
+// long span few jobs of each day are read. The sums of days bound what an array lost.
 
 const (
 	lostFirst = "r.lost_us DESC NULLS LAST, " + newestFirst
@@ -59,7 +59,8 @@ func (w *worst) keep(more []lineHead) {
 	w.heads = w.heads[:min(w.most, len(w.heads))]
 }
 
-// least is what a further line must have lost, us, but for the last digits of a sum; less than nothing while there is room.
+// least is what a further line must have lost to be kept, us, but for the last digits of a sum; less
+// than nothing while there is room.
 func (w *worst) least() float64 {
 	if len(w.heads) < w.most {
 		return math.Inf(-1)
@@ -67,8 +68,8 @@ func (w *worst) least() float64 {
 	return w.heads[w.most-1].lost()/1e6*(1-1e-9) - 1
 }
 
-// jobs reads those with lines of their own: of each whole day, of the parts of days that the span cuts, and of those that had
-// not ended when it did.
+// jobs reads the jobs with lines of their own: those of each whole day, those of the parts of days
+// that the span cuts, and those that had not ended when the span did.
 func (w *worst) jobs(ctx context.Context) error {
 	start, end := spanOf(w.q)
 	from, to, whole := wholeDays(start, end)
@@ -99,7 +100,7 @@ func (w *worst) jobs(ctx context.Context) error {
 	return nil
 }
 
-// jobsOf reads those of a part.
+// jobsOf reads the jobs of one part.
 func (w *worst) jobsOf(ctx context.Context, c conditions) error {
 	c = c.spanned(w.q)
 	if !w.q.Tasks {
@@ -117,7 +118,8 @@ func (w *worst) jobsOf(ctx context.Context, c conditions) error {
 	return err
 }
 
-// days are those from one on and before another in which jobs ended, the newest first. It jumps from one to the next in the index.
+// days are the days, from `from` on and before `to`, on which jobs ended, the newest first. The query
+// jumps from one to the next in the index.
 func (w *worst) days(ctx context.Context, from, to int64) (days []int64, err error) {
 	err = w.eachRow(ctx, `WITH RECURSIVE days(day) AS (SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < ?)
 		UNION ALL SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < d.day) FROM days d WHERE d.day > ?)
@@ -130,7 +132,7 @@ func (w *worst) days(ctx context.Context, from, to int64) (days []int64, err err
 	return days, err
 }
 
-// How many arrays' lines are read at once; then twice as many. Tests read fewer.
+// arraysAtOnce is how many arrays' lines are read first; then twice as many. Tests read fewer.
 var arraysAtOnce = 200
 
 const mostArraysAtOnce = 10_000
@@ -141,8 +143,9 @@ const (
 	arraysIn    = `SELECT DISTINCT r.cluster, r.uid, r.array_job_id, 0.0 FROM %s AND r.array_job_id + 0 > 0`
 )
 
-// ofArrays reads the lines of arrays: of those with tasks that no sum has; and of the others, those that lost most in the days of
-// the span first, until none can have lost what the last line did.
+// ofArrays reads the lines of arrays: first of those with tasks that no sum has. Of the others it
+// reads those that lost most in the days of the span first, until no further one can have lost what
+// the last line did.
 func (w *worst) ofArrays(ctx context.Context) error {
 	seen := map[arrayKey]bool{}
 	for _, c := range []conditions{w.notEnded(), w.untold()} {

@@ -39,7 +39,7 @@ type op struct {
 	job    jobKey // the job that it is about; work on one job runs in order
 	do     func(*writer) error
 	report *incoming
-	taken  atomic.Bool // by its lane, or back by who queued it
+	taken  atomic.Bool // by its lane, or taken back by the one that queued it
 	result chan error
 }
 
@@ -224,8 +224,9 @@ func (s *Store) firstStart() (time.Time, error) {
 	return s.Mark(ctx, markBegan)
 }
 
-// mostClusters is how many clusters there are before a report of another one waits on its node. Questions
-// by a job's id look at each, and a name is only what somebody says. Slurm's own word has no bound.
+// mostClusters bounds the clusters that reports may bring: a report of another one waits on its node.
+// Questions by a job's id look at each cluster, and anybody may make up a name. Slurm's own word has
+// no bound.
 const mostClusters = 100
 
 // knowCluster makes a cluster's row in a transaction of its own, so that a job's transaction

@@ -1,5 +1,5 @@
-// Package when has times of which zero is not known, and spans of time. Nothing of jobeff stands before
-// it; the parts of a job are joined with it.
+// Package when compares times whose zero means unknown, and joins spans of time. Nothing of jobeff
+// stands before it; the parts of a job are joined with it.
 package when
 
 import (

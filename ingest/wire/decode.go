@@ -38,11 +38,11 @@ func DecodeReport(body []byte) (*job.NodeReport, error) {
 	if err := Validate(r); err != nil {
 		return nil, err
 	}
-	r.Executions = assemble.FoldWhole(r.Executions) // a made-up report may not
+	r.Executions = assemble.FoldWhole(r.Executions) // a made-up report may not have done it
 	return r, nil
 }
 
-// DecodeHead is DecodeReport without what a report lists, in little memory.
+// DecodeHead is DecodeReport without the report's lists. It needs little memory.
 func DecodeHead(body []byte) (*job.NodeReport, error) {
 	var r struct {
 		job.NodeReport
@@ -62,10 +62,10 @@ type skipped struct{}
 // UnmarshalJSONFrom passes over any value.
 func (*skipped) UnmarshalJSONFrom(in *jsontext.Decoder) error { return in.SkipValue() }
 
-// Validate refuses a report that does not say which job on which node it is of. It leaves out
-// executions that cannot be, and cleans the rest in place: control, format and broken
-// characters become '?', long text is cut, numbers are bounded, and an end before its
-// start becomes the start. Node and server both ask it, so the server takes what a node keeps.
+// Validate refuses a report that does not name its job and node. It leaves out executions that cannot
+// be, and cleans the rest in place: control, format and broken characters become '?', long text is
+// cut, numbers are bounded, and an end before its start becomes the start. Node and server both call
+// it, so the server takes what a node keeps.
 func Validate(r *job.NodeReport) error {
 	switch {
 	case r.Version != job.ReportVersion || r.Sequence < 1:
@@ -127,8 +127,8 @@ var asToday = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacyS
 // (easyjson) is not faster if it keeps Go's memory safety, which data from the network needs.
 func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, asToday) }
 
-// unmarshalReport is UnmarshalFast for text that may be made to fill the memory: an empty
-// object is two bytes of text, but an Execution is a thousand bytes in memory.
+// unmarshalReport is UnmarshalFast for hostile text, which could fill the memory: an empty object is
+// two bytes of text, but an Execution is a thousand bytes in memory.
 func unmarshalReport(text []byte, r *job.NodeReport) error {
 	const textOfObject = 24 // bytes: a report has more on average
 	most := 1000 + len(text)/textOfObject
@@ -160,8 +160,8 @@ func countObjects(text []byte) (n int) {
 	return n
 }
 
-// fewExecutions asks of every value of a report whether it is a list of executions, which costs
-// a tenth of the time.
+// fewExecutions checks for each value of a report whether it is a list of executions. That costs a
+// tenth of the time.
 var fewExecutions = json.WithUnmarshalers(json.UnmarshalFromFunc(readExecutions))
 
 // readExecutions stops at the most executions that a report may have.
@@ -416,7 +416,7 @@ var (
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// cleanProgress bounds what a node says of its ranks; false: it cannot be.
+// cleanProgress bounds what a node says of its ranks; false: the node cannot have said it.
 func cleanProgress(p *hang.Progress, node string) bool {
 	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > hang.MostOpenCalls {
 		return false

@@ -13,16 +13,16 @@ const AuthScheme = "Munge"
 // ChallengeForm is WWW-Authenticate of a 401, with the challenge of the process that sends it.
 const ChallengeForm = AuthScheme + ` challenge="%s"`
 
-// AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge
-// names, to this one request. body is what goes over the wire, compressed or not. Behind the nonce of a
-// question stand, after a blank, the challenges of those who may answer it, "A,B".
+// AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge names, to
+// this one request. body is what goes over the wire, compressed or not. In a question a blank and the
+// challenges of those who may answer it, "A,B", follow the nonce.
 func AuthPayload(method, uri string, body []byte, nonce string) []byte {
 	sum := sha256.Sum256(body)
 	return fmt.Append(nil, AuthPrefix(method, uri), hex.EncodeToString(sum[:]), " ", nonce)
 }
 
-// AuthPrefix is the beginning of AuthPayload, which the header of a request tells. Then comes the body's
-// sum, of AuthSumSize characters.
+// AuthPrefix is the beginning of AuthPayload. It can be checked before the request's body has come.
+// The body's sum follows it, AuthSumSize characters long.
 func AuthPrefix(method, uri string) string { return "jobeff1 " + method + " " + uri + " " }
 
 // AuthSumSize is the length of the body's sum in AuthPayload.
@@ -37,7 +37,7 @@ type Problem struct {
 	Hint   string `json:"hint,omitempty"`   // what to do next
 }
 
-// ProblemType is how the type of every problem of jobeffd begins. So nobody takes another server's for one.
+// ProblemType begins the type of every problem of jobeffd, so nobody takes another server's for one.
 const ProblemType = "urn:jobeff:"
 
 // BatchAnswer is the answer to one line of a batch: the status 200, or the problem that this report

@@ -7,16 +7,17 @@ import (
 	"hash"
 )
 
-// ProofHeader has jobeffd's credential over an answer on TCP; as a trailer, if the answer was sent
-// before its end was known. Without it anybody could answer who took the port while jobeffd was away.
+// ProofHeader carries jobeffd's credential over an answer on TCP. It is a trailer if the answer was
+// sent before its end was known. Without it, whoever took the port while jobeffd was away could
+// answer.
 const ProofHeader = "Jobeff-Proof"
 
-// provenHeaders are what a client believes of an answer's header.
+// provenHeaders are the fields of an answer's header that its proof covers.
 var provenHeaders = []string{AlarmHeader, "Retry-After"}
 
-// Proof is the sum of an answer. It begins with the credential of the request, which names who asked and
-// what: an answer to anybody else, or to another request, has another sum. The body is to be written
-// to it.
+// Proof is the sum of an answer. It begins with the credential of the request, which names who asked
+// and what: an answer to anybody else, or to another request, has another sum. The caller writes the
+// body to it.
 type Proof struct {
 	hash.Hash
 	nonce string

@@ -1,6 +1,7 @@
-// Package wire has what travels between nodes, jobeffd and people: packed reports and logs, the bounds that make
-// a hostile report harmless, and the words of HTTP that client and server share. Before it stands ingest/job,
-// whose types say themselves which figures can be; node, client, store and server come after it.
+// Package wire defines what travels between nodes, jobeffd and people: packed reports and logs, the
+// bounds that make a hostile report harmless, and the words of HTTP that client and server share.
+// Before it stands ingest/job, whose types themselves say which figures can be; node, client, store
+// and server come after it.
 package wire
 
 import (
@@ -44,7 +45,7 @@ var packer = sync.OnceValue(func() *zstd.Encoder {
 // Compress makes the form in which reports wait in outboxes, travel, and lie in the database.
 func Compress(text []byte) []byte { return packer().EncodeAll(text, nil) }
 
-// unpackers read zstd: one this program's own data, the other data from elsewhere.
+// unpacker reads zstd of this program itself, the other two what came from elsewhere.
 var (
 	unpacker       = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(math.MaxInt64) })
 	reportUnpacker = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxReportBytes) })
@@ -80,8 +81,8 @@ func decompressLogs(packed []byte) ([]byte, error) {
 // TextSizeHead is how much of a report TextSize looks at, bytes.
 const TextSizeHead = zstd.HeaderMaxSize
 
-// TextSize is how large the text of a report of size bytes may be. Its head says that, if Compress
-// made it.
+// TextSize bounds the text of a report that is size bytes long. If Compress made the report, its head
+// names the bound.
 func TextSize(head []byte, size int64) int64 {
 	most := size
 	if Encoding(head) != "" {
@@ -135,16 +136,16 @@ type NodeLogs struct {
 // logsVersion is the version of NodeLogs that this build writes.
 const logsVersion = 1
 
-// MaxLogsBytes bounds packed logs, with their head, MaxLogsText the same once they are not
-// compressed; mostHead bounds the head.
+// MaxLogsBytes bounds packed logs with their head, MaxLogsText the same unpacked, and mostHead the
+// head alone.
 const (
 	MaxLogsBytes = 1<<20 + mostHead
 	MaxLogsText  = 16<<20 + mostHead
 	mostHead     = 4 * maxText
 )
 
-// Pack is what travels: a line that says whose logs they are and what the text holds, then the
-// text, compressed. It is nil if the line cannot be written.
+// Pack makes what travels, compressed: a line that says whose logs they are and how many entries they
+// have, then the text. It returns nil if the line cannot be written.
 func (l NodeLogs) Pack(text []byte, entries int) []byte {
 	l.Version, l.Entries = logsVersion, entries
 	head, err := json.Marshal(l)
@@ -154,8 +155,8 @@ func (l NodeLogs) Pack(text []byte, entries int) []byte {
 	return Compress(slices.Concat(head, []byte("\n"), text))
 }
 
-// DecodeLogs unpacks logs as they travel, and checks the head. What the text holds, replay.Check
-// and replay.Unpack tell.
+// DecodeLogs unpacks logs as they travel, and checks the head. replay.Check and replay.Unpack check
+// the text.
 func DecodeLogs(packed []byte) (*NodeLogs, error) {
 	body, err := decompressLogs(packed)
 	if err != nil {

@@ -21,7 +21,8 @@ type Change struct{ What, Before, After string }
 // WaitedForCPU is the Change of ranks that lacked CPUs.
 const WaitedForCPU = "Waited for a CPU"
 
-// Grown is a call, a section, a place, a node or ranks that took another time. Times are s.
+// Grown is a call, a section, a place, a node or ranks whose time differs between the runs. Times
+// are s.
 type Grown struct {
 	Name          string
 	Was           string // where it was before, if elsewhere; ""
@@ -33,20 +34,24 @@ type Grown struct {
 func (g *Grown) Share() float64 { return g.After/g.Before - 1 }
 
 const (
-	// muchLonger: nodes and ranks are named from this much longer on than the median of all.
+	// muchLonger: a node or rank is named if its time grew by this factor more than the median of all.
 	muchLonger = 1.05
-	// mostNamed is how many are named; of more the work is distributed otherwise.
+	// mostNamed is how many are named at most: if more stand out, the work is distributed in another
+	// way.
 	mostNamed = 3
-	// leastGrown is the part of the time from which on a call, a section or a place is worth a line.
+	// leastGrown is the least change of a call, a section or a place that is worth a line, as a part
+	// of the run's time.
 	leastGrown = 0.005
-	// mostGrown is how many lines these have.
+	// mostGrown is how many lines each of these gets at most.
 	mostGrown = 5
-	// sharesApart: shares of time in which ranks waited for a CPU, or slept, differ from this on.
+	// sharesApart is how far the shares of time in which ranks waited for a CPU, or slept, must differ
+	// to be listed.
 	sharesApart = 0.05
 )
 
-// outliers finds the nodes that computed much longer than the others, beside how long those with the
-// same ranks computed before. It names ranks where these are fewer than those of the nodes.
+// outliers finds the nodes whose computing grew much more than that of the others. Each is compared
+// with the earlier node that had the same ranks. Where single ranks stand out, and are fewer than
+// the ranks of such nodes, it names these ranks.
 func (c *Comparison) outliers() {
 	nodes, ranks := outlying(nodesOf(&c.Before.main, &c.After.main)), outlying(ranksOf(&c.Before.main, &c.After.main))
 	on := 0
@@ -162,8 +167,8 @@ func callsOf(s *Side) map[string]float64 {
 	return all
 }
 
-// sectionsOf are the sections with their own times: MPI_MAIN is what is in no other. nil: there is no
-// other.
+// sectionsOf are the sections' own times, s, the mean of the ranks. MPI_MAIN has what is in no other
+// section; nil: it is the only one.
 func sectionsOf(s *Side) map[string]float64 {
 	all := map[string]float64{}
 	for _, section := range job.JobSections([]job.Execution{s.main}) {

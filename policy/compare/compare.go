@@ -1,6 +1,6 @@
 // Package compare says why one run of the same work took longer than another, and what changed
-// between them. Before it stand ingest/job, whose jobs it takes, and policy/workload, which says
-// whether they did the same work and holds the runs that tell how much these usually differ. After it
+// between them. Before it come ingest/job, whose jobs it takes, and policy/workload, which says
+// whether they did the same work and holds the runs that show how much these usually differ. After it
 // report writes the comparison, and cmd asks for the jobs.
 //
 //  1. New refuses jobs of which nothing can be said, and different work, with the reason
@@ -25,11 +25,11 @@ import (
 // Comparison is a run against another one of the same work. Times are seconds.
 type Comparison struct {
 	Before, After Side
-	Median        int     // of so many earlier runs Before is the one with the median time; 0: it was named
-	Rebuilt       bool    // these are of other builds: its own has no earlier run
+	Median        int     // of how many earlier runs Before is the median; 0: a user named it
+	Rebuilt       bool    // those runs are of other builds: its own has no earlier one
 	Parts         []Part  // in the order of the formula; they add up to Longer
 	Usual         Usual   // of the program's time
-	Different     string  // why they are not the same work, or not whole: shown because it was asked for; "": they are
+	Different     string  // why they are not the same work, or not whole, yet compared because it was asked for; "": they are
 	Nodes         []Grown // whose ranks computed much longer than those of the others
 	Ranks         []Grown // likewise, where it is no whole node
 	Changed       []Change
@@ -58,11 +58,11 @@ type Part struct {
 	Code          string
 	Before, After float64  // of the factor; seconds of Outside and Computing
 	Seconds       float64  // that After took longer because of it; negative: less
-	Usual         *float64 // seconds by which it differs between such runs in 9 of 10 cases; nil: not known
+	Usual         *float64 // between such runs it differs by less in 9 of 10 cases, s; nil: not known
 }
 
 // Told says whether a part differs by more than such runs usually do. Where that is not known of the
-// part, what the whole program usually differs by stands in.
+// part, the usual difference of the whole program counts.
 func (c *Comparison) Told(p *Part) bool {
 	usual := c.Usual.Time * c.Before.Elapsed
 	if p.Usual != nil {
@@ -74,8 +74,8 @@ func (c *Comparison) Told(p *Part) bool {
 // Longer is by how much After took longer, s.
 func (c *Comparison) Longer() float64 { return c.After.Time - c.Before.Time }
 
-// Nothing says that what differs is no more than what such runs usually differ by. Parts that make up for each
-// other are not nothing.
+// Nothing says that the runs differ by no more than such runs usually do. Large parts that cancel each other
+// are not nothing.
 func (c *Comparison) Nothing() bool {
 	usual := c.Usual.Time * c.Before.Elapsed
 	for i := range c.Parts {
@@ -97,14 +97,15 @@ func (c *Comparison) Nothing() bool {
 const (
 	// leastOutside: Slurm tells the times of jobs in whole seconds.
 	leastOutside = 2
-	// farMore: of so many parts one may differ by somewhat more than usual.
+	// farMore is how many times its usual difference a part may reach: of several parts, one often
+	// differs somewhat more than usual.
 	farMore = 3
 )
 
 // Refusal is why two jobs are not compared.
 type Refusal struct {
 	Why   string
-	Force bool // they can be, as what they are
+	Force bool // with force they are, and the comparison says what they are
 }
 
 func (r *Refusal) Error() string { return r.Why }
@@ -115,7 +116,7 @@ func New(before, after *listing.JobAndWorkload, force bool) (*Comparison, error)
 	return new(Comparison).of(before, after, force)
 }
 
-// of fills in the rest.
+// of fills in all but Median and Rebuilt.
 func (c *Comparison) of(before, after *listing.JobAndWorkload, force bool) (*Comparison, error) {
 	if a, b := before.Job, after.Job; a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt {
 		return nil, &Refusal{Why: fmt.Sprintf("job %s cannot be compared with itself", b.DisplayID)}
@@ -184,7 +185,8 @@ func runOf(j *job.Job, main int) job.Run {
 	return r
 }
 
-// unlike is why the two do not tell why the one took longer: a run is not whole, or did other work.
+// unlike says why the comparison would explain nothing: a run is not whole, or did other work; "":
+// neither.
 func (c *Comparison) unlike() string {
 	if why := cmp.Or(notWhole(&c.Before), notWhole(&c.After)); why != "" {
 		return why
@@ -284,7 +286,8 @@ func (c *Comparison) medianRun(of *listing.JobAndWorkload) (*job.Run, error) {
 	return &earlier[(len(earlier)-1)/2], nil
 }
 
-// noneEarlier is why no earlier run of a workload is one to compare a run with: those left on as many cores are none.
+// noneEarlier says why a workload has no earlier run to compare a run with. left are its earlier runs on as many
+// cores that cannot be taken.
 func noneEarlier(w *job.Workload, of *job.Run, left []workload.LeftOut) string {
 	on := figure.Counted(of.Cores(), "core")
 	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cores() == of.Cores() && r.Ranks != of.Ranks }) {

@@ -43,7 +43,7 @@ func (s shape) and(b shape) shape {
 }
 
 // shapeOf is what is known of an execution. Threads are split where either run has some: a rank
-// without has one.
+// without OpenMP has one thread.
 func shapeOf(e *job.Execution, m *job.Metrics) shape {
 	c := job.UsefulCounters([]job.Execution{*e})
 	return shape{counted: c != nil && c.Instructions > 0 && c.Cycles > 0 && m.Hybrid == nil, windows: e.Windows.Determined(), threads: m.Hybrid != nil}
@@ -82,8 +82,8 @@ func computing(u float64, c *job.Counters, counted bool) []factor {
 }
 
 // communication is C, in its factors where windows were sampled. On the ideal network of METRICS 1
-// files take as long, so the windows' SerE holds F, and C does not. Sampled windows do not show all:
-// the rest is a factor of its own.
+// files take as long as on the real one. So the windows' SerE contains F, which C does not, and is
+// divided by it. Sampled windows do not show the whole run: the rest is a factor of its own.
 func communication(c, f float64, w *job.Windows, known bool) []factor {
 	if !known {
 		return []factor{{Communication, c, true}}
@@ -92,8 +92,8 @@ func communication(c, f float64, w *job.Windows, known bool) []factor {
 	return []factor{{Serialisation, ser, true}, {Transfer, te, true}, {Unsampled, c / (ser * te), true}}
 }
 
-// openMP are the factors of the quotient of all threads' efficiency and MPI's: DLB's without the time
-// in MPI (METRICS 2). What threads had in MPI beside that of their ranks is the rest.
+// openMP splits the quotient of all threads' efficiency and MPI's into factors: those of DLB, without
+// the time in MPI (METRICS 2). What threads had in MPI beside that of their ranks is the rest.
 func openMP(m *job.Metrics) []factor {
 	ser, balance, scheduling, whole := 1.0, 1.0, 1.0, 1.0
 	if h := m.Hybrid; h != nil {
@@ -106,7 +106,7 @@ func openMP(m *job.Metrics) []factor {
 		{OpenMPRest, whole / (ser * balance * scheduling), true}}
 }
 
-// logMean is the logarithmic mean of two times: what makes the parts exact.
+// logMean is the logarithmic mean of two times: with it the parts add up exactly.
 func logMean(a, b float64) float64 {
 	if ln := math.Log(b / a); math.Abs(ln) > 1e-6 {
 		return (b - a) / ln

@@ -11,8 +11,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// growPlaces fills in the places whose mean time per rank changed most. What samples may be off by is no change, and
-// neither is a place that one of the runs may have dropped for want of room.
+// growPlaces fills in the places whose mean time per rank changed most. A difference within the error of sampling is
+// no change. Neither is a place that one of the runs may have dropped for want of room.
 func (c *Comparison) growPlaces(before, after *job.Places) {
 	names := namesOf(before, after)
 	was, is := names.times(before, c.Before.metrics.Ranks), names.times(after, c.After.metrics.Ranks)
@@ -35,11 +35,11 @@ func (c *Comparison) growPlaces(before, after *job.Places) {
 	}
 }
 
-// placeNames name places in words that mean the same in two runs. An address does where the file is the same. Of a
-// file that was built anew, functions do, where all are known.
+// placeNames name places in words that mean the same in two runs. In a file that is the same in both, the address
+// does. In one that was built anew, the function does, if all functions in it are known.
 type placeNames struct {
 	anew  map[string]bool // by the file's name: whether all functions are known
-	lost  []string        // of these, those without
+	lost  []string        // those of them whose functions are not all known
 	texts map[[3]string]string
 }
 
@@ -118,7 +118,7 @@ func (n *placeNames) name(p *job.Places, one *job.Place) string {
 type placeTimes struct {
 	seconds map[string]float64 // mean of the ranks
 	doubt   map[string]float64 // square of how far samples may be off
-	dropped float64            // no place that is not there took longer
+	dropped float64            // no place that is missing took longer, s
 }
 
 func (n *placeNames) times(p *job.Places, ranks int) *placeTimes {

@@ -13,14 +13,15 @@ import (
 // Usual is what the times of runs of the same work usually differ by: in 9 of 10 cases by less.
 type Usual struct {
 	Time float64 // longer time over the shorter, less 1; 0: not known
-	Runs int     // that it is known from
+	Runs int     // how many runs it is known from
 }
 
 // Known says whether enough other runs tell it.
 func (u Usual) Known() bool { return u.Time > 0 }
 
 const (
-	// usually is how often two runs differ by less than what they usually differ by.
+	// usually is the share of pairs of runs that differ by less than what is called the usual
+	// difference.
 	usually = 0.9
 	// fewestFree is how many degrees of freedom tell a spread: three runs on the same cores.
 	fewestFree = 2
@@ -33,7 +34,7 @@ const (
 
 // hold fills in what such runs usually differ by, in all and in each part.
 func (c *Comparison) hold(before, after *job.Workload) {
-	like := &c.After // the earlier one is the usual one, where both ran on as many cores
+	like := &c.After // where both ran on as many cores, the earlier one is the usual one
 	sameCores := c.Before.Run.Cores() == c.After.Run.Cores() && c.Before.Run.Ranks == c.After.Run.Ranks
 	if sameCores {
 		like = &c.Before
@@ -63,9 +64,9 @@ func (c *Comparison) hold(before, after *job.Workload) {
 	}
 }
 
-// peers are the newest other runs that did the same work as one of the two, on as many cores of such a
-// machine. The earlier runs of which Before is the median count with it, and later ones do not. Those since they became
-// slower differ from those before by more than runs usually do: they are a group of their own.
+// peers are the newest other runs of the same work as one of the two, on as many cores of such a machine. If Before is
+// a median, the runs that it is the median of count, itself among them, and later ones do not. Where runs became
+// slower, those from there on are a group of their own: they differ from those before by more than runs usually do.
 func (c *Comparison) peers(w *job.Workload, s *Side) (groups [][]job.Run) {
 	if w == nil {
 		return nil
@@ -115,7 +116,8 @@ func spread(groups [][]job.Run, of float64, figure func(*job.Run) float64) (d fl
 	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile((1+usually)/2) * sd * math.Sqrt(1+of), true
 }
 
-// ofRun is the factor of a run, 0 where runs do not tell it. What they keep of threads does not.
+// ofRun is the factor of a run; 0: runs do not keep it. Of a run with threads they keep only the
+// computing and its counters.
 func ofRun(r *job.Run, code string) float64 {
 	k := r.Conditions
 	if k == nil {

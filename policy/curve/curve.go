@@ -21,9 +21,8 @@ type Settings struct {
 	Line    float64 // parallel efficiency that n_eff keeps; 0 means 0.8
 	Method  Method  // MethodCombined, or the paper's own
 	Predict []int   // core counts to say the time of; none means twice the largest
-	// Spread is what ln t of single runs is taken to differ by when n_fast is looked
-	// for, as long as few core counts were run twice; 0 means 0.05. Nothing else depends
-	// on it.
+	// Spread is the standard deviation of ln t between single runs that the search for n_fast assumes,
+	// as long as few core counts were run twice; 0 means 0.05. Nothing else depends on it.
 	Spread float64
 }
 
@@ -53,7 +52,7 @@ const (
 	erraticBend = 0.5
 	// mostCounts bounds what a curve takes to compute.
 	mostCounts = 40
-	// furthest is how far beyond the largest n something is said.
+	// furthest is how many times the largest n predictions go up to.
 	furthest = 2
 )
 
@@ -161,8 +160,9 @@ func Median(v []float64) float64 {
 	return quantile(v, 0.5)
 }
 
-// quantile is the value with the part p of the other sorted ones below it, on the line between two of them (type 7
-// of Hyndman and Fan). gonum's stat.Quantile is of type 4: of two values, it takes the smaller one for the median.
+// quantile is the value below which the part p of the other sorted ones lies, on the line between two of them
+// (type 7 of Hyndman and Fan). gonum's stat.Quantile is of type 4: of two values, it takes the smaller one for the
+// median.
 func quantile(sorted []float64, p float64) float64 {
 	i, part := math.Modf(p * float64(len(sorted)-1))
 	at := sorted[int(i):]

@@ -17,6 +17,6 @@
 //  5. inflexion.go and efficiency.go state n_fast and n_eff, nextrun.go what run
 //     would teach most, rivals.go what Amdahl's law and the USL make of the same points
 //
-// It is pure, but for reading a file through an io.Reader. Before it stands ingest, which
-// measures the runs; behind it policy, which judges jobs by the curve of their workload.
+// It is pure, but for reading a file through an io.Reader. Before it comes ingest, which measures
+// the runs; after it policy, which judges jobs by the curve of their workload.
 package curve

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// draw makes a set of equally likely models out of all that the data cannot tell from
-// the optima: a grid around each optimum, as wide as its curvature or the whole space
-// where the data say nothing, weighed by likelihood. Before the data speak, beta is
-// even between 0 and 1, c in its logarithm, and f_s half way between both.
+// draw makes a set of equally likely models out of all that the data cannot tell from the optima: a
+// grid around each optimum, as wide as its curvature or the whole space where the data say nothing,
+// weighed by likelihood. Before the data speak, beta is uniform between 0 and 1, c is uniform in
+// its logarithm, and f_s lies half way between both.
 func (f *fitter) draw(optima []fitted) []Amdahl {
 	least := optima[0].chi
 	var cells []cell
@@ -27,7 +27,7 @@ func (f *fitter) draw(optima []fitted) []Amdahl {
 	return f.resampled(cells, optima[0])
 }
 
-// gridSteps is how many shapes stand along each edge of a box.
+// gridSteps is how many shapes lie along each edge of a box.
 const gridSteps = 13
 
 // weighed scans a box and gives each cell its weight.
@@ -64,7 +64,7 @@ func (f *fitter) boxes(optima []fitted) []box {
 	return boxes
 }
 
-// around is as far as a parameter may be off by the curvature at an optimum.
+// around is the box around an optimum in which each parameter may lie by the curvature there.
 func (f *fitter) around(o fitted, least float64) box {
 	f.at(o.shape)
 	m, _ := f.normal()
@@ -103,8 +103,8 @@ func (b box) with(o box) box {
 	return b
 }
 
-// tightened is the part of a box that the cells that count lie in, with a cell's width
-// around them; false where it is hardly smaller.
+// tightened is the part of a box that holds the cells that count, and a cell's width around them;
+// false: it is hardly smaller than the box.
 func tightened(b box, cells []cell) (box, bool) {
 	top := heaviest(cells)
 	tight := box{b.high, b.low}

@@ -5,9 +5,9 @@ import "math"
 const (
 	// leastShare is the smallest tau/t that counts: what is under it is rounding.
 	leastShare = 0.003
-	// overheadSlope and usefulSlope are how ln tau and ln(t - tau) go on with ln n beyond
-	// the data, ownSlope is the weight of the last slope that was measured, and
-	// steepest bounds that one: overhead that doubles with the cores is an all-to-all's.
+	// overheadSlope and usefulSlope are the slopes of ln tau and ln(t - tau) over ln n beyond the
+	// data. ownSlope is the weight of the last slope that was measured, and steepest bounds that one:
+	// the overhead of an all-to-all doubles with the cores.
 	overheadSlope, usefulSlope = -0.35, -1.0
 	ownSlope                   = 0.3
 	steepest                   = 1.0
@@ -16,16 +16,16 @@ const (
 	// a volume and the 1 of a cost that does not shrink.
 	shareDrift = 0.13
 	logitDrift = 0.75
-	// shareNoise and shareScatter make the interval of logit tau/t: what a next run
-	// differs by anyway, and what it differs by for each step of ln n beyond the data.
-	// BenchmarkBacktest prints what the intervals hold that follow from them and bridge.
+	// shareNoise and shareScatter make the standard error of logit tau/t of a next run: the first
+	// counts always, the second for each step of ln n beyond the data. BenchmarkBacktest prints how
+	// often the intervals made of them and of bridge hold.
 	shareNoise   = 0.033
 	shareScatter = 0.35
 	// bridge is the scatter of logit tau/t half way between two core counts, for each
 	// step of ln n that lies between them.
 	bridge = 0.115
-	// guessScatter is what logit tau/t lies outside the likely models of curves whose
-	// overhead was not measured.
+	// guessScatter is how far logit tau/t lies outside the likely models where the overhead was not
+	// measured.
 	guessScatter = 0.25
 	// effScale is how steeply tau/t reaches the line beyond the data, METRICS 4.
 	effScale = 0.10
@@ -76,10 +76,10 @@ func (c *curve) measuredShare(n float64) (value, err float64) {
 	return logistic(l), shareNoise + 4*bridge*gap*at*(1-at)
 }
 
-// shareBeyond is tau/t beyond the largest n: the mean of the model through the run times
-// and the last overhead, and of overhead and useful time continued apart. It begins at
-// what was measured last, and is the model's own from twice the cores on. The model is
-// not asked where it has no term for the data.
+// shareBeyond is tau/t beyond the largest n, the mean of two continuations. One is the model
+// through the run times and the last overhead: it begins at what was measured last, and is the
+// model's own from twice the cores on. The other continues overhead and useful time, each by
+// itself. It is the only one where the model has no term for the data.
 func (c *curve) shareBeyond(x float64) float64 {
 	s := c.shares
 	last := s[len(s)-1]
@@ -170,9 +170,9 @@ func (c *curve) efficientByModel() CoreCount {
 	return CoreCount{Estimate: &e}
 }
 
-// crossing is the largest n at which the measured tau/t, its logit moved by shift
-// standard errors, comes to the share that may be lost. The note says where there
-// is none: the smallest n is over it already, or the largest is still under it.
+// crossing is the largest n at which the measured tau/t, its logit moved by shift standard errors,
+// reaches the share that may be lost. The note says where there is none: the smallest n is over it
+// already, or the largest is still under it.
 func (c *curve) crossing(lost, shift float64) (float64, string) {
 	const parts = 16
 	target := logit(lost)
@@ -198,7 +198,7 @@ func (c *curve) crossing(lost, shift float64) (float64, string) {
 	return 0, NoteBelowSmallest
 }
 
-// bisect finds where f, at or under target at low and over it at high, comes to it.
+// bisect finds where f, at or under target at low and over it at high, reaches it.
 func bisect(f func(float64) float64, target, low, high float64) float64 {
 	for range 40 {
 		middle := (low + high) / 2

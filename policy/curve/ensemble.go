@@ -127,7 +127,7 @@ func (f *fitter) bestCells(cells []cell) []shape {
 	return starts
 }
 
-// noise is the spread of ln t that data with this sum of squares speak for.
+// noise is the spread of ln t that a fit with this sum of squares suggests.
 func (f *fitter) noise(chi, least float64) float64 {
 	before := f.noiseBefore(least)
 	return math.Sqrt((noiseWeight*before*before + chi) / (noiseWeight + f.data - 1))
@@ -141,13 +141,14 @@ func (f *fitter) noiseBefore(least float64) float64 {
 	return noiseBefore
 }
 
-// exact says whether more data than parameters follow the model as no run does.
+// exact says whether the data follow the model more closely than measured runs can. It takes more
+// data than parameters.
 func (f *fitter) exact(least float64) bool {
 	return f.data >= 5 && least < exactly*exactly*f.data
 }
 
-// logWeight is how likely a fit is beside the best, where the noise is not known:
-// Student's t.
+// logWeight is the logarithm of how likely a fit is compared with the best, where the noise is not
+// known: Student's t.
 func (f *fitter) logWeight(chi, least float64) float64 {
 	before := f.noiseBefore(least)
 	prior := noiseWeight * before * before

@@ -3,16 +3,16 @@ package curve
 import "math"
 
 const (
-	// settled ends a descent: an almost free step won less than this part of the squares.
+	// settled ends a descent: a hardly damped step reduced the sum of squares by less than this part.
 	settled = 1e-10
 	// misfit is how far ln t of real programs lies off the model even without noise.
 	misfit = 0.03
 	// shareScale is how much less a difference in tau/t counts than one in ln t: the
 	// standard deviations are 0.1 and 0.05 on real curves.
 	shareScale = 2
-	// modestScale is the same for the overhead of the smallest run, where none was
-	// measured: 0 give or take 0.3. immodest is the share from which this is asked of a
-	// fit: people begin where a program runs well.
+	// modestScale is the same for the overhead of the smallest run, where none was measured: it is
+	// taken to be 0 give or take 0.3, as people begin where a program runs well. That is done where a
+	// fit makes it a larger share than immodest.
 	modestScale = 6
 	immodest    = 0.5
 )
@@ -168,11 +168,11 @@ func (f *fitter) descend(start shape) fitted {
 	return best
 }
 
-// polished goes on to where the gradient is nothing: that is sharper than the sum of
-// squares, whose last digits are rounding.
+// polished goes on until the gradient vanishes: that is sharper than the sum of squares, whose last
+// digits are rounding.
 func (f *fitter) polished(o fitted) fitted {
 	left := f.decrement(o.shape)
-	// Data that no program leaves behind can win a last digit for ever.
+	// Made-up data can gain a last digit for ever.
 	for round, damping := 0, 1e-12; round < 500 && damping < 1e3 && left > 1e-32; round++ {
 		f.at(o.shape)
 		m, g := f.normal()
@@ -187,7 +187,7 @@ func (f *fitter) polished(o fitted) fitted {
 	return o
 }
 
-// decrement is what a free step would win of the sum of squares if it were quadratic.
+// decrement is by how much an undamped step would reduce the sum of squares if that were quadratic.
 func (f *fitter) decrement(s shape) float64 {
 	f.at(s)
 	m, g := f.normal()
@@ -199,9 +199,9 @@ func distance(a, b shape) float64 {
 	return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
 }
 
-// stepped is where one damped step leads. No parameter moves by more than 2, which is
-// a factor of 7, and none beyond what a difference could still be seen of: one that
-// would stays there, and the others step as if it were known.
+// stepped is where one damped step leads. No parameter moves by more than 2, which is a factor of
+// 7, and none beyond its limit, where no difference could be seen any more. One that would stays at
+// the limit, and the others step as if it were known.
 func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64) shape {
 	far := f.groups[len(f.groups)-1].X + 12
 	limit := [3][2]float64{{-far - 12, 14}, {-20, 20}, {-14, far}}
@@ -226,8 +226,8 @@ func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64
 
 func Clamp(v, low, high float64) float64 { return math.Min(math.Max(v, low), high) }
 
-// solve3 solves m x = g for a positive definite m by Cholesky's factors; a pivot that
-// rounding made nothing of leaves its parameter where it is.
+// solve3 solves m x = g for a positive definite m by Cholesky's factors; a pivot that rounding made
+// zero leaves its parameter where it is.
 func solve3(m [3][3]float64, g [3]float64) (x [3]float64) {
 	var l [3][3]float64
 	for i := range 3 {

@@ -10,7 +10,7 @@ import (
 // differ: 95 of 100 times, one-sided.
 const Surely = 1.645
 
-// Fastest is where points that know nothing but their run times are fastest.
+// Fastest is n_fast of points, from nothing but their run times.
 func Fastest(points []Point) CoreCount {
 	return (&curve{groups: Grouped(points)}).fastest()
 }

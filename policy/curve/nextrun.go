@@ -14,8 +14,9 @@ const (
 	AboutSpread = "how much run times spread, nothing was run twice"
 )
 
-// nextRun tries each core count in thought: what it adds is taken to be what the curve
-// expects of it. Of run times alone, nobody asks for those beyond a core count from which they rise.
+// nextRun tries each core count in thought: a run there is taken to come out as the curve expects.
+// Where only run times are known and they rise again, it asks for nothing more, or for a second run
+// on the fastest cores if nothing was run twice.
 func (c *curve) nextRun() *NextRun {
 	if fast := c.result.Fast; len(c.shares) == 0 && fast.Estimate != nil {
 		if fast.Note != NoteOnce {
@@ -43,7 +44,7 @@ func (c *curve) nextRun() *NextRun {
 	return &best
 }
 
-// uncertain is what advice hangs on.
+// uncertain is the figure that advice depends on.
 func (c *curve) uncertain() string {
 	switch {
 	case len(c.shares) == 0:
@@ -70,7 +71,8 @@ func (c *curve) widthOf(what string) float64 {
 	return t.High - t.Low
 }
 
-// candidates are what was run already, what lies between, and twice as much.
+// candidates are the core counts that were run already, those half way between, and twice the
+// largest.
 func (c *curve) candidates() []int {
 	unit := 0
 	for _, g := range c.groups {
@@ -87,7 +89,7 @@ func (c *curve) candidates() []int {
 	return slices.Compact(n)
 }
 
-// Divisor is the greatest that both have in common.
+// Divisor is the greatest common divisor.
 func Divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -95,8 +97,9 @@ func Divisor(a, b int) int {
 	return a
 }
 
-// between is a core count half way between two, in the logarithm: a multiple of what
-// all have in common, as of a node's cores, or of as large a part of it as fits.
+// between is a core count half way between two, in the logarithm. It is a multiple of unit, which
+// divides all core counts (say, the cores of a node), or of unit halved as often as it takes to
+// fit.
 func between(low, high, unit int) int {
 	middle := math.Sqrt(float64(low) * float64(high))
 	for ; unit > 0; unit /= 2 {

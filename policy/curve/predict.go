@@ -37,7 +37,7 @@ func (c *curve) predict(n int) Prediction {
 	return p
 }
 
-// tooFar is why nothing is said of n cores, or nothing.
+// tooFar is why nothing is said of n cores; "": something is.
 func (c *curve) tooFar(n int) string {
 	switch {
 	case n > furthest*c.result.Largest:

@@ -17,7 +17,7 @@ const (
 	// longestFile and mostRuns bound what a curve's file may hold.
 	longestFile = 16 << 20
 	mostRuns    = 100_000
-	// mostCores is more than any machine has.
+	// MostCores is more than any machine has.
 	MostCores = 1 << 30
 )
 
@@ -33,7 +33,7 @@ func lineErrorf(line int, format string, args ...any) error {
 	return &LineError{line, fmt.Sprintf(format, args...)}
 }
 
-// columns are where a file has what is needed; tau is -1 where it has none.
+// columns are the positions of a file's columns; tau is -1 where it has none.
 type columns struct{ n, t, tau int }
 
 // Read reads runs from a table with the columns n (cores), t_n (seconds) and, if

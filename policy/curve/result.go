@@ -110,7 +110,7 @@ type curve struct {
 	model    Amdahl   // nearest to the run times and the measured overhead
 	twins    []Amdahl // other optima that are as near: t_n has two
 	timeFit  fitted   // nearest model to the run times alone
-	exact    bool     // the data follow the model as no measured run does
+	exact    bool     // the data follow the model more closely than measured runs can
 	noSerial bool     // f_s may be 0
 	likely   []Amdahl // equally likely models
 	ending   *Amdahl  // nearest to the run times and the last measured overhead; nil: none
@@ -237,7 +237,7 @@ func (c *curve) combine() {
 	c.result.Next = c.nextRun()
 }
 
-// wanted are the core counts that something shall be said of.
+// wanted are the core counts to predict.
 func (c *curve) wanted() []int {
 	if len(c.settings.Predict) > 0 {
 		return c.settings.Predict

@@ -49,7 +49,8 @@ func (m plain) rival(name string, parameters map[string]float64) Rival {
 	return Rival{name, parameters, m.rms, func(n float64) float64 { return math.Exp(m.level + m.shape(m.p, n)) }}
 }
 
-// leastSquares goes down from a start: on measured curves and on made ones no other found better.
+// leastSquares descends from one start: no other found better on measured curves or on made-up
+// ones.
 func leastSquares(groups []Group, shape func([]float64, float64) float64, p []float64) plain {
 	k := float64(len(groups))
 	squares := func(p []float64) (level, sum float64) {

@@ -11,8 +11,8 @@ import (
 // ranksKept is how long a site keeps the courses of its jobs.
 const ranksKept = 90 * 24 * time.Hour
 
-// course fills in how the ranks, of so many threads each, spent their time over the run. What is drawn for
-// it changes nothing else of the year.
+// course fills in how the ranks, of so many threads each, spent their time over the run. Its random
+// numbers follow from the job's id, so that it changes nothing else of the year.
 func course(e *job.Execution, id uint32, threads int) {
 	rng := rand.New(rand.NewPCG(uint64(id), 32))
 	from, to := e.Start.UnixNano(), e.End.UnixNano()
@@ -68,8 +68,8 @@ func course(e *job.Execution, id uint32, threads int) {
 	}
 }
 
-// shape is how useful ranks are in each of n buckets, beside one another: all the time alike, less at
-// the begin, or less from some moment on.
+// shape is the pace at which ranks compute in each of n buckets, up to a constant: the same all the
+// time, lower at the beginning, or lower from some moment on.
 func shape(rng *rand.Rand, n int) []float64 {
 	pace, kind, turn := make([]float64, n), rng.IntN(6), n/2+rng.IntN(n/4+1)
 	for i := range pace {
@@ -81,7 +81,8 @@ func shape(rng *rand.Rand, n int) []float64 {
 	return pace
 }
 
-// part is how some ranks computed for so long, all of them and the busiest.
+// part is the timeline of some ranks: all of them together computed for useful, the busiest for
+// most.
 func part(like *job.Timeline, pace []float64, ranks int, useful, most time.Duration) *job.Timeline {
 	t := job.NewTimeline(like.Shift, like.First, len(like.Elapsed))
 	t.Ranks, t.MostWhole = ranks, most

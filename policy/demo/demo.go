@@ -1,8 +1,8 @@
-// Package demo makes up a year of a believable site: users with their workloads,
-// and the jobs that they ran, as jobeffd would know them. The same seed and end give
-// the same year. Its curves are those of curve.Amdahl with noise; before it in the
-// flow stand ingest and policy, behind it `jobeff admin demo-data`, which puts the
-// jobs into a scratch database so that anybody can look at every view.
+// Package demo makes up a year of a believable site: users with their workloads, and the jobs that
+// they ran, as jobeffd would know them. The same seed and end give the same year. Its curves are
+// those of curve.Amdahl with noise. Before it in the flow come ingest and policy, after it `jobeff
+// admin demo-data`, which puts the jobs into a scratch database so that anybody can look at every
+// view.
 package demo
 
 import (
@@ -54,8 +54,8 @@ func (y *Year) rhythm() []float64 {
 	return out
 }
 
-// Next is the next job, in the order of their ids; nil after the last. Those of bare and recent come beside
-// the number that was asked for.
+// Next is the next job, in the order of their ids; nil after the last. Those of bare and recent are added
+// to the number that was asked for.
 func (y *Year) Next() *job.Job {
 	if y.made == y.opts.Jobs && y.last == nil {
 		y.last = append(y.bare(), y.recent()...)
@@ -118,7 +118,7 @@ func (y *Year) pick(t time.Time) *load {
 	return nil
 }
 
-// between is a random number whose logarithm is even in low to high.
+// between is a random number whose logarithm is uniform between those of low and high.
 func (y *Year) between(low, high float64) float64 {
 	return low * math.Pow(high/low, y.rng.Float64())
 }

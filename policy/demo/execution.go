@@ -16,8 +16,8 @@ type extent struct {
 	lost    float64 // part of it in MPI, mean over ranks
 }
 
-// execution makes the MPI world of a job, its ranks as the model and the imbalance
-// of the workload have it. It is made of ranks of so many threads, and then mixed.
+// execution makes the MPI world of a job, its ranks as the model and the imbalance of the workload
+// have it. It first has ranks of so many threads, which mix then turns into its own.
 func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks, threads int, mix mix) []job.Execution {
 	start := j.Start.Add(2 * time.Second)
 	e := job.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,

@@ -13,7 +13,7 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// fates are how many of a thousand jobs end so; the others are COMPLETED.
+// fates are the bad endings, and how many of a thousand jobs end so; the others are COMPLETED.
 var fates = []struct {
 	of1000 float64
 	fate
@@ -37,7 +37,7 @@ func (y *Year) fate() fate {
 	return fate{"COMPLETED", "0:0", "finalized", 1}
 }
 
-// job is what every job has.
+// job makes a job, with what every one has.
 func (y *Year) job(u user, name, partition string, submit time.Time, cores int) *job.Job {
 	y.next++
 	wait := time.Duration(y.between(1, 9000)) * time.Second
@@ -68,7 +68,7 @@ func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 	y.usage(j)
 }
 
-// usage is what Slurm would have counted: MPI ranks that wait are busy, too.
+// usage fills in what Slurm would have counted: MPI ranks that wait are busy, too.
 func (y *Year) usage(j *job.Job) {
 	const each = 4 << 30 // bytes per core that jobs are given
 	held := int64(float64(each) * (0.05 + 0.7*y.rng.Float64()))

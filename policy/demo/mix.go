@@ -12,7 +12,7 @@ import (
 // mix is how a hybrid run shares its cores out among ranks and threads.
 type mix struct {
 	threads int
-	longer  float64 // factor on the time, by the usual mix
+	longer  float64 // factor on the time, compared with the usual mix
 	useful  float64 // part of the time outside MPI in which a further thread computes
 }
 
@@ -31,7 +31,7 @@ func mixOf(j *job.Job, cores, threads int) mix {
 	return m
 }
 
-// share makes of ranks of `from` threads those of this mix on the same cores.
+// share turns ranks of `from` threads each into those of this mix, on the same cores.
 func (m mix) share(e *job.Execution, from int) {
 	if m.threads == 1 {
 		return

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// python is the program whose calls are its module's.
+// python is a program whose MPI calls come from a module, mpi4py.
 const python = "/usr/bin/python3"
 
 // module is the file from which a program calls MPI.

@@ -49,8 +49,8 @@ var seriesOf = []series{
 // interim is how often nodes tell of jobs that run.
 const interim = 10 * time.Minute
 
-// recent are jobs of the last day, with figures of their own: arrays of which some tasks failed, ran two
-// programs or still run, programs of threads without MPI, and jobs that run.
+// recent are jobs of the last day, with random numbers of their own: arrays some of whose tasks failed,
+// ran two programs or still run, programs of threads without MPI, and jobs that run.
 func (y *Year) recent() (all []*job.Job) {
 	y.rng = rand.New(rand.NewPCG(y.opts.Seed, 3)) // #nosec G404 -- a made-up site, the same each time
 	for i, s := range seriesOf {

@@ -165,12 +165,12 @@ func (y *Year) span(l *load, i int) {
 	}
 }
 
-// pastLoad is a large workload, that of the project's pictures and sessions, whose users go far
-// past its inflexion point with even work: advice that the data carry.
+// pastLoad is the index of a large workload, which the project's pictures and sessions show. Its
+// work is even, and its users go far past its inflexion point: the data support the advice.
 const pastLoad = 49
 
-// scale chooses how the workload scales and the core counts that its user takes:
-// about one in three too many.
+// scale chooses how the workload scales and the core counts that its user takes. About one workload
+// in three takes too many.
 func (y *Year) scale(l *load, i int) {
 	good := y.between(12, 900) // n_eff
 	beta := 0.35 + 0.5*y.rng.Float64()
@@ -201,14 +201,14 @@ func (y *Year) scale(l *load, i int) {
 	}
 }
 
-// coresNear is the core count that a user takes for n: a power of two, or whole nodes.
+// coresNear is the core count that a user takes for n: the nearest power of two, at most mostCores.
 func coresNear(n float64) int {
 	p := int(math.Exp2(math.Round(math.Log2(math.Max(n, 2)))))
 	return min(max(p, 2), mostCores)
 }
 
-// releases gives most workloads new executables now and then, of which a few are
-// slower; one in the last week of the year, so that a digest has one to show.
+// releases gives one workload in four a new executable, half of which are slower. Those of the
+// first workloads come 4 to 12 days before the year's end, so that a digest has one to show.
 func (y *Year) releases(l *load, i int) {
 	l.builds = []build{{id: digest("build", i, 0)[:40], from: l.from, useful: 1, loss: 1}}
 	if i%4 != 2 {

@@ -9,7 +9,7 @@ import (
 
 // waiting is how an application's ranks lose their time in MPI.
 type waiting struct {
-	forWork float64 // the part of it that is waiting for other ranks' work, of its logarithm
+	forWork float64 // the part of that loss's logarithm that is waiting for other ranks' work
 	inside  float64 // job.WaitPath's
 	chain   []int
 	returns bool

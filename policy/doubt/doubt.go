@@ -1,6 +1,6 @@
-// Package doubt has warnings, and why a job has no figures: codes and arguments, which reports and the
-// database hold, and their words. Before it in the flow stands report/figure; after it a job, whose figures
-// they are about, and all that reads one.
+// Package doubt holds the warnings about figures, and the reasons why a job has none: their codes and
+// arguments, which reports and the database store, and their words. Before it in the flow comes
+// report/figure; after it come jobs, whose figures they are about, and all that reads one.
 package doubt
 
 import (

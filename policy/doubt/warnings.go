@@ -71,13 +71,13 @@ const (
 	WhyMerging    = "being_merged" // reports came a moment ago
 	WhyOtherTimes = "other_times"  // the reports do not fit what Slurm says of it
 	WhyOff        = "off"          // Name says who did not want it
-	WhyReplaced   = "replaced"     // its record
+	WhyReplaced   = "replaced"     // another record took the place of its own
 	WhyThreads    = "threads"      // Name says why what they did is not known
-	WhyNoSign     = "no_sign"      // … after MPI_Init
+	WhyNoSign     = "no_sign"      // no rank left one after MPI_Init
 	WhyInMPIInit  = "in_mpi_init"  // no process came back from it
-	WhyNoMemory   = "no_memory"    // for the records
-	WhyNoRoom     = "no_room"      // in the file of records
-	WhyNoStep     = "no_step"      // … ran under the plugin
+	WhyNoMemory   = "no_memory"    // the records got none
+	WhyNoRoom     = "no_room"      // the records found none in their file
+	WhyNoStep     = "no_step"      // no step ran under the plugin
 	WhyNoMPI      = "no_mpi"       // Kind: in a container, or one step is asked for; Name: the step; Other: why the step Names was not measured
 	WhyFolded     = "folded"       // the executions of the step Name, if it had any
 )

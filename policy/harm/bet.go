@@ -8,7 +8,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// bet says that measured jobs end badly more often. It is the mean over factors of a product over users.
+// bet is a bet that measured jobs end badly more often than others. Its value is the mean over factors
+// of a product over users.
 type bet struct {
 	term   term
 	most   float64 // term.most()
@@ -33,12 +34,12 @@ func newBet(t term, at int, since time.Time) *bet {
 	return &bet{term: t, most: t.most(), week: at, from: since.Add(time.Duration(at) * week), logs: make([]float64, len(worse)), users: map[uint32]*stake{}}
 }
 
-// most is the logarithm of what a user may make of a bet. One user is left out: without them users - 1 can reach
-// the limit, and one less cannot.
+// most is the logarithm of the most by which one user may multiply a bet. value leaves one user out: users - 1
+// others can reach the limit, and one less cannot.
 func (t *term) most() float64 { return math.Log(t.limit) / (users - 2 + 1e-6) }
 
-// add counts a job. With a user who won or lost most it is over: a bet that is stopped by its past, or pays less
-// than it won, is as fair as before.
+// add counts a job. Once a user has multiplied the bet by the most, or divided it by that, the user's jobs
+// change it no more. A bet that is stopped by its past, or pays less than it won, is as fair as before.
 func (b *bet) add(factors []factor, j *job.Job, measured, bad bool) {
 	u := b.users[j.UID]
 	if u == nil {
@@ -58,8 +59,8 @@ func (b *bet) add(factors []factor, j *job.Job, measured, bad bool) {
 	}
 }
 
-// sees tells whether the bet would be at its limit now if a part of the measured jobs had crashed, and no other
-// job had. Of a user's jobs those count after which none crashed in rest jobs.
+// sees says whether the bet would be at its limit now if a part of the measured jobs had crashed, and no other
+// job had. A user's job counts if none of the rest jobs before it crashed.
 func (b *bet) sees(factors []factor, part float64) bool {
 	logs := make([]float64, len(factors))
 	for i := range logs {
@@ -76,7 +77,8 @@ func (b *bet) sees(factors []factor, part float64) bool {
 	return mean(logs) >= b.term.limit
 }
 
-// value is what the bet is at least without any one user: of each factor the user who won most is left out.
+// value is what the bet is worth at least without any one user: each factor leaves out the user who won
+// most on it.
 func (b *bet) value() float64 {
 	logs := slices.Clone(b.logs)
 	best := make([]float64, len(logs))
@@ -91,7 +93,8 @@ func (b *bet) value() float64 {
 	return mean(logs)
 }
 
-// mean is that of numbers whose logarithms are given. What is more than any limit stays a number.
+// mean is the mean of numbers that are given by their logarithms. Huge ones are capped, so that the
+// sum stays finite.
 func mean(logs []float64) (mean float64) {
 	for _, log := range logs {
 		mean += math.Exp(min(log, 300)) / float64(len(logs))

@@ -1,6 +1,6 @@
 // Package harm watches whether jobs that jobeff measures end worse than others. It reads how Slurm
-// says that jobs ended, and knows no clock and no database. Before it stands ingest/job. After it
-// the store reads the jobs and keeps alarms, report writes their words and cmd/jobeffd tells people.
+// says that jobs ended, and knows no clock and no database. Before it comes ingest/job. After it the
+// store reads the jobs and keeps alarms, report writes their words and cmd/jobeffd tells people.
 //
 // METRICS 7 has the formulas. With a share of the jobs measured, the job's id decides which ones:
 // a coin that knows nothing of the job. If jobeff does nothing to jobs, the coin of a job that
@@ -30,9 +30,10 @@ const (
 	// counts, or mostRest must pass. So a failing array counts about once.
 	rest     = 20
 	mostRest = 24 * time.Hour
-	// Before is how long before the first measured job jobs are compared with. The rate of each week
-	// with leastJobs is looked at, if there are leastWeeks. drift is how much worse than the worst of
-	// them a week may be without jobeff. After pastFor the past is too long ago.
+	// Before is how far the past that jobs are compared with reaches back from the first measured job.
+	// A week of it counts if it has leastJobs, and the past if it has leastWeeks of these. drift is
+	// how many times the worst of their rates a week may have without jobeff. After pastFor weeks the
+	// past is too long ago.
 	Before     = 8 * week
 	leastWeeks = 4
 	leastJobs  = 1000
@@ -40,9 +41,9 @@ const (
 	pastFor    = 4
 )
 
-// terms are the bets of one kind: how many weeks after the last one the next begins, how many weeks it
-// counts, and the limit that it must reach. A harm that begins late or that few jobs meet is seen by one or the
-// other. Without harm, a bet has a chance of 1 / limit to reach it (Ville): terms_test adds them up to a year.
+// terms are the bets on one kind of ending: every how many weeks one begins, how many weeks it counts, and the
+// limit that it must reach. The short ones see a harm that begins late, the long one a harm that few jobs meet.
+// Without harm, a bet has a chance of 1 / limit to reach it (Ville): terms_test adds them up to a year.
 var terms = []term{{52, 52, 500}, {1, 4, 13_000}}
 
 type term struct {
@@ -60,7 +61,7 @@ type Watch struct {
 	// seen are the jobs of this week and of the one before: the next attempt of a job has the same
 	// coin, and does not count.
 	seen  [2]map[attempted]bool
-	week  float64                  // of since
+	week  float64                  // the newest, counted from since
 	times map[work][]time.Duration // of the newest runs
 }
 
@@ -95,7 +96,7 @@ func New(share float64, since time.Time) *Watch {
 }
 
 // Add counts a job that ended, once; measured is what its id decided. Jobs that ended before since are
-// the past to compare with. The order may differ from that of their ends.
+// the past to compare with. Jobs may come in another order than they ended.
 func (w *Watch) Add(j *job.Job, measured bool) {
 	if at := math.Floor(float64(j.End.Sub(w.since)) / float64(week)); at > w.week {
 		w.seen, w.week = [2]map[attempted]bool{{}, w.seen[0]}, at
@@ -173,7 +174,7 @@ func (w *Watch) longer(j *job.Job) (longer, known bool) {
 	return longer, known
 }
 
-// Alarms are what is surely worse.
+// Alarms are the kinds of endings of which measured jobs surely have more.
 func (w *Watch) Alarms() (all []Alarm) {
 	for _, c := range w.kinds {
 		if i := slices.IndexFunc(c.bets, func(b *bet) bool { return b.value() >= b.term.limit }); i >= 0 {
@@ -196,7 +197,8 @@ func (w *Watch) Alarms() (all []Alarm) {
 // rises are parts of the measured jobs that might crash.
 var rises = []int{1000, 500, 200, 100, 50, 20, 10}
 
-// Comparison says what could be seen by now: by the bet that is on longest, of the jobs that crashed.
+// Comparison says how rare crashes could be and still be seen by now. It asks the bet on crashes that
+// counts for a year, else the one against the past.
 func (w *Watch) Comparison() Comparison {
 	c := w.kinds[0]
 	var is Comparison
@@ -240,11 +242,12 @@ type comparison struct {
 	resting map[uint32]rests // by uid
 	weeks   []*tally         // of the past, the newest last
 	begun   int              // how many weeks have begun
-	bets    []*bet           // that the coin of a bad ending is like any other
-	past    *tally           // of a bet that no more jobs end badly than in the worst week of the past; nil: none
+	bets    []*bet           // against this: the coin of a bad ending is like any other
+	past    *tally           // of the bet against this: no more jobs end badly than in the worst week of the past; nil: none
 }
 
-// rests says which jobs of a user do not count: so many in a row, but none later than until.
+// rests says which jobs of a user do not count: clean of them in a row must end otherwise first, or
+// until must pass.
 type rests struct {
 	clean int
 	until time.Time
@@ -352,8 +355,8 @@ func (t *tally) sum(measured bool) int { return t.all.sum(measured) }
 // bound is the rate of a week before, with one more job that ended badly: the next one might have.
 func (t *tally) bound() float64 { return float64(t.all[0][1]+1) / float64(t.sum(false)+1) }
 
-// add counts a job, unless its user would have more than a part of all. That is decided before it
-// is looked at how the job ended, so that the bets stay fair.
+// add counts a job, unless its user would have more than a part of all. That is decided without
+// looking at how the job ended, so that the bets stay fair.
 func (t *tally) add(j *job.Job, measured, bad bool) {
 	u := t.users[j.UID]
 	if u == nil {
@@ -412,8 +415,8 @@ var worse = [][2]float64{
 	{.2, .25}, {.2, .3}, {.2, .5}, {.2, .9},
 }
 
-// coinFactors: given how a job ended, its coin is a bet between its chance if jobeff harms and
-// its share.
+// coinFactors are the factors where a coin decides which jobs are measured. Given how a job ended,
+// its factor is the chance of its coin if jobeff harms, divided by that without harm, the share.
 func coinFactors(share float64) (all []factor) {
 	for _, w := range worse {
 		good, bad := share*(1-w[1])+(1-share)*(1-w[0]), share*w[1]+(1-share)*w[0]

@@ -29,7 +29,7 @@ type Digest struct {
 	Accounts []string // empty: all
 	Total    listing.Hours
 	Before   listing.Hours // of the week before
-	// Lists hold those with the most hours lost first, and how many there are more.
+	// The lists begin with those that lost most hours; More… counts those that are left out.
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
@@ -44,7 +44,7 @@ type Digest struct {
 	Health                       listing.Health
 	Alarms                       []harm.Alarm     // that were up
 	Comparison                   *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
-	Wrong                        []listing.Told   // notices of which somebody said so
+	Wrong                        []listing.Told   // notices that somebody called wrong
 }
 
 // Share is the part of one account, user or program.
@@ -162,7 +162,7 @@ func sumSaved(all []workload.Followed, of func(*workload.Followed) curve.Estimat
 	return sum
 }
 
-// sumOf adds savings up. Intervals add linearly inside a workload, whose savings stand on one
+// sumOf adds savings up. Intervals add linearly inside a workload, whose savings come from one
 // curve, and in squares between workloads.
 func sumOf(savings []Saving) *curve.Estimate {
 	if len(savings) == 0 {

@@ -1,6 +1,6 @@
-// Package notice decides who is told what, and when. It sends nothing and knows no clock.
-// Before it stands policy, which judges jobs. After it report/mail writes the letters and
-// cmd/jobeffd/notify sends them.
+// Package notice decides who is told what, and when. It sends nothing and knows no clock. Before it
+// comes policy, which judges jobs. After it report/mail writes the letters and cmd/jobeffd/notify
+// sends them.
 //
 //   - Notices picks the flagged jobs that their owners are told of, and says why not the others
 //   - SentOf, Muted and AllClear keep the log of what was told

@@ -45,7 +45,7 @@ func newOnCores(i *NoticeItem) onCores {
 	return a
 }
 
-// joined is an item with a job more.
+// joined is an item with one more job.
 func joined(was, one NoticeItem) NoticeItem {
 	all := was
 	if (one.Try != nil) != (was.Try != nil) && one.Try != nil || (one.Try != nil) == (was.Try != nil) && losesMore(&one, &was) {

@@ -52,8 +52,8 @@ func first(runs []job.Run, began map[int]time.Time) {
 	}
 }
 
-// advisedBy says whether the notice advised the job's core count, for work that can share a curve
-// with the job's still.
+// advisedBy says whether the notice advised the job's core count, for work that can still share a
+// curve with the job's.
 func (j *Judged) advisedBy(s *Sent) bool {
 	a := s.Advised[j.subject()]
 	ranBefore := func(began map[int]time.Time) bool {

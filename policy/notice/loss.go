@@ -26,7 +26,7 @@ const (
 	mailLosses   = 3
 )
 
-// lossesOf are the largest losses of a week of which no saving speaks.
+// lossesOf are the largest losses of a week that no saving covers.
 func lossesOf(heavy []listing.HeavyWorkload, savings []Saving) (all []Loss) {
 	for i := range heavy {
 		h := &heavy[i]

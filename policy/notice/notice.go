@@ -27,7 +27,7 @@ type Notice struct {
 	Reason  string // why now
 	Since   time.Time
 	Items   []NoticeItem // at most mostItems, those that save most first
-	Losses  []Loss       // the largest of which no item speaks
+	Losses  []Loss       // the largest that no item covers
 	More    int          // items that are left out
 	Sure    float64      // core-hours that all items are sure to save: the sum of the lower ends
 	Used    float64      // core-hours of all the user's jobs since then

@@ -7,9 +7,9 @@ import (
 	"jobeff/ingest/job"
 )
 
-// StoppedTogether groups jobs that hang by when they stopped: those of a group are no further apart than
-// one interval between two reports, one after the other. Groups of one user are left out: a user's jobs may
-// all wait for the same.
+// StoppedTogether groups hung jobs by when they stopped: in a group, each stopped at most one interval
+// between reports after the one before it. Groups of a single user are left out: a user's jobs may all wait
+// for the same thing.
 func StoppedTogether(hung []*job.Job) (groups [][]*job.Job) {
 	all := slices.Clone(hung)
 	slices.SortFunc(all, func(a, b *job.Job) int {

@@ -56,8 +56,8 @@ func (w Weekly) Missed(last, now time.Time, most int) (all []time.Time) {
 	return all
 }
 
-// Quiet is when of the night nobody is to be written to: hours of a zone's clock. From
-// and To the same: never.
+// Quiet are the hours of the night in which nobody is written to, on a zone's clock. From and To
+// the same: never.
 type Quiet struct {
 	From, To int
 	Zone     *time.Location
@@ -89,9 +89,8 @@ func (w Weekly) Span(at time.Time) (from, to time.Time) {
 	return midnight.on(t.Year(), t.Month(), t.Day()-7), midnight.on(t.Year(), t.Month(), t.Day())
 }
 
-// SpanSince is Span, but begins where the digest of last ended, if the day was changed since
-// and that is less than a week before: no day is in two digests. It is empty where both fall
-// on one day.
+// SpanSince is Span, but begins no earlier than the digest of last ended: no day is in two digests
+// where the weekday was changed between them. It is empty where both fall on one day.
 func (w Weekly) SpanSince(at, last time.Time) (from, to time.Time) {
 	from, to = w.Span(at)
 	if _, ended := w.Span(last); ended.After(from) {

@@ -23,7 +23,7 @@ type Backtest struct {
 // period is what Notices reads of the jobs that ended in it.
 type period struct {
 	flagged []Judged
-	others  map[userKey]*job.Job // the core time of each user's other jobs, as of one
+	others  map[userKey]*job.Job // each user's other jobs, as one job with the core time of all
 }
 
 // Tally is what one rule said of the jobs of a Backtest. The outcomes are numbers of

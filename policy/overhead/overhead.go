@@ -1,6 +1,6 @@
 // Package overhead holds what jobeff-overhead measured of messages (METRICS 5): it reads and compares its
 // curves, and bounds how much of a program's time in messages computation could have hidden. Nothing of
-// jobeff stands before it; a job has the curves of its partition.
+// jobeff comes before it; a job has the curves of its partition.
 package overhead
 
 import (
@@ -382,7 +382,7 @@ func (c *Curve) hidableOfBin(bin int) (middle, low, high float64) {
 
 // hidableAt is base_t * availability of a message of so many bytes, us. Between two sizes it
 // follows the logarithm of the size. A smaller message than all measured may hide nothing, and a
-// larger one as much more as it is larger.
+// larger one more in proportion to its size.
 func (c *Curve) hidableAt(size float64) (value, low, high float64) {
 	points := c.available()
 	at := slices.IndexFunc(points, func(p Point) bool { return float64(p.Bytes) >= size })

@@ -76,7 +76,7 @@ func (r *rule) judge(c *policy.Case) policy.Verdict {
 		v.Outcome, v.Reason = policy.CannotTell, err.Error()
 	case holds:
 		v.Outcome, v.Reason = policy.Flagged, c.AsOf+figuresText(v.Figures, r.limits)+"the condition holds"
-		if v.Text = r.tell(c, v.Reason); !r.readsAny("hung") { // its words tell of when they are
+		if v.Text = r.tell(c, v.Reason); !r.readsAny("hung") { // a hang's text has its own times
 			v.Text = c.AsOf + v.Text
 		}
 		if c.Request != nil && r.readsAny(adviceFields...) {
@@ -97,7 +97,7 @@ func (r *rule) doubted(c *policy.Case, doubts []string) bool {
 	return slices.ContainsFunc(doubts, func(d string) bool { return !slices.Contains(c.Waits, d) })
 }
 
-// shown are the fields that stand in the reason: those that the condition reads, and what
+// shown are the fields that the reason names: those that the condition reads, and what
 // past_inflexion was found from.
 func (r *rule) shown() []string {
 	names := slices.Clone(r.reads)
@@ -115,7 +115,7 @@ func (r *rule) readsAny(names ...string) bool {
 }
 
 var (
-	// adviceFields are those whose flag a core count answers.
+	// adviceFields are the fields of rules that another core count can answer.
 	adviceFields = slices.Concat([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, policy.CoreFields)
 	// judgedFields speak of how well the job ran, or of how much it lost.
 	judgedFields = slices.Concat(policy.EfficiencyFields, adviceFields, policy.UsedFields, []string{"unused_nodes", "nodes_used", "cause", "slower_than_before"})

@@ -65,8 +65,8 @@ func (r *Rules) Mark() int64 {
 	return int64(h.Sum64()>>2) + 1
 }
 
-// Compile reads the conditions and texts of all rules, switched off or not. Its
-// error has a line FILE:LINE for each that cannot be meant.
+// Compile reads the conditions and texts of all rules, switched off or not. Its error has a line,
+// which begins with FILE:LINE, for each one that is wrong.
 func Compile(rules []etc.Rule) (*Rules, error) {
 	all, in, nothing := &Rules{}, language(), values(&policy.Case{})
 	var faults []error
@@ -96,8 +96,8 @@ const mostNodes = 1000
 // Functions lists what a condition may call.
 func Functions() []string { return slices.Clone(functions) }
 
-// language is what every condition is written in: an expression over policy.Fields. To make it for
-// each rule again would be half of Compile's work.
+// language is what every condition is written in: an expression over policy.Fields. It is made
+// once: made for each rule, it would be half of Compile's work.
 func language() *conf.Config {
 	c := conf.CreateNew()
 	options := []expr.Option{expr.Env(policy.Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
@@ -166,7 +166,7 @@ func (v *reader) Visit(node *ast.Node) {
 	v.whole = v.whole || id.Value == "$env"
 }
 
-// holds asks the condition. A failure is one of the values, such as a list's end.
+// holds asks the condition. It fails only on values, as on an index beyond a list's end.
 func (r *rule) holds(f *policy.Fields) (bool, error) {
 	out, err := expr.Run(r.program, *f)
 	if err != nil {
@@ -231,7 +231,7 @@ func (r *rule) compileText(nothing map[string]any) error {
 	return nil
 }
 
-// checkNode holds a template to fields that are, functions and if.
+// checkNode allows a template only fields that exist, functions and if.
 func checkNode(n parse.Node) error {
 	switch n := n.(type) {
 	case *parse.ListNode:

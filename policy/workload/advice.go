@@ -36,32 +36,35 @@ type Recommendation struct {
 	cost float64 // CPUs allocated there / those allocated on the job's cores
 }
 
-// AdviceFor is how long advice holds: so long nobody is told against it, and what it saved is counted.
+// AdviceFor is how long advice holds: until then nobody is told against it, and what it saved is
+// counted.
 const AdviceFor = 26 * 7 * 24 * time.Hour
 
-// vagueTime is the ratio of the ends of a mean's interval from which a time is no advice.
+// vagueTime is the ratio of the ends of a mean's interval from which a time is too vague for
+// advice.
 const vagueTime = 4
 
-// mostPatience is how many times as long as the shortest a run may take that is advised for its
-// core-hours, and leastWorth what part of them it must save for each part of the time
-// that it takes longer: who waits a day for 100 core-hours does not wait three for 60, nor
-// two for 90. Where no fewer cores are better and worth it, nothing is advised: n_eff stands
-// in jobeff workload for those who can wait.
+// mostPatience bounds how long a run may take that is advised for its core-hours, as a multiple of
+// the shortest. leastWorth is the part of the core-hours that it must save for each part of the
+// time that it takes longer: a user who waits a day for 100 core-hours does not wait three for 60,
+// nor two for 90. Where no fewer cores are better and worth it, nothing is advised: jobeff workload
+// shows n_eff to those who can wait.
 const (
 	mostPatience = 2
 	leastWorth   = 0.25
 )
 
-// aboutAsCheap: among counts whose costs differ by no more than this, the fastest is advised; and
-// among those that differ by less than mostDearer, where the cheapest is not worth its longer time.
+// aboutAsCheap: among counts whose costs differ by no more than this, the fastest is advised. Where
+// they differ by less than mostDearer, the faster one is advised if the cheapest is not worth its
+// longer time.
 const (
 	aboutAsCheap = 0.03
 	mostDearer   = 0.1
 )
 
-// drift is the standard error of ln t on some cores against others that stays however many
-// runs there were: machines, their load and inputs differ from week to week, and the runs
-// on two core counts are seldom of the same weeks.
+// drift is the standard error of ln t between two core counts that no number of runs takes away:
+// machines, their load and inputs differ from week to week, and the runs on two core counts are
+// seldom of the same weeks.
 const drift = 0.02
 
 // Recommend says which fewer cores would have served the job better, or, without a job, the
@@ -98,8 +101,8 @@ func (s *Study) AdvisedOn(n int) bool {
 }
 
 // adviceOn is the count that a run on n cores should have had, without what it saves. A count that
-// is itself advised on is none: advice does not lead to further advice. Known are the counts of
-// which this is known already.
+// is itself advised on is none: advice does not lead to further advice. known holds the counts for
+// which that was found out already.
 func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why string) {
 	than := s.Against(n)
 	best, why = s.cheapest(n, known)
@@ -158,7 +161,7 @@ func (s *Study) cheaper(n int) (all []*Recommendation) {
 			first = i
 		}
 	}
-	for ; first > 0; first-- { // it goes before those that stood before it
+	for ; first > 0; first-- { // it moves to the front
 		all[first-1], all[first] = all[first], all[first-1]
 	}
 	return all
@@ -187,8 +190,8 @@ func (s *Study) candidates() (all []int) {
 // asFast is how much longer a run may take on fewer cores to be called as fast.
 const asFast = 0.1
 
-// noMend says why fewer cores are no mend for what n cores lost, "" where they are one. They
-// are none for uneven work, nor for files: only where several jobs on them took as long.
+// noMend says why fewer cores are no mend for what n cores lost; "": they are one. They mend
+// neither uneven work nor time in files, unless several jobs on them took as long.
 func (s *Study) noMend(n int, r *Recommendation) string {
 	at := int(r.Cores.Value)
 	if at < s.Counts[0].N {
@@ -271,9 +274,9 @@ func changeWithin(y, half float64) *curve.Estimate {
 	return &curve.Estimate{Value: math.Expm1(y), Low: math.Expm1(y - half), High: math.Expm1(y + half)}
 }
 
-// against is ln t of a run on at cores against that on n, as it was measured there,
-// else as the curve has it, with two standard errors: what all runs there share, and what
-// each has for itself. They are NaN where it is not determined.
+// against is ln of the time on at cores over that on n: as it was measured there, else as the curve
+// has it. shared is the standard error that all runs there have in common, own that of each run for
+// itself. All three are NaN where the curve determines no time.
 func (s *Study) against(at, n int) (y, shared, own float64) {
 	here, _ := s.groupOn(n)
 	if there, measured := s.groupOn(at); measured {
@@ -283,7 +286,7 @@ func (s *Study) against(at, n int) (y, shared, own float64) {
 	if t == nil {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
-	// What of a curve's error is one run's own is not told apart: it is taken to be shared.
+	// The part of a curve's error that is one run's own is not known: all of it is taken to be shared.
 	half := math.Log(t.Ratio()) / 2
 	return math.Log(t.Value) - here.Y, math.Hypot(here.Noise, half/(math.Sqrt2*math.Erfinv(s.Settings.Level))), 0
 }
@@ -328,9 +331,9 @@ func (r *Recommendation) ShareOver(runs int) *curve.Estimate {
 	return &curve.Estimate{Value: v, Low: v - (v-r.Share.Low)*part(r.Time.High, r.Typical.High), High: v + (r.Share.High-v)*part(r.Time.Low, r.Typical.Low)}
 }
 
-// askable is the largest core count up to n that one asks for: whole nodes where the
-// runs filled nodes, else a multiple of what the core counts around have in common, or
-// of as large a part of it as comes near enough to n.
+// askable is the largest core count up to n that a user asks for: whole nodes where the runs filled
+// nodes. Else it is a multiple of the greatest common divisor of the core counts from n/2 on,
+// halved until the result is near enough to n.
 func (s *Study) askable(n float64) int {
 	n *= 1 + 1e-9
 	if node := s.coresPerNode(); node > 0 && n >= float64(node) {
@@ -348,16 +351,17 @@ func (s *Study) askable(n float64) int {
 	return max(int(n)/max(step, 1)*max(step, 1), 1)
 }
 
-// nearEnough is the part of n_eff that a core count has at least that is asked for instead.
+// nearEnough is the least part of n_eff that a core count which is asked for instead must have.
 const nearEnough = 0.75
 
 // nearShare is the part of the run time from which overhead says that the inflexion
 // point is near, METRICS 4.
 const nearShare = 0.6
 
-// Near says whether the inflexion point is near on the cores of the studied job's run and not passed, from the
-// measured communication: imbalance and files foretell nothing. One job may be an outlier, as may this one; one core
-// count tells nothing of others, and where other cores were faster it is not near.
+// Near says whether the inflexion point is near the core count of the studied run, and not passed. It goes by the
+// measured communication: imbalance and files foretell nothing. This run must show it, and several jobs on its
+// cores, as each may be an outlier. One core count tells nothing of others, and where other cores were faster the
+// point is not near.
 func (s *Study) Near() bool {
 	if s.Mine == nil || s.Mine.Cores() != s.Fastest || len(s.Counts) < 2 || s.Undecided() {
 		return false

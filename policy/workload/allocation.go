@@ -66,8 +66,8 @@ func (s *Study) allocs() {
 	}
 }
 
-// wholeNode is how many CPUs each node has that the jobs were given whole; 0 where one was given
-// less, or where that is not known.
+// wholeNode is how many CPUs each node has, if the jobs were given whole nodes; 0 where one was
+// given less, or where that is not known.
 func (s *Study) wholeNode() (cpus int) {
 	for i := range s.Runs {
 		r := &s.Runs[i]
@@ -98,8 +98,8 @@ func heldBy(j *job.Job) int64 {
 	return max(need.Use, need.High)
 }
 
-// NeedsOn is what is known of memory and time on the recommended cores where no job had them: each node holds
-// what the job held, at most, and the program takes as long as the runs say.
+// NeedsOn estimates memory and time on the recommended cores, where no job had them yet: heldOn has the
+// memory of each node, and the program takes as long as the runs say.
 func (s *Study) NeedsOn(r *Recommendation, j *job.Job, nodes int, room *job.Room) *Needs {
 	n := &Needs{NoMemory: "no job had the advised cores yet", NoTime: "no job had the advised cores yet"}
 	if j != nil {
@@ -130,8 +130,8 @@ func (s *Study) NeedsOn(r *Recommendation, j *job.Job, nodes int, room *job.Room
 // unmeasured is the reserve on what no run has shown.
 const unmeasured = 0.2
 
-// heldOn is what each of some nodes has to hold, bytes: as much as all of it here, or what so many tasks hold. Where
-// the two lie far apart it is not known, and 0.
+// heldOn is what each of so many nodes has to hold, bytes: its part of what the job held, or what the tasks on it
+// hold, whichever is more. Where the two lie far apart it is not known, and 0.
 func (s *Study) heldOn(cores, nodes int, held int64, j *job.Job) int64 {
 	whole, tasks := held/int64(nodes), int64(0)
 	if u := j.Usage; u != nil {
@@ -160,8 +160,8 @@ func (s *Study) coresPerNode() int {
 	return cores
 }
 
-// NodesFor is how many nodes a run on n cores asks for: as few as it ran on, else filled as
-// those that were. 0 where the runs do not tell.
+// NodesFor is how many nodes a run on n cores asks for: the fewest that such a run had, else as
+// many as it fills like other runs. 0 where the runs do not tell.
 func (s *Study) NodesFor(n int) int {
 	if c := s.At(n); c != nil {
 		return c.Nodes[0]

@@ -96,8 +96,8 @@ func compare(runs []job.Run) *Change {
 	return c
 }
 
-// beside is what else than the software the new runs do not have in common with the old ones, on the
-// same cores or the nearest, or nothing.
+// beside is what differs between the new runs and the old ones beside the software, on the same
+// cores or the nearest; "": nothing.
 func beside(old, new []job.Run) string {
 	before, since := byCount(old), byCount(new)
 	for _, c := range since.Counts {

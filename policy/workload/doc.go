@@ -1,7 +1,7 @@
-// Package workload studies the runs of one workload and says what core count they should have
-// used. Before it stand ingest/job, which holds the runs, and policy/curve, which fits their
-// times. After it policy asks for a job's place among the runs, policy/notice counts what was
-// saved, and report writes the study.
+// Package workload studies the runs of one workload and says what core count they should have used.
+// Before it come ingest/job, which holds the runs, and policy/curve, which fits their times. After
+// it policy asks for a job's place among the runs, policy/notice counts what was saved, and report
+// writes the study.
 //
 //  1. kin.go leaves out what is no point, and splits off what cannot share a curve
 //  2. NewStudy counts what was measured on each core count, tells strong from weak

@@ -22,14 +22,14 @@ type Followed struct {
 	Level float64 // of the intervals
 }
 
-// Saved are core-hours that runs did not use; negative: that they used more. A program or library
-// that became faster is not the advice: then Mix is too large, and Old is not.
+// Saved are core-hours that runs did not use; negative: they used more. Where a program or library
+// became faster meanwhile, Mix is too large, as that is not due to the advice, and Old is not.
 type Saved struct {
 	Mix curve.Estimate  // had they cost as much as the runs before the notice, on whatever cores
 	Old *curve.Estimate // had they cost as much as those since that had as many cores as before; nil: none of these came to its end
 }
 
-// Least is the smaller one, which is told.
+// Least is the smaller of the two, which is shown.
 func (s Saved) Least() curve.Estimate {
 	if s.Old != nil && s.Old.Value < s.Mix.Value {
 		return *s.Old
@@ -37,10 +37,10 @@ func (s Saved) Least() curve.Estimate {
 	return s.Mix
 }
 
-// FollowAdvice says what the runs of t since a notice saved by their cost per second of total useful
-// time, whatever cores they had, and those of them that started in the span. Runs that ran out of memory or
-// time cost core-hours, and did no whole work; so before as since. Nil: no whole run is since, or none before
-// to compare with.
+// FollowAdvice says what the runs of t since its notice saved, and what those of them saved that started in
+// the span. It compares core-hours per second of total useful time, on whatever cores. Runs that ran out of
+// memory or time cost core-hours and did no whole work, before the notice as after it. It is nil if no whole
+// run came after the notice, or none before it.
 func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 	if until := t.At.Add(AdviceFor); until.Before(to) {
 		to = until

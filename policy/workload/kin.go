@@ -28,7 +28,7 @@ const (
 // likeness is how far the total useful time of runs may differ.
 type likeness struct {
 	same   float64 // factor on the same cores
-	strong float64 // … and, times the ratio of the cores to the power of mostStrong, between core counts: caches and repeated work
+	strong float64 // factor between core counts, beside their ratio to the power of mostStrong: caches and repeated work
 }
 
 // Where the key does not tell the input, the work has to. Where it does, only what no
@@ -38,7 +38,7 @@ var (
 	inputKnown   = likeness{same: 4, strong: 6}
 )
 
-// likenessOf asks more of a name that the user gave: it does not tell the input.
+// likenessOf is stricter with a workload that the user named: a name does not identify the input.
 func likenessOf(w *job.Workload) likeness {
 	if w.InputNote != "" || w.Named() {
 		return inputUnknown
@@ -64,8 +64,8 @@ const suspendedShare = 0.01
 // whyUnfinished needs no more words: its time is not that of the whole work.
 const whyUnfinished = "the job did not finish"
 
-// notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
-// beside another of the same job are told from outside.
+// notPoint is why a run is no point of a curve, or nothing. A run cannot show that it had one rank
+// beside another of the same job: pointsAmong finds those.
 func notPoint(r *job.Run) string {
 	if why := NotWhole(r); why != "" || r.Conditions == nil || !r.Conditions.Contended {
 		return why
@@ -159,7 +159,7 @@ func pointsAmong(runs []job.Run) (points []job.Run, left []LeftOut) {
 	return points, left
 }
 
-// Runs are large, and sorting moves them often: so pointers are sorted.
+// pointers are those of runs: runs are large, and sorting moves them often.
 func pointers(runs []job.Run) []*job.Run {
 	to := make([]*job.Run, len(runs))
 	for i := range runs {
@@ -202,7 +202,7 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 	return groups
 }
 
-// steps is ln of a run's collective calls per rank and usualCollectives.
+// steps is ln of the sum of a run's collective calls per rank and usualCollectives.
 func steps(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 
 // stepsApart is by how much the steps of two lists of runs differ.
@@ -421,7 +421,7 @@ func machineOf(group []job.Run) string {
 }
 
 // MachineText is the machine that a run's curve belongs to, for people; "" where it is not known. Frequency and memory
-// part nothing.
+// part no runs.
 func MachineText(r *job.Run) string {
 	if r.Conditions == nil || r.Conditions.Machine == nil {
 		return ""

@@ -83,7 +83,8 @@ func (s *Study) FasterMix() string {
 	return ""
 }
 
-// unusual is how many times as long as the longest other run on its cores a run took to be told so.
+// unusual is how many times as long as the longest other run on its cores a run must take for
+// Unusual to say so.
 const unusual = 1.5
 
 // Unusual says that the run that was asked about took much longer than the others on its cores;

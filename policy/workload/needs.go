@@ -11,12 +11,12 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Needs is how much memory and time the next run like a job should be given, from the runs that did as it: each is at
-// least what the largest of them had, and what the next one exceeds at most once in four hundred times.
+// Needs is how much memory and time the next run like a job should be given, from earlier runs of its kind. Each is
+// at least what the largest of them needed, and the next one exceeds it at most once in four hundred times.
 type Needs struct {
 	Like     job.Ran
-	Runs     int           // that were completed: both fit all of them, …
-	Measured int           // … memory these, of which it is known
+	Runs     int           // that were completed: Time fits all of them
+	Measured int           // those whose memory is known: Memory fits these
 	Memory   int64         // bytes of each node, whole MiB; 0: NoMemory says why
 	Time     time.Duration // whole minutes; 0: NoTime says why
 	NoMemory string
@@ -30,8 +30,8 @@ type Needs struct {
 	AllMemory bool     // Memory is all that a node has
 	AllTime   bool     // Time is all that a job may have
 	AtLimit   bool     // most end at their limit, as those do that go on from a checkpoint: Time is that
-	each      bool     // run has work of its own: one that was killed needs more itself
-	Arguments bool     // these are those with the job's arguments, where other jobs of its name had others
+	each      bool     // every run has work of its own: one that was killed needs more itself
+	Arguments bool     // only runs with the job's arguments count, as other jobs of its name had others
 }
 
 // Failure is a run that was killed for what it asked for: its true need is not known.
@@ -51,22 +51,25 @@ type Smaller struct {
 }
 
 const (
-	// lookedAt is how many runs of a size count for what was killed: the newest.
+	// lookedAt is how many of the newest runs of a size are searched for killed ones.
 	lookedAt = 60
-	// someRuns: so many completed runs tell of the next one, also after one that was killed.
+	// someRuns is how many completed runs are enough to tell of the next one, also after one that was
+	// killed.
 	someRuns = 5
 	// exceeded is how often the next run may need more than is asked for, of each of memory and time.
 	exceeded = 0.0025
-	// LeastReserve over the largest: what was read of memory may be samples, without the kernel's own memory for the job.
+	// LeastReserve is the least reserve over the largest, a fraction of it: memory may have been read in samples, and
+	// without the kernel's own for the job.
 	LeastReserve = 0.1
-	// What is known of a resource before runs tell it is worth so many of them.
+	// spreadWorth is how many runs the assumed spread of a resource counts as.
 	spreadWorth = 4
 	// apartBy is how many times as large the next larger need must be to begin another part.
 	apartBy = 2.0
-	// oneCore: a job that kept so many CPUs busy all the time may have had one thread. A mean near one of
-	// a program with several threads is chance, and not in each run.
+	// A job whose mean of busy CPUs lies between these may have had one thread. That of a program with
+	// several threads is near one by chance, and not in each run.
 	oneCoreLow, oneCoreHigh = 0.8, 1.05
-	// A job that ends in this part of its limit, or at it, as most of its kind do, goes on from a checkpoint in the next.
+	// nearLimit: where most jobs of a kind end at their limit, or after this part of it, each is taken to go on from the
+	// last one's checkpoint.
 	nearLimit = 0.95
 	// farAbove is how many times as long as the longest other a run that was killed must have had to be thought stuck.
 	farAbove = 4
@@ -74,7 +77,8 @@ const (
 	nodesShare = 0.98
 )
 
-// resource is what is taken to be true of one before runs tell it. An unused minute costs nobody anything, an unused GiB does.
+// resource is what is assumed of memory or time before runs show it. An unused minute costs nobody anything, an unused
+// GiB does.
 type resource struct {
 	spread    float64 // standard deviation of its logarithm
 	few, many float64 // the reserve over the largest of a few and of many runs, as a fraction of it, at most
@@ -108,13 +112,14 @@ func byStart(all []job.Ran) []job.Ran {
 // NotCompleted says whether a job did not come to its end.
 func NotCompleted(r *job.Ran) bool { return r.State != "COMPLETED" }
 
-// sameSize says whether a job was as large as another. One core is one core, of however many.
+// sameSize says whether a job was as large as another. Jobs that used one core each are of one
+// size, however many CPUs they had.
 func sameSize(r, like *job.Ran) bool {
 	return r.Nodes == like.Nodes && (r.CPUs == like.CPUs || IsOneCore(r) && IsOneCore(like))
 }
 
-// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another, so that its memory and time tell of those of
-// that. One that was killed may have left fewer ranks.
+// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another, so that its memory and time say what
+// that one needs. One that was killed may have left fewer ranks.
 func SameShape(r, like *job.Ran) bool {
 	return sameSize(r, like) && r.Ranks == like.Ranks && r.Tasks == like.Tasks
 }
@@ -125,7 +130,7 @@ func CompletedLike(all []job.Ran, like *job.Ran) []job.Ran {
 }
 
 // sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
-// all. An MPI program's own arguments have told its workload.
+// all. The arguments of an MPI program are a part of its workload already.
 func (n *Needs) sameArguments(runs []job.Ran) []job.Ran {
 	var same []job.Ran
 	completed := 0
@@ -149,7 +154,7 @@ func IsOneCore(r *job.Ran) bool {
 	return max(r.Ranks, r.Tasks) <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
 }
 
-// fill reads what runs of the size, of which some were completed, tell.
+// fill fills in memory and time from the runs of a size, and from done, the completed ones of them.
 func (n *Needs) fill(runs, done []job.Ran, room *job.Room) {
 	n.Runs = len(done)
 	if room == nil {
@@ -159,13 +164,13 @@ func (n *Needs) fill(runs, done []job.Ran, room *job.Room) {
 	n.time(runs, done, room)
 }
 
-// memory is that of each node.
+// memory fills in that of each node.
 func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	had := func(r *job.Ran) float64 { return float64(r.Memory) / float64(max(r.Nodes, 1)) }
 	var known []float64
 	for i := range done {
 		switch r := &done[i]; {
-		case r.Full && had(r) > 0: // it was completed with that, so the line asks for as much
+		case r.Full && had(r) > 0: // it was completed with that, so as much is asked for
 			known = append(known, had(r)/(1+LeastReserve))
 		case r.NodeNeeded > 0:
 			known = append(known, float64(r.NodeNeeded))
@@ -186,7 +191,7 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	}
 	all := mostMemory(room, max(n.Like.Nodes, 1))
 	most, asked := ofMemory.upper(known)
-	for i := range runs { // what a run held that was stopped from outside, the next one will hold
+	for i := range runs { // a run that was stopped from outside held this, and so will the next one
 		if r := &runs[i]; stopped(r) && float64(r.NodeNeeded) > most {
 			most = float64(r.NodeNeeded)
 			asked = max(asked, most*(1+LeastReserve))
@@ -212,13 +217,14 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	if room.Memory > 0 && n.Memory > room.Memory {
 		n.Memory = room.Memory >> 20 << 20
 	}
-	if below, above := parts(known); below != nil && !n.each { // of those that have each their own, its user knows which
+	if below, above := parts(known); below != nil && !n.each { // where each has work of its own, the user knows which are smaller
 		_, enough := ofMemory.upper(below)
 		n.Smaller = &Smaller{len(below), min(roundUp(enough), roundUp(above[0]))}
 	}
 }
 
-// mostMemory is what of each of some nodes a job may ask for, bytes; 0: not known. A node's own word is of all that is built in.
+// mostMemory is what a job on so many nodes may ask for of each, bytes; 0: not known. What a node itself reported is
+// all that is built in: nodesShare of it counts.
 func mostMemory(room *job.Room, nodes int) float64 {
 	most := float64(room.Memory)
 	if !room.FromSlurm() {
@@ -232,7 +238,7 @@ func mostMemory(room *job.Room, nodes int) float64 {
 
 const noneCompleted = "no job of this size was completed"
 
-// time is Slurm's limit.
+// time fills in Slurm's limit.
 func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 	had := func(r *job.Ran) float64 { // Slurm may have been told another limit since
 		if r.Limit > 0 {
@@ -280,8 +286,8 @@ func stopped(r *job.Ran) bool { return overTime(r) || r.State == "NODE_FAIL" || 
 
 func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEADLINE" }
 
-// failureOf is the newest run that was killed for what it had, if any. What it had counts, and twice that unless so many
-// runs were completed since that they tell, or one that needed more.
+// failureOf is the newest run that was killed for what it had, if any. Twice what it had is asked for, unless someRuns
+// were completed since, or one that needed more than it had.
 func (n *Needs) failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*job.Ran) bool) *Failure {
 	var f *Failure
 	many, since, answered := 0, 0, false
@@ -316,9 +322,10 @@ func (f *Failure) asked() float64 {
 	return f.Had
 }
 
-// upper is the largest of some values, and what the next one is to be given: what it exceeds as seldom as is allowed, by a t
-// distribution of their logarithms about the median, and the least reserve at least. The spread is that of the values above the
-// median, and known before as by some runs: small ones, which did less, tell nothing of large ones.
+// upper is the largest of some values, and what to ask for the next one. By a t distribution of their logarithms about
+// the median, the next one exceeds that with the chance of exceeded. It is LeastReserve above the largest at least, and
+// the resource's own reserve at most. The spread is that of the values above the median, as small runs, which did less,
+// tell nothing of large ones; the assumed one counts as spreadWorth runs.
 func (r resource) upper(values []float64) (most, asked float64) {
 	if len(values) == 0 {
 		return 0, 0

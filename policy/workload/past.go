@@ -84,7 +84,7 @@ func (s *Study) fastestBelow(n, jobs int) (best *side) {
 	return best
 }
 
-// notPast is what else than the parallelisation may have made n cores slower, or nothing.
+// notPast says what else than the parallelisation may have made more cores slower; "": nothing.
 func (s *Study) notPast(here, than *side) string {
 	for _, why := range []func(here, than *side) string{s.fewJobs, s.notStrong, s.notSame, s.withinSpread,
 		efficient, otherWork, busierRank, unevenRanks, moreIO} {
@@ -112,7 +112,8 @@ func (s *Study) notStrong(*side, *side) string {
 }
 
 // withinSpread asks whether the rise surely exceeds what weeks differ by. The runs' own spread is
-// measured, and Student's t knows from how many; the least spread is not, so it has a normal quantile.
+// measured, so its quantile is that of Student's t. The least spread is assumed, so it has a normal
+// quantile.
 func (s *Study) withinSpread(here, than *side) string {
 	var squares, free float64
 	s.eachCount(func(runs []job.Run) {

@@ -67,7 +67,7 @@ func (o *side) jobs() int {
 	return len(all)
 }
 
-// notSame is what runs on two core counts do not have in common, or nothing.
+// notSame says what runs on two core counts do not have in common; "": nothing.
 func (s *Study) notSame(here, than *side) string {
 	for _, why := range []func(here, than *side) string{otherBuild, otherMachine, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
 		if text := why(here, than); text != "" {
@@ -143,7 +143,7 @@ func otherSteps(here, than *side) string {
 	return otherStepsText(here.runs, than.runs)
 }
 
-// otherNodes asks whether runs on one of the two differ by the number of their nodes.
+// otherNodes asks whether the times on one of the two core counts depend on the number of nodes.
 func otherNodes(here, than *side) string {
 	for _, o := range []*side{here, than} {
 		byNodes := map[int][]float64{}
@@ -268,9 +268,9 @@ func inputOf(r *job.Run) string {
 	return r.Conditions.Input
 }
 
-// unlike is what keeps runs from being held against earlier ones on as many cores: work is why they did not do the same
-// work, nodes why their nodes are of another kind, or may be; "" where there is nothing, as far as is known. Another
-// build or library may do the same work.
+// unlike says why runs cannot be compared with earlier ones on as many cores: work is why they did other work, nodes
+// why their nodes are of another kind, or may be. Each is "" where nothing is known to differ. Another build or library
+// may do the same work.
 func unlike(before, since []job.Run, sameArguments bool) (work, nodes string) {
 	than, here := &side{runs: before}, &side{runs: since}
 	work, nodes = cmp.Or(otherProgram(here, than), otherSteps(here, than)), cmp.Or(otherMachine(here, than), otherPartition(here, than))
@@ -300,8 +300,9 @@ func OtherWork(before, after *job.Run, sameArguments bool) string {
 	return strings.Replace(work, "their ranks", "its ranks", 1)
 }
 
-// Peers are those of a workload's runs that are points and did the same work as one of them on as many
-// cores, in the same mix, without itself, oldest first. Left are the others on as many cores in that mix.
+// Peers are the workload's runs that can be compared with one of them, oldest first: points with the same
+// work, on as many cores, in the same mix, without the run itself. left are the others on as many cores
+// in that mix.
 func Peers(runs []job.Run, of *job.Run) (peers []job.Run, left []LeftOut) {
 	points, others := pointsAmong(runs)
 	for i := range points {
@@ -323,9 +324,9 @@ func Peers(runs []job.Run, of *job.Run) (peers []job.Run, left []LeftOut) {
 	return peers, left
 }
 
-// lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that
-// sleep have little on all cores, and some MPIs wait without a CPU. Where nobody waited on fewer
-// cores it is not known how this one does.
+// lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that sleep
+// have little on all cores, and some MPIs wait without a CPU. Where nobody waited on fewer cores,
+// it is not known how this MPI waits.
 func lessCPU(here, than *side) string {
 	a, b := cpuShare(here.runs), cpuShare(than.runs)
 	computing, waiting := math.Min(b/than.PE, 1), 0.0

@@ -19,7 +19,7 @@ import (
 type Step struct {
 	Before  job.Run        // the run with the median time of those before
 	First   job.Run        // the first slower one
-	Last    job.Run        // that by which it was sure
+	Last    job.Run        // the run that made it sure
 	Runs    int            // slower ones, First to Last
 	Earlier int            // runs that these were compared with
 	Factor  curve.Estimate // time since / before
@@ -34,8 +34,8 @@ type Step struct {
 func (s *Step) Name() string { return filepath.Base(s.Last.Executable) }
 
 const (
-	// stepChance: in so large a part of series in which nothing changes a step may be seen, however
-	// often they are looked at. laterChance is that of each run of which the series' first runs are not kept.
+	// stepChance is the part of unchanging series in which a step may be seen, however often each is looked
+	// at. laterChance is the chance at each run of a series whose first runs are not kept.
 	stepChance  = 0.05
 	laterChance = 1e-5
 	// fewestBefore and mostBefore are how many runs before a step are compared, runsSince how many since.
@@ -45,10 +45,10 @@ const (
 	leastNoise = 0.005
 )
 
-// Steps finds where runs of one workload on one core count, in any order, became slower and still are. Cut: earlier ones
-// may be left out. What is left moves on with each run, and is looked at again and again, each
-// time with fewer runs before it: so the chance is small enough for 24 or more only to reach it.
-// Programs and libraries that changed are CompareExecutables'.
+// Steps finds where runs of one workload on one core count, in any order, became slower and still are. With cut,
+// earlier runs may be left out. What is left then moves on with each run, so that a step is looked at again and again,
+// each time with fewer runs before it. The chance is so small that a step needs 24 runs or more before it to be seen.
+// Changes of programs and libraries are left to CompareExecutables.
 func Steps(runs []job.Run, cut bool) (all []Step) {
 	cut = cut && len(runs) >= mostBefore+runsSince
 	for _, one := range series(runs) {
@@ -57,7 +57,8 @@ func Steps(runs []job.Run, cut bool) (all []Step) {
 	return slices.DeleteFunc(all, func(s Step) bool { return s.over })
 }
 
-// stepsIn are the steps of one series, also those that are over: most of the newest runs were as fast then as before.
+// stepsIn are the steps of one series, also those that are over, since most of the newest runs became as fast as
+// before.
 func stepsIn(runs []job.Run, cut bool) (all []Step) {
 	from := 0 // of the series since the last step
 	for n := fewestBefore + runsSince; n <= len(runs); n++ {
@@ -86,9 +87,9 @@ func stepsIn(runs []job.Run, cut bool) (all []Step) {
 	return all
 }
 
-// series parts the runs that can show a step, in the order of their starts, by what was run on which machine: each has
-// a newest run, and those of the others that did the same work in the same mix on such a machine. Runs of one job share
-// its nodes and its hour, so the first of each counts.
+// series parts the runs that can show a step, in the order of their starts, by what was run on which machine. Each
+// series has a newest run, and those of the others that did the same work in the same mix on such a machine. Runs of
+// one job share its nodes and its hour: only the first of each job counts.
 func series(runs []job.Run) (all [][]job.Run) {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
@@ -111,8 +112,8 @@ func series(runs []job.Run) (all [][]job.Run) {
 	return all
 }
 
-// stepBetween is the step between runs, nil where there may be none: with so small a chance it is seen where there
-// is none.
+// stepBetween is the step between runs; nil where there may be none. chance is how often it may see a step where
+// there is none.
 func stepBetween(before, since []job.Run, chance float64) *Step {
 	a, b := logTimes(before), logTimes(since)
 	half := (curve.Median(a) + curve.Median(b)) / 2
@@ -128,8 +129,9 @@ func stepBetween(before, since []job.Run, chance float64) *Step {
 	return s
 }
 
-// rankChance is the chance that, of runs in any order, the last ones rank so high in time: the exact
-// distribution of Mann and Whitney's U, whatever the times' own. Equal times count as falls.
+// rankChance is the chance that the last of some runs in any order rank so high in time: the exact
+// distribution of Mann and Whitney's U, however the times are distributed. Equal times count as
+// falls.
 func rankChance(before, since []float64) float64 {
 	k, m, u := len(before), len(since), 0
 	for _, a := range before {
@@ -139,7 +141,7 @@ func rankChance(before, since []float64) float64 {
 			}
 		}
 	}
-	// ways[i][v]: in which i of the later runs and those earlier ones that were added have U = v
+	// ways[i][v] counts the orders of i later runs and the earlier ones added so far that have U = v
 	ways := make([][]float64, m+1)
 	for i := range ways {
 		ways[i] = make([]float64, u+1)
@@ -188,8 +190,8 @@ func medianRun(runs []job.Run) job.Run {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Slower is the last step of runs that did the same work as the studied job's on as many cores, if its run is one since
-// then and as slow; nil: there is none.
+// Slower is the last step among the runs of the same work as the studied run, on as many cores, if the studied run
+// began since then and is as slow; nil: there is none.
 func (s *Study) Slower() (last *Step) {
 	if s.Mine == nil {
 		return nil
@@ -202,7 +204,7 @@ func (s *Study) Slower() (last *Step) {
 	return last
 }
 
-// StepsBetween are the steps of a listing.Facts' series that were sure from one of its runs in a span on.
+// StepsBetween are the steps of a series of listing.Facts whose Last run began in a span.
 func StepsBetween(runs []job.Run, from, to time.Time) []Step {
 	return slices.DeleteFunc(Steps(runs, len(runs) >= listing.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
 }

@@ -71,7 +71,7 @@ func runOf(runs []job.Run, j *job.Job) *job.Run {
 	return nil
 }
 
-// As is the study as a job asks about it that is one of the workload's.
+// As is the study as another job of the workload sees it.
 func (s *Study) As(j *job.Job) *Study {
 	if run := runOf(s.Runs, j); run != nil {
 		return s.mineIs(run, j, "")

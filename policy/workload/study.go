@@ -92,9 +92,9 @@ const (
 	WarnSpread     = "spread_assumed" // nothing was run twice
 )
 
-// NewStudy studies the group of the job's main program, or of the newest run where job
-// is nil. Now decides whether the workload is muted still. Without a workload, or of one without
-// runs, there is no study.
+// NewStudy studies the group of the job's main program, or of the newest run where job is nil. Now
+// decides whether the workload is muted still. It is nil without a workload, and for one that has
+// jobs but no runs.
 func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Settings) *Study {
 	if w == nil || len(w.Runs) == 0 && len(w.Jobs) > 0 {
 		return nil
@@ -271,7 +271,8 @@ func (s *Study) count() {
 	}
 }
 
-// partitions names the partitions where core counts ran in others, with their highest clock.
+// partitions names the partitions, with their highest clock, where not all core counts ran in the
+// same ones.
 func (s *Study) partitions() {
 	cores := map[string][]string{}
 	var order []string

@@ -7,9 +7,9 @@ import (
 	"jobeff/report/figure"
 )
 
-// unfit says why a core count is not asked for instead of n, whatever its runs cost: its nodes do not hold the work; of its
-// few jobs as many were killed for memory or time as were completed, or they may not have more; or all together cost more.
-// "": nothing speaks against it.
+// unfit says why a core count is not asked for instead of n, whatever its runs cost; "": nothing speaks against it. Its
+// nodes may not hold the work. Of its few jobs, as many may have been killed for memory or time as were completed, or
+// some were, and a job may not have more. Or what the killed jobs used may be more than is saved.
 func (s *Study) unfit(r *Recommendation, n int) string {
 	at := int(r.Cores.Value)
 	runs, done := s.ranOn(at)
@@ -48,7 +48,7 @@ func (s *Study) unfit(r *Recommendation, n int) string {
 	return ""
 }
 
-// noMore says whether a job like the newest of these may not have more memory or time than those had that were killed.
+// noMore says whether a job like the newest of these may not have more memory or time than the killed ones had.
 func (s *Study) noMore(done []job.Ran) bool {
 	n := NeedsOf(s.jobs, done[len(done)-1], s.room)
 	return n.RanOut != nil && n.Memory == 0 || n.OverTime != nil && n.Time.Seconds() <= n.OverTime.Had

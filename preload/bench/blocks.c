@@ -1,6 +1,6 @@
-/* blocks.c SECONDS BLOCKS: the loop {compute 1 ms, Allreduce} on all ranks, in blocks that end at
- * the multiples of SECONDS of the clock. Of each whole block rank 0 prints its number, and us per
- * iteration: elapsed, and CPU time as the mean over the ranks. */
+/* blocks.c SECONDS BLOCKS: the loop {compute 1 ms, Allreduce} on all ranks, in blocks. A block ends
+ * when the clock reaches a multiple of SECONDS. For each whole block, rank 0 prints its number and
+ * two times per iteration, in us: elapsed, and CPU as the mean over the ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

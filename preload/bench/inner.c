@@ -1,5 +1,5 @@
-/* inner.c: a layer between libjobeff and the MPI that times the MPI's own MPI_Init. What trivial.c
- * measures around both, less this, is the library's part. */
+/* inner.c: a layer between libjobeff and the MPI that times the MPI's own MPI_Init. trivial.c
+ * measures MPI_Init from outside; the difference is the library's part. */
 #include <mpi.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-/* logged.c: ns of a call in a window that is logged, and in one that is not, on one rank. A run
- * keeps its first windows all, and of the last ones one in 32 or fewer.
+/* logged.c: ns per call on one rank, in windows that are logged and in windows that are not. A run
+ * keeps all of its first windows, and at most one in 32 of its last ones.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* loop.c ROUNDS [SECONDS]: the loop {compute 1 us, Allreduce, Barrier} on all ranks.
  *
- * Rank 0 prints the ns per iteration, as the median over blocks of about 200 us. A mean would
- * say nothing if ranks share cores with other programs. With SECONDS, it prints for each second the
- * ns with windows, and without (switch.c): they alternate, as 0110.
+ * Rank 0 prints the ns per iteration, as the median over blocks of about 200 us. A mean would say
+ * nothing if ranks share cores with other programs. With SECONDS, blocks without windows and with
+ * them alternate as 0110 (switch.c). Each second then gets a line: the ns with windows, and
+ * without.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

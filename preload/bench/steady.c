@@ -1,8 +1,8 @@
 /* steady.c: how long a core of 3 GHz would take for blocks of calls, for calls.c and calls.F90.
  *
- * The clock of a shared machine's core changes by a fifth within a second. So each block stands
- * between two chains of multiplications, whose cycles are known, and is told in those. The names
- * are as Fortran calls them.
+ * The clock of a shared machine's core changes by a fifth within a second. So each block runs
+ * between two chains of multiplications, which take a known number of cycles, and its time is
+ * converted to cycles. The names end in _ because Fortran calls them so.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* stub.c: the floor of `make bench`. Per call it reads the clock twice and adds twice, and its
- * thread-local sums are as near as they can be (initial-exec): a measuring library cannot do
- * less. -DNO_TSC: clock_gettime in place of rdtsc. -DFORTRAN, -DF08: that binding in place of C;
- * with more than one, a binding that calls another would be counted twice. */
+/* stub.c: the floor of `make bench`. Per call it reads the clock twice and adds twice, and it
+ * reaches its thread-local sums in the cheapest way (initial-exec). A measuring library cannot do
+ * less. -DNO_TSC: clock_gettime in place of rdtsc. -DFORTRAN, -DF08: that binding in place of C.
+ * Only one at a time: a binding that calls another would be counted twice. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

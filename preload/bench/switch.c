@@ -1,5 +1,5 @@
 /* switch.c: switches windows on and off inside a run, for loop.c (build/bench/jobeff_windows.so).
- * Off is as if they had never been on, but that the window at hand stays open. */
+ * Off behaves as if they had never been on, except that the current window stays open. */
 #include "../lib/windows.h"
 
 JE_EXPORT void bench_windows(int on)

@@ -1,4 +1,4 @@
-/* times.h: reads the clock, and sorts what it told. */
+/* times.h: reads the clock, and compares times for qsort(). */
 #include <time.h>
 
 static inline double now_ns(void)

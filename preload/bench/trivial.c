@@ -1,7 +1,7 @@
-/* trivial.c: the smallest MPI program. It prints four figures at the end of MPI_Finalize: the ms
- * since its start, the ms of CPU time, those that MPI_Init took outside the MPI (inner.c), and its
- * anonymous memory in KiB. CPU time is there because an MPI waits for its launcher, for as long as
- * that takes. */
+/* trivial.c: the smallest MPI program. After MPI_Finalize it prints four figures: ms since its
+ * start, ms of CPU time, ms of CPU time that MPI_Init took outside the MPI (inner.c), and anonymous
+ * memory in KiB. Elapsed time alone would not do: an MPI waits for its launcher, and that may take
+ * any time. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

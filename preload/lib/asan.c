@@ -1,7 +1,7 @@
 /* asan.c: lets a program with AddressSanitizer start.
  *
- * gcc's runtime is a shared library. It ends a program in which another library is loaded before
- * it, as each preloaded one is. It reads these defaults first, then the user's own ASAN_OPTIONS.
+ * gcc's runtime is a shared library. It ends a program if another library was loaded before it, and
+ * each preloaded one is. It reads these defaults first, then the user's own ASAN_OPTIONS.
  */
 #include "jobeff.h"
 

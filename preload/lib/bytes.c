@@ -137,8 +137,8 @@ void je_comms_forget(bool freed)
 	__atomic_add_fetch(&je_comms_generation, 1, __ATOMIC_RELAXED);
 }
 
-/* Whether another thread freed a handle since this thread's call began. It may be one of this call,
- * which may go on with it, but MPI may no longer be asked about it. */
+/* Whether another thread freed a handle since this thread's call began. It may be a handle of this
+ * call. The call itself may go on with it, but MPI may no longer be asked about it. */
 static bool may_be_freed(const struct je_thread *me, const uint64_t *freed_ticks)
 {
 	return __atomic_load_n(freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
@@ -194,7 +194,7 @@ static int rank_in(const struct je_args *args)
 	return rank;
 }
 
-/* What MPI says of C's handle of a communicator; `rank` may be NULL. False: it is an
+/* Asks MPI about a communicator by its C handle; `rank` may be NULL. False: it is an
  * intercommunicator. */
 inline bool je_comm_ask(uintptr_t comm, int *size, int *rank)
 {
@@ -207,8 +207,8 @@ inline bool je_comm_ask(uintptr_t comm, int *size, int *rank)
 	return inter == 0;
 }
 
-/* What MPI says of the call's communicator now; the rank only if it is wanted. The handle is 0 if
- * it is no intracommunicator, or if another thread freed one meanwhile. */
+/* Asks MPI about the call's communicator; about the rank only if it is wanted. The handle in the
+ * answer is 0 if it is no intracommunicator, or if another thread freed one meanwhile. */
 static struct je_comm ask_comm(const struct je_args *args, bool with_rank)
 {
 	struct je_comm now = { je_handle(args, args->row->comm), 0, 0,
@@ -226,10 +226,10 @@ int32_t je_comm_size(const struct je_args *args)
 	return ask_comm(args, false).size;
 }
 
-/* Whether what this thread remembers of a communicator is true. A program, or a tool that is linked
- * to it, may free and make communicators past this library, and MPI uses handles again. An array
- * must not be read beyond its end, so MPI is asked before. Each word of what it says is read as it
- * was written: a wider reading would wait for it. */
+/* Whether what this thread remembers of a communicator is still true. A program, or a tool that is
+ * linked to it, may free and make communicators past this library, and MPI uses handles again. An
+ * array must not be read beyond its end, so MPI is asked first. Its answer is read word by word, as
+ * it was written: a wider load would wait for the stores. */
 bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by_rank)
 {
 	struct je_comm *entry = je_comm_entry(me, handle);
@@ -244,8 +244,8 @@ bool je_comm_holds(struct je_thread *me, uintptr_t handle, bool fortran, bool by
 	return holds;
 }
 
-/* What was remembered may be of another communicator, and the next call believe it: that of a
- * collective is asked for anew. */
+/* Asks anew about a collective's communicator. What was remembered may belong to another one with
+ * the same handle, and the next call would believe it. */
 static void remember_comm(const struct je_args *args)
 {
 	const struct je_row *row = args->row;
@@ -257,8 +257,8 @@ static void remember_comm(const struct je_args *args)
 		*entry = ask_comm(args, true);
 }
 
-/* With how many ranks this rank exchanges data: all of the communicator; in an intercommunicator,
- * all of the other group. */
+/* The number of ranks that this rank exchanges data with: all of the communicator; in an
+ * intercommunicator, all of the other group. */
 static int peers(const struct je_args *args)
 {
 	uintptr_t comm = comm_of(args);
@@ -474,8 +474,8 @@ static bool has_comm(const struct je_row *row)
 	return row->comm >= 0 && row->moves && row->sent.how != JE_HOW_ORIGIN;
 }
 
-/* What a call that succeeded has moved. It asks MPI, and takes nothing that is remembered of a
- * communicator. */
+/* What a call that succeeded has moved. It asks MPI about the communicator, and trusts nothing that
+ * is remembered of it. */
 struct je_moved je_moved(const struct je_args *args)
 {
 	struct je_moved moved = { 0, 0 };

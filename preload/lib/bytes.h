@@ -43,8 +43,8 @@ struct je_row {
 	bool moves;    /* a side moves bytes */
 	bool sends;    /* point-to-point that sends bytes: counted in hist_p2p */
 	bool alike;    /* both sides move the same bytes */
-	int8_t comm;   /* where the communicator is; of an ORIGIN, the operation */
-	uint8_t args;  /* number of the C function's; also the position of Fortran's ierror */
+	int8_t comm;   /* which argument is the communicator; for ORIGIN, the operation */
+	uint8_t args;  /* of the C function; also the position of Fortran's ierror */
 	bool large;    /* counts are MPI_Count */
 	bool plain;    /* counted inline in its wrapper */
 	struct je_side sent, received;
@@ -110,7 +110,7 @@ JE_HOT uintptr_t je_handle(const struct je_args *args, int i)
 	return (uintptr_t)args->slots[i] & je_mpi.handle_mask;
 }
 
-/* C's handle of what the program's binding calls by `handle`. */
+/* The C handle of an object that the program's binding knows by `handle`. */
 JE_HOT uintptr_t je_c_handle(bool fortran, uintptr_t handle, uintptr_t (*f2c)(int))
 {
 	return fortran && f2c != NULL ? f2c((int)handle) : handle;
@@ -147,15 +147,15 @@ JE_HOT bool je_comm_known(const struct je_comm *entry, uintptr_t handle)
 }
 
 /* What a call will move on one side: `bytes`, times the sum of `n` counts if `counts` is not NULL.
- * The counts are memory of the program's, so they are read when the call has accepted them, and
- * as far as MPI says then. */
+ * The counts lie in the program's memory. So they are read only after the call accepted them, and
+ * only as many as MPI then says there are. */
 struct je_amount {
 	int64_t bytes;
 	const int32_t *counts;
 	int32_t n;
 };
 
-/* Whether a call's form is one of je_amount's, if its counts are of 32 bits. */
+/* Whether je_amount can describe a form, if its counts have 32 bits. */
 #define JE_IS_INLINE(how)                                                                 \
 	((how) <= JE_HOW_VEC || (how) == JE_HOW_PARTS || (how) == JE_HOW_BLOCKS ||        \
 	 (how) == JE_HOW_MINE || ((how) >= JE_HOW_AT_ROOT && (how) <= JE_HOW_ROOT_VEC) || \
@@ -182,7 +182,7 @@ JE_HOT bool je_is_array(const struct je_side *side)
 }
 
 /* Whether the buffer of one side is MPI_IN_PLACE, so that the other side's arguments count. A
- * buffer that is received may be so only with OWN. The buffer is the argument before its count. */
+ * receive buffer can be MPI_IN_PLACE only with OWN. The buffer is the argument before its count. */
 JE_HOT bool je_in_place(const struct je_args *args, const struct je_side *side)
 {
 	if (side->how < JE_HOW_OWN || side->how > JE_HOW_W ||
@@ -205,7 +205,7 @@ JE_HOT bool je_in_place(const struct je_args *args, const struct je_side *side)
 	return false;
 }
 
-/* Whether a call is so on one of its sides. */
+/* Whether one of a call's buffers is MPI_IN_PLACE. */
 JE_HOT bool je_is_in_place(const struct je_args *args)
 {
 	return JE_UNLIKELY(je_in_place(args, &args->row->sent)) ||
@@ -232,7 +232,8 @@ JE_HOT bool je_is_in_comm(const struct je_side *side)
 	return side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT;
 }
 
-/* As je_elements, in a communicator: for each of its ranks, at its root, from an array of counts.
+/* As je_elements, for the forms that depend on the communicator: once per rank, at the root only,
+ * or with an array of counts.
  */
 JE_HOT bool je_elements_in(const struct je_args *args, const struct je_comm *comm,
 			   const struct je_side *side, struct je_amount *amount)
@@ -269,8 +270,8 @@ JE_HOT bool je_amount_of(const struct je_args *args, const struct je_comm *comm,
 			   side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count), amount);
 }
 
-/* What a call that is not in place will move on both sides, of which `received` counts if they are
- * not alike; false: MPI has to be asked. */
+/* Computes what a call without MPI_IN_PLACE will move on both sides. `received` is set only if they
+ * are not alike. False: MPI has to be asked. */
 JE_HOT bool je_amounts_of(const struct je_args *args, struct je_amount *sent,
 			  struct je_amount *received)
 {

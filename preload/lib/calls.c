@@ -29,8 +29,8 @@
 	(JE_CLASS_##class != JE_CLASS_IO && JE_CLASS_##class != JE_CLASS_COMM && \
 	 JE_CLASS_##class != JE_CLASS_RMA && JE_CLASS_##class != JE_CLASS_OTHER)
 
-/* Which rows have the usual way, and which read arrays of counts in it. These are constants of the
- * language, so gcc drops the ways of the others before it works on them. */
+/* Which rows have the usual way, and which read arrays of counts in it. These are constant
+ * expressions, so gcc drops the ways of all other rows before it works on them. */
 enum {
 #define JE_CALL(number, name, lower, args, strings, class, sent, received, comm, log) \
 	JE_ROW(number, class, sent, received)
@@ -97,8 +97,8 @@ JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_
 		count_size(slot->hist_p2p, moved.sent);
 }
 
-/* Opens an outermost call. Where it returns to is that of the wrapper, of which this is a part: a
- * process that is killed in the call tells its place by it. */
+/* Opens an outermost call. This is inlined, so the return address is the wrapper's: a place in the
+ * program. If the process is killed in the call, the address shows where that was. */
 JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index, uint64_t now)
 {
 	me->ready = NULL;
@@ -176,7 +176,8 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	je_thread_ready(me, slot);
 }
 
-/* Whether the counts that a call will be counted by are still where its arguments say. */
+/* Whether the amounts found before the call still hold. Arrays of counts are read only if the
+ * communicator is still the one that was remembered. */
 JE_HOT bool counts_hold(const struct je_args *args, const struct je_amount *sent,
 			const struct je_amount *received)
 {
@@ -201,7 +202,7 @@ JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount
 	return moved;
 }
 
-/* The communicators that this library remembers may be others after such a call. */
+/* After such a call, a handle that this library remembers may mean another communicator. */
 static JE_COLD void forget(uint32_t number)
 {
 	je_comms_forget(number == JE_NUMBER_Comm_free || number == JE_NUMBER_Comm_disconnect);
@@ -230,7 +231,7 @@ JE_HOT uintptr_t comm_of_border(const struct je_args *args)
 	return je_handle(args, args->row->args - 1);
 }
 
-/* Where counts differ by rank they are read after the call, so it is counted then. */
+/* Arrays of counts are read after the call, so count_border() counts such a border then. */
 JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sent,
 			 const struct je_amount *received)
 {
@@ -248,8 +249,8 @@ JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sen
 	return je_windows_skip(me, comm, !row->moves || sent->bytes != 0 || received->bytes != 0);
 }
 
-/* Counts a border whose counts all ranks have alike: without a zero, nobody leaves before all have
- * entered. */
+/* Counts a border with an array of counts, which is the same on all ranks. If none is zero, no rank
+ * leaves the call before all have entered it. */
 JE_HOT void count_border(const struct je_args *args, int result, const struct je_amount *counts)
 {
 	struct je_thread *me = args->me;
@@ -267,9 +268,9 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 	me->skips -= i == counts->n;
 }
 
-/* The common body; and what a call of the usual way has moved if its counts do not hold. That gets
- * copies: an address would keep what is known of a call in memory, in each call, and no jump could
- * end it. */
+/* The common body; and moved_anew, which counts a call of the usual way whose amounts do not hold.
+ * It gets copies of the arguments. If it got their address, each call would have to keep them in
+ * memory, and could not end in a jump. */
 #define JE_BODY(n)                                                                            \
 	__attribute__((noinline)) int je_body##n(JE_P##n);                                    \
 	__attribute__((noinline)) int je_body##n(JE_P##n)                                     \
@@ -338,8 +339,9 @@ JE_BODY(12)
 JE_BODY(13)
 JE_BODY(14)
 
-/* The state of this thread. The compiler cannot see where the address comes from, so it keeps it.
- * Else it makes it anew for each type and communicator that it looks up: 2 ns in a call of Fortran.
+/* The state of this thread. The asm hides where the address comes from, so the compiler keeps it in
+ * a register. Otherwise it computes it anew for each type and communicator looked up: 2 ns in a
+ * call of Fortran.
  */
 JE_HOT struct je_thread *here(void)
 {
@@ -351,8 +353,8 @@ JE_HOT struct je_thread *here(void)
 
 /* The usual way. The compiler knows the row. It does not always know `which`: several bindings may
  * share the way. The clock is read before types and communicators are looked up, since the
- * processor does both at once. What often leaves for the common body, which reads the clock again,
- * has left by then. */
+ * processor does both at once. The checks that often lead to the common body come before that,
+ * because the body reads the clock again. */
 #define JE_USUAL(which, number, n)                                                            \
 	do {                                                                                  \
 		struct je_slot *slot = me->ready;                                             \
@@ -400,22 +402,23 @@ JE_HOT struct je_thread *here(void)
 		return result;                                                                \
 	} while (0)
 
-/* A jump, so that the place of a call (places.h) is where its stub returns to. gcc makes one by
- * itself, since both have the same parameters. TestAddresses holds that. */
+/* A jump, so that the return address is still that of the stub: it is the place of a call
+ * (places.h). gcc makes one by itself, since both have the same parameters. TestAddresses checks
+ * that. */
 #if defined(__clang__)
 #define JE_JUMP __attribute__((musttail)) return
 #else
 #define JE_JUMP return
 #endif
 
-/* Whether this thread is in an open call, to which all that MPI calls itself belongs. */
+/* Whether this thread is in an open call. What MPI itself calls meanwhile belongs to that call. */
 JE_HOT bool je_inside(const struct je_thread *me)
 {
 	return me->ready == NULL && me->ready_slow == NULL && me->mode != JE_MODE_COLD;
 }
 
 /* MPICH's Fortran calls its C: such a call is handed on without a frame of its own. The stubs begin
- * at a cache line: where they did not, MPI_Alltoallv's took 10 ns more by chance of its place. */
+ * at a cache line: without that, MPI_Alltoallv's took 10 ns more, only because of where it lay. */
 #define JE_STUB_C(symbol, way, number, n)                               \
 	static __attribute__((noinline)) int way(JE_PARAMS(n))          \
 	{                                                               \
@@ -460,7 +463,8 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));    \
 	}
 
-/* mpi_f08's ierror may be absent. Only it tells whether the call failed, so MPI is given ours. */
+/* mpi_f08's ierror may be absent. Nothing else shows whether the call failed, so MPI is given
+ * ours. */
 #define JE_STUB_F08(symbol, way, binding, number, error, n)   \
 	JE_EXPORT int symbol(JE_PARAMS(n))                    \
 	{                                                     \

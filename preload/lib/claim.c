@@ -8,8 +8,8 @@
 /* who wants a slot */
 enum wish { WISH_PROCESS, WISH_SECTIONS, WISH_WINDOWS };
 
-/* Only processes and threads may take the last quarter of the slots, or the last half if windows
- * ask: processes that start later need them. */
+/* Sections may not take the last quarter of the slots, and windows not the last half: processes and
+ * threads that start later need them. */
 static uint32_t most_of(const struct je_head *head, enum wish wish)
 {
 	if (wish == WISH_WINDOWS)
@@ -17,7 +17,7 @@ static uint32_t most_of(const struct je_head *head, enum wish wish)
 	return wish == WISH_SECTIONS ? head->slots - head->slots / 4 : head->slots;
 }
 
-/* Counts a slot that was not to be had. The log of windows says itself what it lacks. */
+/* Counts a slot that could not be given. The log of windows says itself what it lacks. */
 static void note_lost(struct je_head *head, enum wish wish, uint32_t *of_process)
 {
 	if (wish != WISH_WINDOWS)

@@ -4,8 +4,8 @@
  * kernel does: it counts each thread's CPU time, and how long the thread waited for a CPU. Both
  * (and page faults, context switches, bytes of files) are read when MPI_Init returns, when
  * MPI_Finalize begins and at the exits that the library sees. A rank may be killed before. So a
- * call that begins a second or more after the last reading reads again, and its time counts as MPI.
- * There is no timer, signal or thread.
+ * call that begins a second or more after the last reading reads again, and the time of the reading
+ * counts as MPI. There is no timer, signal or thread.
  *
  * Whatever cannot be read is "not known". Files are opened with bare system calls, because
  * open() and read() are cancellation points and MPI calls are none.
@@ -22,8 +22,8 @@
 #include "ticks.h"
 
 enum {
-	JE_TASKS = 64,		 /* threads of a process that are read, in all its life */
-	JE_DESCRIPTORS = 256,	 /* open files in which a GPU is looked for */
+	JE_TASKS = 64,		 /* threads that are read, in the whole life of a process */
+	JE_DESCRIPTORS = 256,	 /* open files that are searched for a GPU */
 	JE_COST_SHARE = 1000,	 /* a reading costs at most 1/1000 of the time to the next */
 	JE_READ_NS = 1000000000, /* shortest time between two readings */
 };
@@ -287,7 +287,7 @@ static void plan(struct je_thread *me, uint64_t ticks, uint64_t now_ns, uint64_t
 	je_thread_plan(me);
 }
 
-/* The number behind a name at the begin of a line; false: there is none. */
+/* The number behind a name at the beginning of a line; false: there is none. */
 static bool line_number(const char *text, const char *name, uint64_t *to)
 {
 	const char *at = strstr(text, name);

@@ -1,7 +1,8 @@
-/* detail.c: what more is known of a section.
+/* detail.c: what is kept of a section beside its sums: some of its instances, and its OpenMP
+ * threads.
  *
- * Labels fill a slot from its begin and details from its end, so a program with few labels has one
- * for each, and one with many labels loses those of its later labels.
+ * Labels fill a slot from its start, and details from its end. So a program with few labels has a
+ * detail for each, and one with many loses the details of its later labels.
  */
 #include <string.h>
 

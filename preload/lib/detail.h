@@ -1,5 +1,5 @@
-/* detail.h: what more is known of a section. It lies at the end of a slot of sections, in entries
- * that no label needs yet, so it takes no memory of its own. */
+/* detail.h: what is kept of a section beside its sums. A detail lies at the end of a slot of
+ * sections, in entries that no label needs yet, so it takes no memory of its own. */
 #ifndef JOBEFF_DETAIL_H
 #define JOBEFF_DETAIL_H
 
@@ -23,8 +23,8 @@ void je_detail_give(struct je_sections *slot, uint32_t at);
 /* Keeps an instance, or drops it. The caller has made je_sections.seq odd. */
 void je_detail_keep(struct je_section_detail *detail, struct je_instance instance);
 
-/* The useful time of each OpenMP thread in the instances of one label. While one is open, it is
- * less by what the thread had at its begin. */
+/* The useful time of each OpenMP thread in the instances of one label. While an instance is open,
+ * each sum is reduced by what the thread had when it began. */
 struct je_each {
 	uint64_t useful[JE_TOLD_APART];
 };
@@ -32,8 +32,8 @@ struct je_each {
 /* An instance begins; `each` may be NULL. */
 void je_detail_begin(struct je_each *each, const struct je_threads *in);
 
-/* Adds what OpenMP threads did in an instance. `each` may be NULL: which thread was the busiest is
- * not told then. The caller has made je_sections.seq odd. */
+/* Adds what OpenMP threads did in an instance. `each` may be NULL: then it is not known which
+ * thread was the busiest. The caller has made je_sections.seq odd. */
 void je_detail_add(struct je_section_detail *detail, struct je_each *each,
 		   const struct je_threads *in, const struct je_threads *out);
 

@@ -58,7 +58,8 @@ static void region_body(void *data)
 		je_openmp_part(me);
 }
 
-/* Why a runtime is not measured belongs into the record. One that has OMPT tells itself. */
+/* Notes in the record why a runtime is not measured. One that asked for an OMPT tool is left to
+ * ompt.c. */
 static JE_COLD void stand_back(struct je_thread *me, uint32_t why)
 {
 	if (why != JE_OPENMP_NO_OMPT || !__atomic_load_n(&je_ompt_asked, __ATOMIC_RELAXED))
@@ -127,10 +128,10 @@ JE_REGION(5)
 JE_REGION(7)
 JE_REGION(8)
 
-/* A wait for another iteration of a nest of loops is variadic, and says nowhere how many arguments
- * it has: one for each loop. So many have registers. What lies on the stack may as well be the
- * caller's own. The nest's begin tells how many loops there are. A thread that once began a deeper
- * one is not measured in such waits any more. */
+/* A wait for another iteration of a nest of loops is variadic: it has one argument per loop, and
+ * says nowhere how many. JE_WAIT_ARGS of them have registers. A word on the stack may be one more,
+ * or the caller's own. The call that begins the nest says how many loops there are. A thread that
+ * ever began a deeper nest is no longer measured in such waits. */
 #if defined(__aarch64__)
 #define JE_WAIT_ARGS 8
 #else
@@ -162,8 +163,8 @@ static __attribute__((noinline)) void leave_call(const struct je_thread *me)
 		je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
 }
 
-/* `whole`: whether these are all arguments. A call that is not measured is a jump, which leaves
- * those on the stack where they are. */
+/* `whole`: whether n covers all arguments. A call that is not measured is a jump, which leaves
+ * arguments on the stack where they are. */
 #define JE_INSIDE(name, n, whole)                                                                 \
 	static __attribute__((noinline)) intptr_t name(JE_PARAMS(n))                              \
 	{                                                                                         \
@@ -195,7 +196,7 @@ JE_INSIDE(inside9, 9, true)
 JE_INSIDE(inside10, 10, true)
 JE_INSIDE(wait_in_nest, JE_WAIT_ARGS, !me->deep)
 
-/* Regions as compilers before gcc 4.9 begin them. */
+/* The calls by which compilers before gcc 4.9 begin a region. */
 #define JE_OLD(n)                                                                      \
 	static __attribute__((noinline)) intptr_t old##n(JE_PARAMS(n))                 \
 	{                                                                              \
@@ -212,8 +213,8 @@ JE_OLD(4)
 JE_OLD(6)
 JE_OLD(7)
 
-/* Gives a wrapper the name and the version of libgomp's function. With one @ those who ask for no
- * version do not find it. */
+/* Gives a wrapper the name and the version of libgomp's function. A single @ hides it from callers
+ * that ask for no version. */
 #define JE_NAMED(name, version) __asm__(".symver je_" #name "," #name "@GOMP_" #version)
 
 /* A stub notes which wrapper it is, and jumps to the common body for its number of arguments. */
@@ -247,7 +248,7 @@ JE_OLD(7)
 #define JE_GOMP_TASK(name, version) JE_NAMED(name, version);
 #include "../gomp_calls.def"
 
-/* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
+/* Flags of GOMP_task and GOMP_taskloop, as gcc emits them. */
 enum { JE_TASK_NOGROUP = 1 << 11, JE_TASK_DETACH = 1 << 13 };
 enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096, JE_TASKS_SAMPLED = 16 };
 
@@ -350,7 +351,8 @@ JE_HOT void align_up(intptr_t *a)
 		a[4] = _Alignof(struct task);
 }
 
-/* The tasks made since the last timed one took as long each, and counted as useful. */
+/* Each task made since the last timed one is taken to have cost as much. That time was counted as
+ * useful, and moves to scheduling. */
 JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
 {
 	uint64_t ticks = (entry->ticks[JE_OPENMP_SCHEDULING] - before) * (JE_TASKS_SAMPLED - 1);
@@ -361,7 +363,7 @@ JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
 	entry->ticks[JE_OPENMP_USEFUL] -= ticks;
 }
 
-/* To make a task takes little longer than two readings of the clock, so only each sixteenth is
+/* Making a task takes little longer than reading the clock twice, so only every sixteenth is
  * timed. */
 JE_EXPORT void je_GOMP_task(JE_PARAMS(10))
 {

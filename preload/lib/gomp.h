@@ -29,7 +29,7 @@ struct je_runtime {
 /* The runtime that every object sees; NULL: none does, or nobody has looked yet. */
 extern struct je_runtime *je_gomp_global;
 
-/* The runtime that the object with this code address reaches, in which it calls a function. */
+/* The runtime in which the object with this code address calls a function. */
 struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, uint32_t number);
 
 /* A function of a runtime. */

@@ -1,9 +1,9 @@
 /* gompnext.c: finds the OpenMP runtime that a caller of libgomp's functions would have reached
  * without this library.
  *
- * If the global scope has a libgomp behind us, every caller means that one. Else it is that of the
- * caller's own scope (objects.c): Python's wheels bring renamed copies of libgomp. Two copies do
- * not know each other's threads. Where it is not known which is meant, one of them gets the call,
+ * If the global scope has a libgomp behind us, every caller means that one. Else the caller means
+ * the one in its own scope (objects.c): Python's wheels bring renamed copies of libgomp. Two copies
+ * do not know each other's threads. If it is not known which is meant, one of them gets the call,
  * and nothing is measured.
  */
 #define _GNU_SOURCE
@@ -32,7 +32,7 @@ static const struct {
 #include "../gomp_calls.def"
 };
 
-/* The names have their numbers' order. */
+/* The names are in the order of their numbers. */
 static const char *name_of(uint32_t number)
 {
 	const char *name = (const char *)&names;
@@ -54,8 +54,8 @@ static bool is_libomp(void *handle)
 	return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;
 }
 
-/* The runtime that has a function; NULL: there is none, or no memory. A library's is never closed,
- * so that it stays loaded. */
+/* The runtime that has a function; NULL: there is none, or no memory. Its handle is never closed,
+ * so that its library stays loaded. */
 static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool sure)
 {
 	uint32_t why = sure ? JE_OPENMP_KNOWN : JE_OPENMP_NO_RUNTIME;
@@ -86,14 +86,14 @@ static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
 	return runtime;
 }
 
-/* The program's function is called by ours, so where it ends in a jump to a function of libgomp,
- * the call seems to come from us. It means the runtime that the thread is in. */
+/* Our function calls the program's. If that ends in a jump to a function of libgomp, the call seems
+ * to come from us. It then means the runtime that the thread is in. */
 struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, uint32_t number)
 {
 	void *runtime = NULL;
 	int saved = errno;
 
-	if (me->runtime == NULL) /* inside a region nobody closes its code */
+	if (me->runtime == NULL) /* nobody unloads the code of an open region */
 		je_objects_count();
 	if (!je_caller_known(&callers, code, &runtime))
 		runtime = find_caller(code, number);

@@ -12,7 +12,7 @@
  *   ticks.c, ticks.h         the clock of the hot path
  *   hash.c, hash.h           BLAKE2b
  *   files.c, files.h         small readers of files and of the kernel
- *   objects.c, objects.h     the loaded objects, and what those that call us reach
+ *   objects.c, objects.h     the loaded objects, and which library each of them reaches behind us
  *   next.c, next.h, libc.h   finds the real functions behind the wrappers
  *   recordfile.c             finds, makes and opens the record file
  *   slot.c                   takes a slot of the record, and maps it
@@ -29,7 +29,7 @@
  *   places.c, places.h       where in the program's code its calls were made
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
- *   detail.c, detail.h       what more is known of a section: instances, threads
+ *   detail.c, detail.h       what is kept of a section beside its sums: instances, threads
  *   windows.c, windows.h     the log of calls in sampled windows: its entries, the borders
  *   windowsites.c            where in the code the calls of the log stand
  *   windowcomms.c            who is in a communicator, named alike on all its ranks
@@ -44,7 +44,7 @@
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
  *   ompt.c                   what LLVM's and Intel's OpenMP runtimes tell
- *   launcher.c               an mpirun notes when its ranks were gone, or leave us out
+ *   launcher.c               an mpirun notes when its ranks were gone, or that it leaves us out
  *   static.c                 notices a rank whose MPI this library did not see
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
  *   asan.c                   lets a program with AddressSanitizer start
@@ -59,7 +59,7 @@
 
 #include "../record/record.h"
 
-/* This also holds for what is only declared: an access is then one instruction, not two. */
+/* The pragma also covers what is only declared: an access is then one instruction, not two. */
 #pragma GCC visibility push(hidden)
 
 #define JE_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -145,9 +145,9 @@ struct je_thread {
 	uint32_t mode;	  /* enum je_mode */
 	uint32_t index;	  /* which wrapper was entered, from its stub to the common body */
 	uint32_t windows; /* enum je_windows_is */
-	uint32_t skips;	  /* the border that is looked at is so many ahead (windows.h) */
-	uintptr_t border; /* on which borders are counted, as calls name it; JE_NO_COMM: none */
-	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
+	uint32_t skips;	  /* borders to pass until one is looked at (windows.h) */
+	uintptr_t border; /* communicator whose borders count, as calls name it; JE_NO_COMM: none */
+	uint64_t due;	  /* ticks: a call that begins later does more, see `read` and `edge` */
 	uint64_t mark;	  /* ticks in MPI at which a place may have to be noted (places.h) */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
@@ -164,7 +164,7 @@ struct je_thread {
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
 	bool deep;		    /* it began a nest of more loops than are measured (gomp.c) */
-	uint32_t ompt_open;	    /* regions that it began and OMPT told of (ompt.c) */
+	uint32_t ompt_open;	    /* regions that it began and that OMPT reported (ompt.c) */
 
 	/* communicators as calls name them: of other borders, and of fewer ranks */
 	uintptr_t borders[JE_COMMS], beside[JE_COMMS];

@@ -20,7 +20,7 @@ void kokkosp_pop_profile_region(void)
 	je_section_pop();
 }
 
-/* Kokkos hands over 256 settings, of which it has named the first. */
+/* Kokkos hands over 256 settings. It has given a meaning to the first one only. */
 void kokkosp_request_tool_settings(uint32_t settings, bool *requires_global_fencing)
 {
 	if (settings > 0 && requires_global_fencing != NULL)

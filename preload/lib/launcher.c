@@ -87,7 +87,7 @@ static bool leaves_us_out(void)
 	return list != NULL && strstr(list, "libjobeff.so") == NULL;
 }
 
-/* Runs when a process exits that never called MPI_Init. */
+/* Runs at the exit of a process that never called MPI_Init. */
 void je_launcher_at_exit(void)
 {
 	struct je_head head;

@@ -34,7 +34,8 @@ static JE_COLD bool start(struct je_thread *me, uint32_t number)
 	return true;
 }
 
-/* MPI_Init returned, or MPI_Session_init. `session` is where the session's handle is, else NULL. */
+/* MPI_Init or MPI_Session_init returned. `session` is where the session's handle is; NULL:
+ * MPI_Init. */
 static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool fortran)
 {
 	struct je_slot *slot = je_process.slot;
@@ -86,9 +87,9 @@ static bool go_on(uint32_t number)
 	return true;
 }
 
-/* The real function behind one of this file's wrappers. Where je_me.passes, its call is not
- * measured: it is another MPI's. A program without MPI may also call what it takes for one: it
- * found our function by a weak name or dlsym(). */
+/* The real function behind one of this file's wrappers. If je_me.passes is set, the call is not
+ * measured: the function belongs to another MPI. Or the program has no MPI, and found our function
+ * by a weak name or dlsym(). */
 static mpi_fn next_of(uint32_t index, const void *caller)
 {
 	mpi_fn next = je_next_of(index);
@@ -99,8 +100,8 @@ static mpi_fn next_of(uint32_t index, const void *caller)
 	return next;
 }
 
-/* Whether a function is that of a stand-in for MPI. Its calls are not measured, and the record says
- * so once. */
+/* Whether a function belongs to a stand-in for MPI. Its calls are not measured, and the record
+ * counts the process once. */
 static JE_COLD bool is_stub(const void *init)
 {
 	static bool noted;
@@ -113,7 +114,8 @@ static JE_COLD bool is_stub(const void *init)
 	return true;
 }
 
-/* The same for a function that begins MPI. The program needs the others soon. */
+/* As next_of(), for a function that begins MPI. It looks up all others as well: the program needs
+ * them soon. */
 static mpi_fn first_of(uint32_t index, const void *caller)
 {
 	bool known = je_next_of(index) != NULL;

@@ -1,7 +1,7 @@
 /* next.c: finds the function that a wrapper stands in front of.
  *
  * If the global scope has it behind us, every caller means that one, and it is found once. Else it
- * belongs to who calls (objects.c): one plugin may be linked to an MPI, and another to a stub for
+ * depends on the caller (objects.c): one plugin may be linked to an MPI, and another to a stub for
  * one process. The record is of one MPI, so the calls of another only pass through.
  */
 #define _GNU_SOURCE
@@ -33,7 +33,7 @@ void *je_next[JE_BINDINGS * JE_STRIDE];
 
 /* An MPI that objects reach by their own scope, as seen from one of its libraries. The head's tag
  * is the address of its PMPI_Init. A stub for one process has none, and is not measured. */
-enum { JE_STUB = 0, JE_SEVERAL = 1 }; /* tags that are no address: none, and nobody knows which */
+enum { JE_STUB = 0, JE_SEVERAL = 1 }; /* tags that are no address: no MPI, and not known which */
 struct mpi {
 	struct je_behind behind;
 	void *next[JE_BINDINGS * JE_STRIDE]; /* atomic */
@@ -180,8 +180,8 @@ static struct mpi *reached(uint32_t index, const void *caller)
 	return je_caller_known(callers, caller, &mpi) ? mpi : find_mpi(index, caller, callers);
 }
 
-/* A function of the MPI that a caller reaches. It may have this one from another library of the
- * same MPI, or from another MPI: then *mpi is that one. */
+/* A function of the MPI that a caller reaches. The caller may have it from another library of the
+ * same MPI, or from another MPI; only then *mpi changes. */
 static void *function_of(struct mpi **mpi, uint32_t index, const void *caller)
 {
 	void *next = __atomic_load_n(&(*mpi)->next[index], __ATOMIC_ACQUIRE);
@@ -203,7 +203,7 @@ static void *function_of(struct mpi **mpi, uint32_t index, const void *caller)
 	return next;
 }
 
-/* Whether an MPI that objects reach by their own scope is another one than is measured. */
+/* Whether an MPI that objects reach by their own scope is another than the measured one. */
 static bool is_another(const struct mpi *mpi)
 {
 	uintptr_t tag = __atomic_load_n(&measured.tag, __ATOMIC_RELAXED);
@@ -231,8 +231,8 @@ JE_COLD void *je_find_next(uint32_t index, const void *caller, bool *passes)
 	return next != NULL ? next : (void *)missing;
 }
 
-/* A lookup takes away the text that dlerror() has for the program. So the functions of a binding
- * are looked up once, when MPI begins: MPI opens its own parts then, and no text outlasts that. */
+/* A lookup deletes the text that dlerror() keeps for the program. So all functions of a binding are
+ * looked up when MPI begins: MPI opens its own parts then, and no text outlasts that. */
 JE_COLD void je_find_all(uint32_t index, const void *caller)
 {
 	uint32_t n = sizeof(name_at) / sizeof(name_at[0]);
@@ -253,7 +253,8 @@ JE_COLD void je_find_all(uint32_t index, const void *caller)
 	dlerror();
 }
 
-/* What all objects see is then asked for by each caller, since it is not measured. */
+/* If all objects see something else than this MPI, that is not measured. je_next is then emptied,
+ * so that each caller is looked up. */
 JE_COLD void je_measure_mpi(uint32_t index, const void *caller)
 {
 	struct mpi *mpi = reached(index, caller);

@@ -1,12 +1,12 @@
-/* objects.c: the loaded objects, and what those that call us reach.
+/* objects.c: the loaded objects, and which library each of them reaches behind us.
  *
- * Every object looks into the global scope first. Where that has no such function behind us, a
- * caller means the one of its own scope: hosts open plugins with RTLD_LOCAL, as Python does. Two
- * libraries of one kind do not know each other's objects, so a call must never reach the wrong one.
+ * Every object looks into the global scope first. If that has no such function behind us, a caller
+ * means the one in its own scope: hosts open plugins with RTLD_LOCAL, as Python does. Two libraries
+ * of one kind do not know each other's objects, so a call must never reach the wrong one.
  *
- * A caller may have none in its scope: only the program that opened it is linked to one, or a
- * plugin's function ended in a jump to us, so that its own caller seems to call. The only one of
- * the process is meant then. If there are several, nobody can tell which.
+ * A caller's scope may have no such function: only the program that opened it is linked to one. Or
+ * a plugin's function ended in a jump to us, and its own caller seems to call. Then the only such
+ * function of the process is meant. If there are several, nobody can know which.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include "libc.h"
 #include "objects.h"
 
-/* The stamps that are valid: of what is sure, and of guesses. */
+/* The valid stamps: one for what is sure, and one for guesses. */
 static uint64_t sure_stamp, guess_stamp; /* atomic */
 
 bool je_is_ours(const void *address)
@@ -36,7 +36,7 @@ void *je_handle_of(const void *address)
 	return dladdr(address, &info) != 0 ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-/* A function in the scope of a loaded object, whose handle this closes. */
+/* A function in the scope of a loaded object. Closes the object's handle. */
 static void *in_scope_of(void *handle, const char *name)
 {
 	void *symbol = handle == NULL ? NULL : dlsym(handle, name);
@@ -108,7 +108,7 @@ void je_symbol_meant(const void *code, const char *name, struct je_meant *meant)
 	}
 }
 
-/* Threads at once may list one twice, which does no harm. */
+/* Two threads at once may list a library twice, which does no harm. */
 void *je_behind_of(struct je_behind **list, void *handle, uintptr_t tag, size_t bytes)
 {
 	struct je_behind *first = __atomic_load_n(list, __ATOMIC_ACQUIRE), *new;
@@ -129,7 +129,7 @@ void *je_behind_of(struct je_behind **list, void *handle, uintptr_t tag, size_t 
 }
 
 enum { JE_PAGE = 4096 };
-enum { JE_FREE = 0, JE_TAKEN = 1 }; /* an entry's stamp: nobody used it, somebody fills it in */
+enum { JE_FREE = 0, JE_TAKEN = 1 }; /* an entry's stamp: never used, being filled in */
 
 static int count_objects(struct dl_phdr_info *info, size_t bytes, void *nothing)
 {

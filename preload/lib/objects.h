@@ -1,4 +1,4 @@
-/* objects.h: the loaded objects, and what those that call us reach. */
+/* objects.h: the loaded objects, and which library each of them reaches behind us. */
 #ifndef JOBEFF_OBJECTS_H
 #define JOBEFF_OBJECTS_H
 
@@ -26,8 +26,8 @@ struct je_meant {
 };
 void je_symbol_meant(const void *code, const char *name, struct je_meant *meant);
 
-/* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
- * false: none was. */
+/* Offers `wanted` each function of that name in the scopes of the loaded libraries, until it takes
+ * one; false: it took none. */
 bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to);
 
 /* A library behind us: the head of what is known of it. */
@@ -37,8 +37,8 @@ struct je_behind {
 	uintptr_t tag; /* what else tells two of them apart */
 };
 
-/* The entry of a list for this library, which is made where there is none: zeros of `bytes`.
- * NULL: there is no memory. */
+/* The list's entry for this library. If there is none, it is made: `bytes` zeros. NULL: there is no
+ * memory. */
 void *je_behind_of(struct je_behind **list, void *handle, uintptr_t tag, size_t bytes);
 
 /* What callers reach. A caller is an object, found by an address in its code. */
@@ -47,7 +47,7 @@ struct je_callers {
 	struct je_caller {
 		uintptr_t from, bytes; /* its code */
 		void *behind;
-		uint64_t stamp; /* atomic; valid while it is one of the present ones */
+		uint64_t stamp; /* atomic; valid while it equals a valid stamp (objects.c) */
 	} list[JE_CALLERS];
 };
 
@@ -60,8 +60,8 @@ bool je_callers_empty(const struct je_callers *callers);
 /* What a known caller reaches; false: the caller is not known. */
 bool je_caller_known(struct je_callers *callers, const void *code, void **behind);
 
-/* Remembers it until an object is closed, since another one may stand there then. What was guessed
- * is remembered until one is opened, too. */
+/* Remembers what a caller reaches until an object is closed: another one may lie there then. A
+ * guess is also forgotten when an object is opened. */
 void je_caller_remember(struct je_callers *callers, const void *code, void *behind, bool guessed);
 
 #pragma GCC visibility pop

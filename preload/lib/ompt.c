@@ -1,9 +1,9 @@
 /* ompt.c: what LLVM's and Intel's OpenMP runtimes tell a tool (OpenMP 5.1, chapter 4, OMPT).
  *
- * Such a runtime looks for the function ompt_start_tool when it starts, and finds ours. It has one
- * tool at most, so we stand back where somebody wants another. Its events become the same changes
- * of state as libgomp's calls (gomp.c). It does not tell how long a loop hands out its parts, nor
- * how long a task is made: that time counts as useful.
+ * Such a runtime looks for the function ompt_start_tool when it starts, and finds ours. A runtime
+ * has one tool at most, so we stand back if somebody wants another. Its events become the same
+ * changes of state as libgomp's calls (gomp.c). A runtime does not report how long it takes to hand
+ * out a loop's parts, or to make a task: that time counts as useful.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +59,8 @@ struct region {
 };
 static __thread struct region regions[JE_DEEPEST] __attribute__((tls_model("initial-exec")));
 
-/* A task's data: it is a region's own or a taskwait, or it runs, and what its thread did before. */
+/* A task's data. IMPLICIT: it is a region's own, or a taskwait. RUNS: it runs, and STATE is what
+ * its thread did before. */
 enum { JE_TASK_IMPLICIT = 1u << 8, JE_TASK_RUNS = 1u << 9, JE_TASK_STATE = 0xff };
 
 static void parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
@@ -132,7 +133,8 @@ static void wait_ends(const struct je_thread *me, uint32_t state)
 }
 
 /* Barriers, taskwaits, ends of taskgroups. After the barrier at a region's end a thread does no
- * more in it. It may leave that one when its next region begins: then it is told no region. */
+ * more in the region. It may leave that barrier only when its next region begins: the event then
+ * names no region. */
 static void sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task,
 			const void *code)
 {
@@ -146,7 +148,7 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 		wait_ends(me, JE_OPENMP_WAITING);
 }
 
-/* Nobody tells that a try was in vain, so tries are not waiting. */
+/* The runtime does not report a try that failed, so tries do not count as waiting. */
 static void mutex_acquire(int kind, unsigned int hint, unsigned int implementation, uint64_t wait,
 			  const void *code)
 {
@@ -199,8 +201,8 @@ static void task_ends(struct je_thread *me, union ompt_data *task)
 		je_openmp_pause(me, state, je_ticks());
 }
 
-/* A task that waits for its own tasks runs these on top of its stack. Tasks of a taskloop are not
- * told when they are made. */
+/* A task that waits for its own tasks runs these on top of its stack. The runtime does not report
+ * when tasks of a taskloop are made. */
 static void task_schedule(union ompt_data *prior, int status, union ompt_data *next)
 {
 	struct je_thread *me = &je_me;
@@ -262,7 +264,8 @@ static bool is_tool(void *symbol, void *tool)
 	return true;
 }
 
-/* Under ThreadSanitizer the runtime's own tool keeps it from false races. */
+/* Under ThreadSanitizer the runtime has a tool of its own, which prevents reports of false
+ * races. */
 static uint32_t why_not(const void *tool)
 {
 	if (tool != NULL || getenv("OMP_TOOL_LIBRARIES") != NULL)
@@ -270,8 +273,8 @@ static uint32_t why_not(const void *tool)
 	return dlsym(RTLD_DEFAULT, "__tsan_init") != NULL ? JE_OPENMP_TSAN : JE_OPENMP_KNOWN;
 }
 
-/* The runtime asks the first function of that name. So where another one is there, it is asked as
- * if we were not. */
+/* The runtime asks only the first function of this name. So if another tool has one, we ask it, as
+ * the runtime would without us. */
 JE_EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned int version, const char *runtime)
 {
 	static struct ompt_start_tool_result ours = { initialize, finalize, { 0 } };

@@ -1,9 +1,9 @@
 /* openmp.c: the entries of OpenMP threads in the record.
  *
- * A thread takes an entry at its first region, and nobody tells when it ends. So a new thread
- * takes the first entry whose owner is gone, before it takes one that nobody had yet: a process
- * has as many entries as it has threads at once. The threads of a nested region end with it, and
- * give their entries back themselves.
+ * A thread takes an entry at its first region, and nobody reports its end. So a new thread first
+ * looks for an entry whose owner is gone, and only then takes one that nobody had yet. That way a
+ * process uses as many entries as it has threads at once. The threads of a nested region end with
+ * it, and give their entries back themselves.
  */
 #include <errno.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ enum { JE_TRIES = 8, JE_PATIENCE_NS = 1000000000 };
 static struct {
 	struct je_openmp *slots[JE_OPENMP_SLOTS];
 	uint32_t claimed; /* atomic: slots that were claimed, or are being claimed */
-	bool full;	  /* atomic: a slot was not to be had */
+	bool full;	  /* atomic: a slot could not be claimed */
 } all;
 
 static struct je_openmp *slot_at(uint32_t i)
@@ -34,7 +34,7 @@ static uint32_t used_of(const struct je_openmp *slot)
 	return used < JE_OPENMP_PER_SLOT ? used : JE_OPENMP_PER_SLOT;
 }
 
-/* Claims slot number `order`. Of several threads at once, one does. */
+/* Claims slot number `order`. If several threads try at once, one succeeds. */
 static JE_COLD struct je_openmp *claim_slot(uint32_t order)
 {
 	uint32_t expected = order, index;
@@ -138,7 +138,7 @@ JE_COLD void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end)
 		}
 }
 
-/* Threads in regions of other threads than this one may run on while the process exits. */
+/* Regions that other threads began may run on while the process exits. */
 JE_COLD bool je_openmp_done(void)
 {
 	for (uint32_t s = 0; slot_at(s) != NULL; s++)
@@ -179,7 +179,7 @@ static JE_COLD void add_up(struct je_threads *sum)
 void je_openmp_threads(struct je_threads *threads)
 {
 	static struct je_threads last;
-	static uint64_t regions; /* that this thread had begun then, or is in */
+	static uint64_t regions; /* twice those that this thread had begun then, + 1 inside one */
 	uint64_t now;
 
 	threads->any = je_me.openmp != NULL;
@@ -204,8 +204,9 @@ static bool is_gone(int32_t tid)
 	return syscall(SYS_tgkill, je_process.slot->pid, tid, 0) != 0 && errno == ESRCH;
 }
 
-/* An entry that was given back; else one whose thread ended. A thread may have the number of one
- * that ended. NULL: there is none. */
+/* Takes an entry that was given back, else one whose thread ended. An entry with this thread's
+ * number counts as given back: its thread ended, and the kernel used the number again. NULL: there
+ * is none. */
 static struct je_openmp_thread *find_free(int32_t tid, bool given_back)
 {
 	for (uint32_t s = 0; slot_at(s) != NULL; s++)
@@ -239,7 +240,7 @@ static struct je_openmp_thread *new_entry(int32_t tid)
 	return i < JE_OPENMP_PER_SLOT && take(&slot->threads[i], 0, tid) ? &slot->threads[i] : NULL;
 }
 
-/* Another thread is about to have claimed a slot. */
+/* Whether another thread is claiming a slot at this moment. */
 static bool is_claiming(void)
 {
 	uint32_t claimed = __atomic_load_n(&all.claimed, __ATOMIC_RELAXED);

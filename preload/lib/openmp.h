@@ -1,8 +1,8 @@
 /* openmp.h: what each OpenMP thread does: its entry in the record, and the changes of its state.
  *
- * A thread has one clock. Each change of its state adds the time since the last change to the
- * state that ends, so nothing is counted twice and nothing is left out. Whoever sees what a
- * runtime does (gomp.c) tells of the changes.
+ * A thread has one clock. Each change of its state adds the time since the last change to the state
+ * that ends, so nothing is counted twice and nothing is left out. gomp.c and ompt.c see what a
+ * runtime does, and report the changes.
  */
 #ifndef JOBEFF_OPENMP_H
 #define JOBEFF_OPENMP_H
@@ -35,7 +35,7 @@ struct je_openmp_sum {
 	uint32_t team; /* of the main thread's last region; 0: there was none */
 };
 
-/* Adds up the entries. What is open lasts until `end`. */
+/* Adds up the entries. What is open is counted up to `end`. */
 void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end);
 
 /* Notes how OpenMP is measured, why it is not whole (unless there is a reason already), or what is
@@ -47,14 +47,14 @@ enum { JE_TOLD_APART = 256 };
 /* What this process's OpenMP threads did up to now. */
 struct je_threads {
 	uint64_t parts[JE_SECTION_PARTS];
-	const uint64_t *useful; /* of each entry, 0 of the main thread's; until the next call */
+	const uint64_t *useful; /* of each entry, 0 for the main thread's; until the next call */
 	uint32_t entries;	/* at most JE_TOLD_APART are in `useful` */
 	bool any; /* false: this thread was in no region yet, and the rest means nothing */
 	bool whole;
 };
 
-/* Adds up what all threads did. It does so only if this thread began a region since the last time.
- * That is whole between regions that this thread began, unless other threads began some. */
+/* Adds up what all threads did, if this thread began or ended a region since the last call. The
+ * sums are whole between the regions that this thread began, unless other threads began some. */
 void je_openmp_threads(struct je_threads *threads);
 
 /* Gives the thread an entry; false: there is none. */
@@ -86,7 +86,7 @@ JE_HOT void je_openmp_pause(struct je_thread *me, uint32_t state, uint64_t now)
 }
 
 /* Ends an interval that was not useful, and begins `state`. Any process of the user may have
- * written to the old state meanwhile. */
+ * changed the old state meanwhile, so it is kept in range. */
 JE_HOT void je_openmp_resume(struct je_openmp_thread *entry, uint32_t state, uint64_t now)
 {
 	uint64_t since = entry->since_ticks;
@@ -96,13 +96,13 @@ JE_HOT void je_openmp_resume(struct je_openmp_thread *entry, uint32_t state, uin
 	entry->state = state;
 }
 
-/* The thread is inside a measured region, or a task, and not in the runtime. */
+/* Whether the thread is inside a measured region, or a task, and not in the runtime. */
 JE_HOT bool je_openmp_useful(const struct je_thread *me)
 {
 	return me->openmp != NULL && me->openmp->state == JE_OPENMP_USEFUL;
 }
 
-/* The thread's MPI calls outside of regions are not part of what comes. */
+/* Takes the thread's MPI time so far as seen: it belongs to no region. */
 JE_HOT void je_openmp_see_mpi(struct je_thread *me)
 {
 	if (me->slot != NULL) {

@@ -4,9 +4,9 @@
  * It takes no lock and no memory. Only a place that is new asks the loader whose code it is, as
  * each exception of C++ does.
  *
- * A frame pointer may be anything where the program has none. So a chain is followed only on the
- * stack of the process's first thread, upwards and inside of code. What is not a call is found by
- * who reads it.
+ * In code without frame pointers, the register may hold anything. So a chain is followed only on
+ * the stack of the process's first thread, upwards, and while the addresses lie in code. The reader
+ * finds out which of them are no calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,8 +21,8 @@
 #endif
 enum {
 	JE_EVERY_NS = 250000,
-	JE_BESIDE = 8,		/* so many entries are looked at for a place */
-	JE_FAILURES = 32,	/* so often an address that is no code is asked for */
+	JE_BESIDE = 8,		/* entries that are looked at for a place */
+	JE_FAILURES = 32,	/* lookups that may find no code */
 	JE_STACK_GAP = 1 << 27, /* the kernel keeps so much free below the top of the stack */
 	JE_DRAWS = 1 << 16,	/* moments that are drawn at once */
 };
@@ -40,7 +40,7 @@ static uint64_t every(void)
 	return __atomic_load_n(&every_ticks, __ATOMIC_RELAXED);
 }
 
-/* Which moment of piece i is drawn, ticks after its begin. */
+/* The moment that is drawn in piece i, in ticks after the piece begins. */
 static uint64_t drawn(const struct je_slot *slot, uint64_t i)
 {
 	uint64_t mixed = je_mixed(((uint64_t)(uint32_t)slot->rank << 32) + i) >> 32;
@@ -68,7 +68,8 @@ static bool is_on_stack(const struct je_thread *me, const void *frame)
 	return (uintptr_t)frame < me->stack_top && me->stack_top - (uintptr_t)frame < JE_STACK_GAP;
 }
 
-/* The thread's first call, of `ticks`. False: the clock's rate is not known, so no place is. */
+/* Begins at the thread's first call, which took `ticks`. False: the clock's rate is not known, so
+ * no places are noted. */
 static JE_COLD bool start(struct je_thread *me, struct je_slot *slot, uint64_t ticks)
 {
 	double rate = je_ticks_per_ns(&je_process.slot->claimed_at);
@@ -126,8 +127,8 @@ static uint16_t keep_path(struct je_place_table *to, const char *path)
 	return (uint16_t)(used + 1);
 }
 
-/* The entry of an object with code at [from, to): the one that it had before it was unloaded, or a
- * new one; NULL: there is no room. */
+/* The entry of an object: the one that it had before it was unloaded, or a new one; NULL: there is
+ * no room. */
 static struct je_place_module *entry_of(struct je_place_table *to, const struct dl_phdr_info *info)
 {
 	struct je_place_module new = { .bias = info->dlpi_addr };
@@ -311,8 +312,7 @@ static uint64_t weight(const struct je_place_table *in, const struct je_place *p
 	return place->ticks + place->samples * in->every_ticks;
 }
 
-/* Where a place stands or may stand: in an entry of its own, a free one, or the one that took
- * least. */
+/* The entry that a place has or may take: its own, a free one, or the one that took least. */
 static struct je_place *find(struct je_place_table *in, const struct je_place *place)
 {
 	uint64_t mixed = place->function;

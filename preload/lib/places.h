@@ -6,32 +6,34 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whether the place of a call may have to be noted with which all calls so far took `sum`. A
- * thread's first call always is. The mark is never further ahead than a long call takes, so no long
- * call misses it, and short ones pay for one comparison. */
+/* Whether the place of a call may have to be noted. `sum` is the time of all calls so far, with
+ * this one. For a thread's first call it is always true. The mark is never further ahead than a
+ * long call takes, so no long call misses it, and short ones pay for one comparison. */
 JE_HOT bool je_place_may_be_due(const struct je_thread *me, uint64_t sum)
 {
 	return JE_UNLIKELY(sum >= me->mark);
 }
 
-/* The last byte of a call that returns there. aarch64 may sign an address above its 48 bits. */
+/* The address of the last byte of a call that returns there. aarch64 may sign an address above its
+ * 48 bits. */
 JE_HOT uint64_t je_place_address(uintptr_t returns)
 {
 	return (returns & ((UINT64_C(1) << 48) - 1)) - 1;
 }
 
-/* Whose code is at an address: index + 1 in the slot's modules; 0: not known. */
+/* The module whose code is at an address: index + 1 in the slot's modules; 0: not known. */
 uint8_t je_place_module(struct je_thread *me, struct je_slot *slot, uint64_t address);
 
-/* How many objects were unloaded so far: where they were, others may be. */
+/* Returns how many objects were unloaded so far. If there are new ones, it forgets where modules
+ * are: others may lie there. */
 uint32_t je_place_unloaded(struct je_thread *me, struct je_slot *slot);
 
-/* MPI begins: keeps whose code calls it, so that a call is known in which the process is killed
- * before any place was noted. */
+/* MPI begins: keeps the module of the caller. If the process is killed in a call before any place
+ * was noted, the call's address can still be explained. */
 void je_place_begin(struct je_slot *slot, const void *caller);
 
-/* `frame` is that of the function to which the stub jumped: the caller's frame pointer, and behind
- * it the address to which the stub returns. */
+/* `frame` is the frame of the function that the stub jumped to. It holds the caller's frame
+ * pointer, and behind it the address to which the stub returns. */
 void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
 		   const void *frame);
 

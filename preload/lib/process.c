@@ -33,8 +33,8 @@ static void note_status(int status, void *nothing)
 	exit_status = status & 0xff;
 }
 
-/* A page that a process made by fork or clone finds empty; NULL: the kernel is older than 4.14. It
- * tells whose memory this is without a system call, for one may be forbidden by now (seccomp). */
+/* A page that is empty in a process made by fork or clone; NULL: the kernel is older than 4.14. It
+ * shows whose memory this is without a system call, which seccomp may forbid by now. */
 static bool *owner;
 
 static void mark_owner(void)
@@ -121,7 +121,7 @@ static uint64_t began_ns(void)
 	return ticks * JE_NS_PER_STAT_TICK;
 }
 
-/* The process has no MPI, or none yet. */
+/* Starts to measure a process that has no MPI, or none yet. */
 static bool start_without_mpi(struct je_thread *me)
 {
 	struct je_slot *slot;
@@ -148,8 +148,8 @@ static bool start_without_mpi(struct je_thread *me)
 	return true;
 }
 
-/* What comes of the start by another thread. Nobody waits for ever, and nobody twice: in a forked
- * child there is no such thread. */
+/* Waits until another thread has started OpenMP's measurement. After JE_PATIENCE_NS it gives up for
+ * good, so nobody waits twice: in a forked child there is no such thread. */
 static uint32_t await_start(void)
 {
 	uint64_t until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_PATIENCE_NS;
@@ -190,7 +190,7 @@ static bool start_openmp(struct je_thread *me)
 	return on;
 }
 
-/* The first parallel region of a runtime begins, or one that is not measured for the reason why.
+/* The first parallel region of a runtime begins, or one that is not measured, for the reason `why`.
  * False: OpenMP is not measured. */
 JE_COLD bool je_process_openmp(struct je_thread *me, uint32_t runtimes, uint32_t why)
 {
@@ -200,8 +200,8 @@ JE_COLD bool je_process_openmp(struct je_thread *me, uint32_t runtimes, uint32_t
 	return true;
 }
 
-/* A process that claimed its slot without MPI calls MPI_Init. Its OpenMP slots name it by the
- * moment of the claim. */
+/* A process that claimed its slot without MPI calls MPI_Init. The moment of the claim stays: OpenMP
+ * slots know their process by it. */
 JE_COLD void je_process_becomes_mpi(struct je_thread *me, uint64_t entered)
 {
 	struct je_slot *slot = je_process.slot;
@@ -247,9 +247,9 @@ static void release(struct je_slot *slot)
 	slot->state = JE_STATE_DONE;
 }
 
-/* Whether this is the process that claimed the slot. A child made by clone(2) itself does not run
- * the fork handler, and must not write its parent's ending. One that has even its parent's memory
- * is noticed only before MPI_Finalize: until then an exit makes system calls anyway. */
+/* Whether this is the process that claimed the slot. A child made by a bare clone(2) does not run
+ * the fork handler, and must not write its parent's ending. One that even shares its parent's
+ * memory is noticed only before MPI_Finalize: until then an exit makes system calls anyway. */
 bool je_process_owns(const struct je_slot *slot)
 {
 	if (slot->ending == JE_ENDING_FINALIZE && owner != NULL)

@@ -1,8 +1,8 @@
 /* recordfile.c: finds, makes and opens the record file.
  *
- * In a job, root has made the file (JOBEFF_RECORD_FILE). Without Slurm (JOBEFF_RECORD), this
- * file makes it if it does not exist. The file is closed again at once, so the program has no
- * more open files than before.
+ * In a job, root has made the file (JOBEFF_RECORD_FILE). Without Slurm (JOBEFF_RECORD), the library
+ * makes it if it does not exist. The file is closed again at once, so the program has no more open
+ * files than before.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -162,7 +162,7 @@ void je_record_unmap(struct je_head *head, int fd)
 	close(fd);
 }
 
-/* Adds one to the counter that stands `at` bytes into the head. */
+/* Adds one to the counter that lies `at` bytes into the head. */
 void je_record_count(size_t at)
 {
 	int fd;

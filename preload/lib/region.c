@@ -22,7 +22,7 @@ void jobeff_region_exit(const char *name)
 	je_section_exit(je_label_of(name, SIZE_MAX));
 }
 
-/* The rate since the process claimed its slot. */
+/* Adds the clock's rate since the process claimed its slot, and the time at `end`. */
 static void add_clock(struct je_region_now *now, const struct je_slot *slot, uint64_t end)
 {
 	struct je_pair pair = { 0 };

@@ -1,10 +1,9 @@
 /* reuse.c: packs slots of finished processes, so that others can use them.
  *
- * A script may start thousands of MPI programs, and the kernel charges the slots' pages to the
- * job. A process that called MPI_Finalize, or never called MPI, marks its slots as done when it
- * exits. A process that
- * finds no free slot packs the done ones into slots of kind JE_KIND_SUMMARY. Packing loses
- * nothing: it leaves out the zeros, which are most of a slot. The reader unpacks them.
+ * A script may start thousands of MPI programs, and the kernel charges the slots' pages to the job.
+ * A process that called MPI_Finalize, or never called MPI, marks its slots as done at its exit. A
+ * process that finds no free slot packs the done ones into slots of kind JE_KIND_SUMMARY. Packing
+ * loses nothing: it leaves out the zeros, which are most of a slot. The reader unpacks them.
  *
  * The packer holds a lock on the file. Nobody ever waits for it, and the kernel releases it if
  * the packer dies. The packer may die at any point: it first packs a slot, then counts it as
@@ -56,7 +55,7 @@ static uint32_t next_run(const word *words, uint32_t *at)
 
 /* Writes the packed form of a slot to `to`, at most `most` words. Returns its length in bytes; 0:
  * it is longer. Another process may write to the slot meanwhile, so each run is measured and copied
- * once, and its length is held against the room that is left. */
+ * once, and its length is compared with the room that is left. */
 static uint32_t pack(const word *words, word *to, uint32_t most)
 {
 	uint32_t length = 1, at = 0, run;

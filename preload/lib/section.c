@@ -91,7 +91,7 @@ static JE_COLD bool claim_more(void)
 	return true;
 }
 
-/* The first slot, whose first entry sums what finds no room; NULL: there is no slot. */
+/* The first slot; NULL: there is none. Its first entry sums up labels that found no room. */
 static struct je_sections *first_slot(void)
 {
 	if (JE_LIKELY(all.slots[0] != NULL) || all.tried)

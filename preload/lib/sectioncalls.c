@@ -25,8 +25,8 @@ typedef int (*any_fn)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t
  * section of the program. */
 static __thread bool inside;
 
-/* Finds the first of several names that a library behind us has. The names stand one after the
- * other; an empty one ends them. What only the caller sees is not remembered (next.c). */
+/* Finds the first of several names that a library behind us has. `names` has one after the other,
+ * and ends with an empty one. What only the caller sees is not remembered (next.c). */
 static JE_COLD void *find_behind(void **known, const char *names, const void *caller)
 {
 	int saved = errno;
@@ -64,7 +64,7 @@ static int hand_on(any_fn next, const intptr_t *a)
 	return result;
 }
 
-/* The next function of several names for the caller of this one. */
+/* As behind(), for the caller of the function that uses this. */
 #define JE_BEHIND(names)                                            \
 	({                                                          \
 		static void *known;                                 \

@@ -2,9 +2,10 @@
  * linked in, another tool may stand before us in LD_PRELOAD, or the program looks its functions up
  * in the MPI's own library. The coverage must say so.
  *
- * It is noted when a process exits that never called the MPI_Init of this library. Was an MPI begun
- * nevertheless, in any library of the process? Does the program of a rank define PMPI_Init itself?
- * A stripped program does not tell. A program without a dynamic linker never loads this library.
+ * A process that never called the MPI_Init of this library is examined when it exits. Was an MPI
+ * begun nevertheless, in any library of the process? Does the program of a rank define PMPI_Init
+ * itself? A stripped program does not show that. A program without a dynamic linker never loads
+ * this library.
  *
  * The program is read when it starts. Later it may have forbidden itself to open files (seccomp),
  * and the kernel would kill it here.
@@ -66,7 +67,7 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct found *foun
 	}
 }
 
-/* Each MPI has that name, and no stand-in for one process has it. */
+/* Each MPI defines PMPI_Init, and no stand-in for one process does. */
 static bool is_found(const struct found *found, uint64_t name)
 {
 	for (int i = 0; i < found->n; i++)
@@ -134,7 +135,7 @@ void je_static_at_load(void)
 	errno = saved;
 }
 
-/* Parts of memory that objects take whose names hold "mpi", as those of all MPIs do. */
+/* An address in each object whose name contains "mpi", as the names of all MPIs do. */
 struct mapped {
 	const void *at[JE_MPIS];
 	int n;
@@ -158,8 +159,8 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *to)
 	return 0;
 }
 
-/* Whether an MPI of this process was begun, wherever it was opened. The loader is asked after the
- * walk, which holds a lock of it. */
+/* Whether an MPI of this process was begun, wherever it was opened. The loader is asked only after
+ * the walk, because the walk holds a lock of it. */
 static bool has_begun(void)
 {
 	struct mapped mapped = { .n = 0 };
@@ -195,7 +196,7 @@ static bool is_behind(void)
 	return false;
 }
 
-/* Runs when a process exits that never called MPI_Init of this library. */
+/* Runs at the exit of a process that never called MPI_Init of this library. */
 void je_static_at_exit(void)
 {
 	int saved = errno;

@@ -34,8 +34,8 @@ JE_HOT uint64_t je_ticks(void)
 #endif
 }
 
-/* Whether the usual way of a call may read the clock with je_inline_ticks. It does not test that:
- * otherwise no call takes the usual way. */
+/* Whether the usual way of a call may read the clock with je_inline_ticks. je_inline_ticks itself
+ * does not check: with another clock, no call takes the usual way. */
 JE_HOT bool je_clock_is_inline(void)
 {
 #if defined(JE_HAS_TSC)
@@ -56,7 +56,7 @@ JE_HOT uint64_t je_inline_ticks(void)
 
 void je_clock_choose(void);
 
-/* How many ticks a ns has, by the time since a moment; 0: there was none. */
+/* The clock's rate, measured since a moment; 0: it is not known. */
 double je_ticks_per_ns(const struct je_pair *since);
 
 #pragma GCC visibility pop

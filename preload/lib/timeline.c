@@ -1,10 +1,9 @@
 /* timeline.c: how the region was spent over time.
  *
- * An edge is a snapshot of sums that there are anyway. No thread waits for it: the first call that
- * begins after it notes it. What it then takes off the sums is the part of the last call that came
- * after the edge, which open_ticks and last_ticks tell. So MPI and files are exact. Of OpenMP's
- * threads no moments are known: their sums are those of a later moment, and the edge says how much
- * later.
+ * An edge is a snapshot of sums that exist anyway. No thread waits for it: the first call that
+ * begins after the edge notes it. It subtracts the part of the last call that came after the edge,
+ * as open_ticks and last_ticks show. So MPI and files are exact. For OpenMP threads no such moments
+ * are known: their sums are those of a later moment, and the edge says how much later.
  */
 #include <string.h>
 
@@ -14,8 +13,8 @@
 
 enum { JE_NS_PER_S = 1000000000 };
 
-/* What the record says of the edges. It is never read from there: any process of the user may write
- * to the record, and these numbers index, shift and end loops. */
+/* A copy of what the record says about the edges. It is never read from the record: any process of
+ * the user may write to the record, and these numbers index, shift and end loops. */
 static struct {
 	double ticks_per_ns; /* as it is known so far */
 	struct je_pair claimed_at;
@@ -36,7 +35,8 @@ static double bucket_ns(void)
 	return ns;
 }
 
-/* When the clock shows the edge that comes next. CLOCK_REALTIME has more digits than a double. */
+/* The next edge, in ticks. Its seconds are computed apart: CLOCK_REALTIME has more digits than a
+ * double. */
 static uint64_t next_edge(void)
 {
 	const struct je_pair *at = &own.claimed_at;
@@ -55,7 +55,7 @@ static uint64_t next_edge(void)
 	return at->ticks + (uint64_t)(((double)number * bucket_ns() - from) * own.ticks_per_ns);
 }
 
-/* Drops every other edge, so that those stay which are multiples of twice the bucket. */
+/* Drops every other edge. Those at multiples of twice the bucket stay. */
 static void halve(struct je_timeline *line)
 {
 	uint32_t odd = (uint32_t)(own.first & 1), kept = 0;
@@ -75,7 +75,7 @@ static void tell(struct je_timeline *line)
 	line->first = own.first;
 }
 
-/* Edges ascend, also if the clock's rate is known better by now. */
+/* Keeps edges ascending, even if the clock's rate was measured better since. */
 static uint64_t after_last(const struct je_timeline *line, uint64_t edge)
 {
 	uint64_t last = own.used == 0 ? 0 : line->edges[own.used - 1].ticks;
@@ -83,7 +83,7 @@ static uint64_t after_last(const struct je_timeline *line, uint64_t edge)
 	return edge > last ? edge : last + 1;
 }
 
-/* The sums at the edge, after which the last call may have gone on. */
+/* Notes the sums at the edge. The last call may have gone on after it. */
 static void note(struct je_slot *slot, struct je_edge *edge, uint64_t ticks, bool io)
 {
 	uint64_t from = ticks > slot->open_ticks ? ticks : slot->open_ticks;

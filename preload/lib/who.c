@@ -257,9 +257,9 @@ static const char *note_version(struct je_slot *slot)
 	return text;
 }
 
-/* Whether an MPI_Init is that of a stand-in for one process, as sequential MUMPS has it. Such a
- * library lacks the PMPI names, which each MPI has, so nobody can ask it who the process is. A tool
- * need not name the MPI that it was loaded for. */
+/* Whether an MPI_Init belongs to a stand-in for one process, such as sequential MUMPS has. A
+ * stand-in lacks the PMPI names, which each MPI has, so nobody can ask it who the process is. A
+ * tool's library need not be linked to its MPI, so je_symbol() looks first. */
 bool je_mpi_is_stub(const void *init)
 {
 	void *library;
@@ -358,9 +358,9 @@ static uint32_t thread_level(uint32_t family, int level)
 	return level == 4096 ? 3 : (uint32_t)level / 1024;
 }
 
-/* Writes rank and size. MPI knows them when MPI_Init (session: MPI_Session_init) returns. Returns
- * the enum je_family: whoever takes another one for it gives MPI a wrong handle, which ends the
- * job, and any process of the user may write to the record. */
+/* Writes rank and size, which MPI knows when MPI_Init (session: MPI_Session_init) returns. Returns
+ * the enum je_family. Callers use that, and never read it from the slot: any process of the user
+ * may write to the record, and a wrong family means a wrong handle, which ends the job. */
 uint32_t je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
 {
 	ask_fn rank = (ask_fn)je_symbol("PMPI_Comm_rank"),

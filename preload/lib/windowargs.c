@@ -1,7 +1,7 @@
 /* windowargs.c: reads the arguments of calls for the log of windows: handles, statuses, messages.
  *
- * It reads arguments of calls that succeeded only, and never changes one: where the program
- * ignores a status, nobody knows what a wildcard received.
+ * It reads arguments of calls that succeeded only, and never changes one: if the program ignores a
+ * status, nobody knows what a wildcard received.
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ bool je_window_status(const struct je_args *args, int at, int64_t i,
 	return true;
 }
 
-/* Writes into an entry what a receive's status tells. */
+/* Writes into an entry what a receive's status says. */
 void je_window_fill_status(struct je_log *entry, const struct je_window_comm *comm,
 			   const struct je_window_status *status)
 {
@@ -116,7 +116,8 @@ void je_window_plain(const struct je_window_call *call, uint8_t op, int32_t tag)
 	je_windows_add(call->args->me, &entry);
 }
 
-/* An entry of a message, by the arguments; NULL: it is on an intercommunicator. */
+/* Fills in a message's entry from the arguments. Returns its communicator; NULL: it is an
+ * intercommunicator. */
 struct je_window_comm *je_window_message(const struct je_window_call *call, struct je_places at,
 					 struct je_log *entry)
 {

@@ -7,7 +7,7 @@
 
 enum { JE_REQUESTS_MOST = 2048, JE_MAKES = 128 };
 
-/* What a row writes. NONE: it has code of its own, or is told by its class. */
+/* What a row writes. NONE: it has code of its own, or its class decides. */
 static const struct shape {
 	uint8_t op, flags; /* JE_MAKES: it makes a persistent request */
 } shapes[JE_FUNCS] = {
@@ -76,7 +76,7 @@ static void add_init(const struct je_window_call *call, const struct shape *shap
 	je_window_plain(call, JE_LOG_LOCAL, 0);
 }
 
-/* Collectives whose arguments tell each rank alike that nothing is moved. */
+/* Whether the arguments of a collective show each rank alike that nothing is moved. */
 static bool moves_nothing(const struct je_window_call *call)
 {
 	const struct je_row *row = call->args->row;
@@ -87,7 +87,8 @@ static bool moves_nothing(const struct je_window_call *call)
 	return row->moves && !vector && call->moved.sent + call->moved.received == 0;
 }
 
-/* Whether each rank receives something from each other, so that nobody leaves before all enter. */
+/* Whether each rank receives something from every other, so that none leaves before all have
+ * entered. */
 static bool binds_all(const struct je_window_call *call, const struct je_window_comm *comm)
 {
 	const struct je_row *row = call->args->row;
@@ -108,7 +109,7 @@ static bool binds_all(const struct je_window_call *call, const struct je_window_
 	return true;
 }
 
-/* Where calls of a window stand is known if no object was unloaded between its ends. */
+/* The places of a window's calls are known only if no object was unloaded between its ends. */
 static void add_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
 {
 	bool ends = me->windows == JE_WINDOWS_LOGGING;
@@ -183,7 +184,8 @@ static void add_done(const struct je_window_call *call, int64_t i, int status_ar
 	je_windows_add(call->args->me, &entry);
 }
 
-/* What tells which requests a wait or a test completed: positions of arguments, -1 for none. */
+/* The arguments that show which requests a wait or a test completed: their positions, -1 for
+ * none. */
 struct completion {
 	int8_t flag, count, index, status;
 	bool all;
@@ -266,7 +268,8 @@ static void add_starts(const struct je_window_call *call)
 		je_window_plain(call, JE_LOG_LOCAL, 0);
 }
 
-/* A call that makes a communicator of another, its first argument, is a collective of that one. */
+/* A call that makes a communicator from another one, its first argument, is a collective of the
+ * latter. */
 static void add_made(const struct je_window_call *call)
 {
 	const struct je_args *args = call->args;
@@ -469,7 +472,7 @@ void je_windows_after(const struct je_window_call *call)
 	}
 }
 
-/* MPI_Init returned, or MPI_Session_init. */
+/* MPI_Init or MPI_Session_init returned. */
 JE_COLD void je_windows_start(struct je_thread *me, struct je_slot *slot, bool session,
 			      je_claim_fn claim)
 {

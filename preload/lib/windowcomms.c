@@ -1,8 +1,8 @@
 /* windowcomms.c: who is in a communicator.
  *
- * All ranks of a communicator give it the same identity, without talking: what it was made from,
- * how many were made from that, and which rank of MPI_COMM_WORLD is its first. Ranks are
- * translated by calls that do not communicate.
+ * All ranks of a communicator give it the same identity, without communication. The identity mixes
+ * the parent's identity, how many communicators the parent has made, the call, and the new one's
+ * first rank in MPI_COMM_WORLD. Ranks are translated by calls that do not communicate.
  */
 #include "next.h"
 #include "windows.h"
@@ -33,8 +33,8 @@ static bool find_functions(void)
 	return ask.group != NULL && ask.translate != NULL && ask.group_free != NULL;
 }
 
-/* The groups are this library's own, so MPI may be asked about them when the communicator is freed:
- * a receive may complete after that. */
+/* The groups are this library's own, so MPI may be asked about them even after the communicator was
+ * freed: a receive may complete later. */
 static int32_t translate(const struct je_window_comm *comm, int32_t rank)
 {
 	int found = JE_LOG_ANY;
@@ -77,8 +77,8 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 	return z ^ z >> 32;
 }
 
-/* A place for a communicator; if all are taken, that of an old one, which gets a new number when
- * it is used again, and then no identity. */
+/* A place for a communicator. If all are taken, an old one loses its place: when it is used again,
+ * it gets a new number, and no identity. */
 static struct je_window_comm *place_for(uintptr_t handle)
 {
 	static uint32_t next;
@@ -104,7 +104,7 @@ static struct je_window_comm *add(uintptr_t handle)
 	return comm;
 }
 
-/* Puts one that was added into the log, too. */
+/* Puts a communicator that was added into the log, too. */
 static struct je_window_comm *tell(struct je_thread *me, struct je_window_comm *comm,
 				   uint64_t identity)
 {
@@ -144,8 +144,8 @@ struct je_window_comm *je_window_comm_numbered(uint32_t number)
 	return NULL;
 }
 
-/* `call` made a communicator from `parent`, on all ranks of it. This rank is not in it if the new
- * handle is MPI_COMM_NULL. */
+/* `call` made a communicator from `parent`, on all ranks of the latter. This rank is not in it if
+ * the new handle is MPI_COMM_NULL. */
 void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t handle, uint32_t call)
 {
 	struct je_window_comm *from = je_window_comm(me, parent);

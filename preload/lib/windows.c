@@ -2,12 +2,12 @@
  *
  * The stream lies in slots of the record that are claimed one by one. When it is full, has
  * JE_WINDOWS_MOST windows, or has cost what it may, every second window is removed, and the others
- * move together: all ranks then keep the windows of the one with the least room, without talking to
- * each other.
+ * move together. Which ones stay follows from their numbers: so all ranks keep the windows of the
+ * rank with the least room, without talking to each other.
  *
- * What it may cost: of one call in JE_LOG_EVERY_NS the log is written, and windows that are kept
- * take JE_FREE_S and a hundredth of what the run takes beyond. Both sums are halved with the
- * windows, so a run pays once more for half of them each time that k grows.
+ * What it may cost: one logged call in JE_LOG_EVERY_NS; and in windows that are kept, JE_FREE_S and
+ * a hundredth of the run's time. Both sums are halved with the windows, so each time that k grows,
+ * a run pays once more for half of them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 enum {
 	JE_SLOTS_PER_MIB = (1 << 20) / JE_SLOT_BYTES,
 	JE_K_MOST = 40,
-	JE_WINDOWS_MOST = 1024, /* kept: more cost time, and tell little more */
+	JE_WINDOWS_MOST = 1024, /* kept: more cost time, and show little more */
 	JE_LOG_EVERY_NS = 100000,
 	JE_FREE_S = 10,
 };
@@ -39,10 +39,10 @@ static struct {
 	uint32_t skips;
 	uint64_t began_ticks; /* when it began */
 	uint64_t from_ticks;  /* when the log did */
-	uint64_t second;      /* ticks; 0: not known, and nothing is dear */
+	uint64_t second;      /* in ticks; 0: not known, and nothing is dear */
 	uint64_t calls;	      /* that were logged */
 	uint64_t kept_ticks;  /* time in the windows that are kept */
-	uint8_t site;	      /* of the call at hand */
+	uint8_t site;	      /* of the current call */
 	bool any;	      /* a window is open, kept or not */
 	bool too_long;	      /* it did not fit */
 } stream;
@@ -174,7 +174,7 @@ static void set_used(uint32_t used)
 	stream.used = used;
 }
 
-/* Makes room for other sites, where no entry has these. */
+/* Frees the sites that no entry has any more. */
 static void free_sites(void)
 {
 	bool named[UINT8_MAX + 1] = { false };
@@ -227,7 +227,7 @@ static JE_COLD void thin_out(void)
 	compact();
 }
 
-/* Makes room in a full stream: for the open window, which may be removed itself. */
+/* Makes room in a full stream for the open window, which may itself be removed. */
 static JE_COLD void make_room(void)
 {
 	uint32_t before = stream.used;
@@ -236,8 +236,8 @@ static JE_COLD void make_room(void)
 		thin_out();
 }
 
-/* Whether more calls were logged up to `now` than a run of that length may. The first ones are
- * free, for one second's worth. */
+/* Whether more calls were logged up to `now` than a run of that length may log. One second's worth
+ * is free. */
 static bool is_dear(uint64_t now)
 {
 	uint64_t each = stream.second / (1000000000 / JE_LOG_EVERY_NS);
@@ -246,7 +246,7 @@ static bool is_dear(uint64_t now)
 	       stream.calls * each > now - stream.from_ticks + stream.second;
 }
 
-/* The same of the time in windows. */
+/* The same for the time in windows that are kept. */
 static bool is_slow(uint64_t now)
 {
 	return stream.second != 0 &&
@@ -282,8 +282,8 @@ static bool is_logging(void)
 	return stream.any && stream.window != UINT32_MAX && !stream.too_long;
 }
 
-/* Unsuccessful tests in a row are one entry. One after the other they only wait, and cost nothing;
- * a program that works in between pays for each. */
+/* Unsuccessful tests in a row share one entry. If they follow each other at once, the program only
+ * waits, and they cost nothing. If it works in between, each counts as a logged call. */
 static bool joins(const struct je_log *entry)
 {
 	struct je_log *last;
@@ -330,19 +330,19 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 		stream.slots[0]->lost++;
 }
 
-/* A collective is on a communicator of fewer ranks, which other ranks may not have. */
+/* Notes a communicator of fewer ranks than MPI_COMM_WORLD: other ranks may not have it. */
 void je_windows_beside(struct je_thread *me, uintptr_t comm)
 {
 	me->beside[je_comm_place(comm)] = comm;
 }
 
-/* The call at hand has this site. */
+/* The current call has this site. */
 void je_windows_stand(uint8_t site)
 {
 	stream.site = site;
 }
 
-/* Nobody knows where the calls of the open window stand, with the one at hand. */
+/* Forgets where the calls of the open window are, with the current one. */
 JE_COLD void je_windows_lose_sites(void)
 {
 	stream.site = 0;
@@ -359,7 +359,7 @@ static void catch_up(struct je_thread *me)
 	me->skips = 1; /* the next one is looked at */
 }
 
-/* The communicators that calls named may be others from now on. */
+/* From now on, the handles that calls named may mean other communicators. */
 void je_windows_forget(struct je_thread *me)
 {
 	catch_up(me);
@@ -367,7 +367,7 @@ void je_windows_forget(struct je_thread *me)
 		me->borders[i] = me->beside[i] = JE_NO_COMM;
 }
 
-/* The open window is not kept: the borders up to the next that is are only counted. */
+/* The open window is not kept. Up to the next one that is, borders are only counted. */
 static void skip_next(struct je_thread *me, uintptr_t comm)
 {
 	uint64_t left = stream.next - stream.index;
@@ -415,7 +415,7 @@ static bool begin_window(struct je_log entry)
 	return true;
 }
 
-/* A collective was left that closes a window and begins the next one. */
+/* A border was left: it closes a window and begins the next one. */
 void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
 {
 	if (je_process.windows->why != JE_WINDOWS_LOGGED) { /* another thread called MPI */

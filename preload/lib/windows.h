@@ -18,21 +18,21 @@ void je_windows_beside(struct je_thread *me, uintptr_t comm);
 void je_windows_stand(uint8_t site);
 void je_windows_lose_sites(void);
 
-/* A communicator of fewer ranks: its collectives need no look at the log. */
+/* Whether a communicator has fewer ranks: its collectives need no look at the log. */
 JE_HOT bool je_windows_is_beside(const struct je_thread *me, uintptr_t comm)
 {
 	return comm == me->beside[je_comm_place(comm)];
 }
 
-/* A communicator on which borders are counted. */
+/* Whether borders are counted on a communicator. */
 JE_HOT bool je_windows_count_on(const struct je_thread *me, uintptr_t comm)
 {
 	return comm == me->borders[je_comm_place(comm)];
 }
 
-/* Whether a collective that is a border if it moves anything needs no look at the log: no window
- * that it begins or ends is kept. Other ranks count it, too, even if it fails here. There is no
- * call in this: registers that a call may change would be kept in memory. */
+/* Whether a collective, which is a border if it moves anything, needs no look at the log: neither
+ * the window that it ends is kept, nor the one that it begins. Other ranks count it, too, even if
+ * it fails here. This calls no function: callers would have to keep their registers in memory. */
 JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 {
 	if (JE_UNLIKELY(!moves) ||
@@ -108,8 +108,8 @@ void je_windows_start(struct je_thread *me, struct je_slot *slot, bool session, 
 void je_windows_before(const struct je_args *args, uint32_t number);
 void je_windows_after(const struct je_window_call *call);
 
-/* Collectives that nobody leaves before all have entered. What a rank of Alltoallv sends is known
- * to that rank only, so ranks might disagree whether it is one. */
+/* Collectives that nobody leaves before all have entered. Alltoallv is none: what a rank sends is
+ * known to that rank only, so ranks might disagree whether a call is a border. */
 #define JE_IS_BORDER(number)                                                                \
 	((number) == JE_NUMBER_Barrier || (number) == JE_NUMBER_Allreduce ||                \
 	 (number) == JE_NUMBER_Allgather || (number) == JE_NUMBER_Allgatherv ||             \

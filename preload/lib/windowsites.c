@@ -1,21 +1,21 @@
 /* windowsites.c: where in the program's code the calls of the log stand.
  *
- * A site is an address to which a call returns, and whose code that is. It is looked up when its
- * first call is logged, and found again by the address alone. Once an object was unloaded, another
- * may stand there. So the loader is asked at both ends of each kept window, not at each call.
+ * A site is the address to which a call returns, with the module of that code. It is looked up when
+ * its first call is logged, and found again by the address alone. Once an object was unloaded,
+ * another may lie there. So the loader is asked at both ends of each kept window, not at each call.
  */
 #include <string.h>
 
 #include "places.h"
 #include "windows.h"
 
-enum { JE_BESIDE = 8 }; /* so many entries are looked at for a site */
+enum { JE_BESIDE = 8 }; /* entries that are looked at for a site */
 
 /* The addresses of the sites that were taken since an object was unloaded; 0: none. */
 static uint64_t known[JE_SITES];
 static uint32_t unloaded; /* objects, when the loader was asked last */
 
-/* Takes an entry, of those from `first` on: a free one, or its own of before. */
+/* Takes an entry near `first`: a free one, or the one that the site had before. */
 static JE_COLD uint8_t take(struct je_thread *me, uint64_t address, uint32_t first)
 {
 	uint64_t *sites = je_process.windows->sites;

@@ -179,8 +179,9 @@ static uint32_t read_part(struct je_hash *h, int fd, uint64_t from, uint64_t byt
 	return JE_INPUT_KNOWN;
 }
 
-/* Adds a file's size, and all of it; of a large file, parts that are spread evenly from its begin
- * to its end. Bundlers append data to an executable, and a restart file differs behind its head. */
+/* Adds a file's size, and all of it; of a large file, parts that are spread evenly from its
+ * beginning to its end. Bundlers append data to an executable, and a restart file differs behind
+ * its head. */
 static uint32_t read_file(struct je_hash *h, int fd, uint64_t size)
 {
 	uint32_t result = JE_INPUT_KNOWN;

@@ -14,7 +14,7 @@ enum { BATCHES = 5, COMPARISONS = 9, NOISE_BATCHES = 10, TRIES = 4 };
 #define STEP_US 20000.0
 #define MOST_ITERATIONS 1000
 
-/* Further repetitions begin until then, s from the start. The last one may take longer. */
+/* No further repetition begins after so many s from the start. The last one may take longer. */
 #define BUDGET_S 45.0
 
 /* A pause between the last messages and MPI_Finalize, us: without it MPICH before 4.2 often hangs
@@ -25,7 +25,7 @@ static struct je_options options;
 static double begin_s;
 static double empty_us; /* an iteration without message and work: the clock's readings */
 
-/* What some transfers without work say of a size. */
+/* What some transfers without work show about a size. */
 struct size {
 	struct je_order order; /* of its first step */
 	double transfer_us, bthresh;
@@ -141,7 +141,8 @@ static struct size prepare(int bytes)
 	return size;
 }
 
-/* Measures the size number `at`. Each has its share of the time, and what those before left. */
+/* Measures the size number `at`. Each size has its share of the time, and what the sizes before it
+ * left. */
 static void measure(int at)
 {
 	struct je_sample samples[JE_REPETITIONS];

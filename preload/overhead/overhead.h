@@ -51,8 +51,8 @@ struct je_interval {
 
 enum { JE_REPETITIONS = 5 };
 
-/* All repetitions of one size. `sample` is the one with the median overhead; the intervals hold
- * those of all, and the doubt about the clock. */
+/* All repetitions of one size. `sample` is the one with the median overhead; the intervals span all
+ * repetitions, and the doubt about the clock. */
 struct je_result {
 	struct je_sample sample;
 	struct je_interval overhead, base_t, availability;
@@ -61,7 +61,7 @@ struct je_result {
 /* Sorts the samples; doubt is how far the clock may err, us. */
 void je_result_make(struct je_result *result, struct je_sample *samples, int n, double doubt);
 
-/* Why the availability cannot be; NULL: it can. */
+/* Why the availability cannot be true; NULL: it can. */
 const char *je_refused(const struct je_result *result);
 
 double je_median(double *values, int n); /* sorts them */
@@ -146,7 +146,7 @@ void je_pairs_obey(void);
 
 /* print.c */
 
-/* Before MPI_Init: has a process of its own say the end of a rank 0 that is killed. */
+/* Before MPI_Init: starts a process that prints the end if rank 0 is killed. */
 void je_print_witness(const struct je_options *options);
 void je_print_begin(const struct je_options *options, int pairs, int nodes);
 void je_print_step(int64_t work, double iter_t, double base_t);

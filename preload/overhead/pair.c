@@ -1,7 +1,7 @@
 /* pair.c: transfers between a leader and its partner.
  *
- * Before each transfer one tells the other with a message without bytes that it is ready. The time
- * of that is not counted. */
+ * Before each transfer, the receiver tells the sender by an empty message that it is ready. The
+ * time of that is not counted. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 
 enum { ORDER_TAG = 1, READY_TAG, DATA_TAG, TIME_TAG, HOST_TAG, HOST_BYTES = 64 };
 
-/* A rank that does not answer for so long, and 10 ms for each iteration, is dead: SIGALRM ends the
- * program. */
+/* A rank that does not answer for so long, and 10 ms more for each iteration, is taken for dead:
+ * SIGALRM ends the program. */
 enum { PATIENCE_S = 60 };
 
 static int pairs, nodes;
@@ -40,7 +40,6 @@ static void receive_bytes(void *bytes, size_t n, int from, int tag)
 	je_mpi.recv(bytes, (int)n, je_mpi.byte, from, tag, je_mpi.world, status);
 }
 
-/* What a rank does. */
 struct role {
 	int32_t partner, leads;
 };

@@ -1,8 +1,8 @@
 /* print.c: the table, the JSON and what they need at a signal.
  *
- * Each size is printed whole as soon as it is measured, and ends its line: of a program that is
- * killed, launchers forward whole lines. So Ctrl-C, or a rank that dies, leaves a whole result of
- * what was measured until then. */
+ * Each size is printed whole as soon as it is measured, and ends its line: when a program is
+ * killed, launchers forward its whole lines. So after Ctrl-C, or after a rank died, whatever was
+ * measured until then is printed whole. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void tell_witness(char what)
 	send(to_witness, &what, 1, MSG_NOSIGNAL); /* there may be none */
 }
 
-/* Uses only what a signal may interrupt. */
+/* Uses only what is safe in a signal handler. */
 static void say_end(int number)
 {
 	if (json)
@@ -137,7 +137,8 @@ void je_print_step(int64_t work, double iter_t, double base_t)
 	printf("%-11lld %-11.3f %-11.3f\n", (long long)work, iter_t, base_t);
 }
 
-/* A text of JSON. Control characters become spaces, and what JSON escapes or ASCII lacks '?'. */
+/* Prints a text of JSON. Control characters become spaces. What JSON escapes, and what is not
+ * ASCII, becomes '?'. */
 static void print_text(const char *name, const char *text)
 {
 	printf(", \"%s\": \"", name);

@@ -6,8 +6,8 @@
 
 static double us_per_tick, us_per_unit;
 
-/* One unit is a multiplication that waits for the one before. Tests have work on a clock of their
- * own. */
+/* One unit is a multiplication that waits for the one before. Weak: tests replace it by work on a
+ * clock of their own. */
 __attribute__((weak)) void je_work(int64_t units)
 {
 	uint64_t x = 1;

@@ -172,7 +172,7 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	return h, nil
 }
 
-// slotBuffer is one slot as it stands in the file. cgo has no unions, so c stands for all kinds.
+// slotBuffer is one slot as the file has it. cgo has no unions, so c serves for all kinds.
 type slotBuffer struct {
 	c    C.struct_je_slot
 	rest [slotBytes - C.sizeof_struct_je_slot]byte
@@ -188,9 +188,9 @@ func (s *slotBuffer) claimed() bool {
 
 func (s *slotBuffer) torn() bool { return s.c.seq&1 == 1 }
 
-// settled compares two readings of a slot, the second of which began after the first had ended: what
-// only grows, and is the same in both, was so at one moment between them. still tells it of all of the
-// slot, whole of what Slot.Still names when it is false.
+// settled compares two readings of a slot. The second began after the first had ended, so whatever
+// only grows, and is the same in both, had that value at one moment between them. still says that this
+// holds for all of the slot, whole that it holds for what Slot.Still names when it is false.
 func (s *slotBuffer) settled(again *slotBuffer) (still, whole bool) {
 	a, b := s.bytes(), again.bytes()
 	if !s.torn() && bytes.Equal(a, b) {
@@ -204,14 +204,14 @@ func (s *slotBuffer) settled(again *slotBuffer) (still, whole bool) {
 	return false, s.claimed() && s.c.timeline.changes&1 == 0 && same(0, seq) && same(seq+4, open) && same(line, line+unsafe.Sizeof(s.c.timeline))
 }
 
-// nearly is the longest time that two readings may take together if the sums of both are to be of one
-// moment, ns.
+// nearly bounds the time that two readings may take together, in ns, if their sums are to count as
+// those of one moment.
 const nearly = 1e6
 
-// goesOn compares the time in calls of two readings that were made between two moments. Time in calls
-// grows no faster than time itself. A reading that mixes what was before the end of a call with what
-// was after it is off by all of that call: by no more than the readings took, or the other one shows
-// it. Where a process stops in the middle of writing, seq is odd.
+// goesOn reports whether two readings, both made between from and to, agree about the time in calls.
+// Time in calls grows no faster than time itself. A reading that mixes values from before and after
+// the end of a call is off by that whole call: by no more than the readings took, or else the other
+// reading shows it. If a process stops in the middle of writing, seq is odd.
 func (s *slotBuffer) goesOn(again *slotBuffer, from, to Pair) bool {
 	if s.c.kind != C.JE_KIND_PROCESS || s.torn() || again.torn() || to.Mono-from.Mono > nearly {
 		return false
@@ -220,7 +220,7 @@ func (s *slotBuffer) goesOn(again *slotBuffer, from, to Pair) bool {
 	return max(a, b)-min(a, b) <= to.Ticks-from.Ticks
 }
 
-// inCalls is the time in MPI and in files up to a moment, with the call that is open, ticks.
+// inCalls is the time in MPI and in files up to now, with the open call, in ticks.
 func (s *slotBuffer) inCalls(now uint64) uint64 {
 	sum := uint64(s.c.mpi_ticks) + uint64(s.c.io_ticks)
 	if open := uint64(s.c.open_ticks); s.c.open_call != 0 && now > open {

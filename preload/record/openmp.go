@@ -23,7 +23,7 @@ type OpenMPState uint32
 // The ways to measure.
 const (
 	OpenMPLibgomp OpenMPRuntimes = C.JE_OPENMP_LIBGOMP // gcc's runtime, its calls wrapped
-	OpenMPOMPT    OpenMPRuntimes = C.JE_OPENMP_OMPT    // a runtime that tells by OMPT: clang's, Intel's
+	OpenMPOMPT    OpenMPRuntimes = C.JE_OPENMP_OMPT    // a runtime that reports by OMPT: clang's, Intel's
 )
 
 // The reasons.
@@ -75,7 +75,7 @@ type OpenMPThread struct {
 
 	Useful     uint64 // in the program's code inside regions, and in tasks
 	Waiting    uint64 // in barriers, taskwaits and ends of taskgroups; not at a region's end
-	Scheduling uint64 // from a region's begin to its own, in loops' dispatch, making tasks
+	Scheduling uint64 // from a region's beginning to that of its own part, in loops' dispatch, making tasks
 	Locked     uint64 // waiting to enter critical, ordered and atomic
 	MPI, IO    uint64 // in MPI inside regions, and in its files
 
@@ -85,12 +85,12 @@ type OpenMPThread struct {
 	Nested      uint64 // … inside another region
 	RegionTicks uint64 // the time of those that were not nested
 	TeamTicks   uint64 // the time of each region it began, times its threads; see record.h
-	RegionSince uint64 // begin of the open outermost region; 0: none is open
+	RegionSince uint64 // when the open outermost region began; 0: none is open
 	Team        int    // threads of its last region that was not nested
 	TeamMost    int    // … of its largest
 
 	TasksMade, TasksRun uint64
-	Dispatches          uint64 // begins of loops and sections, and chunks that it asked for
+	Dispatches          uint64 // loops and sections that it began, and chunks that it asked for
 	Locks               uint64 // critical, ordered and atomic regions that it entered
 	Waits               uint64
 }
@@ -106,7 +106,7 @@ func (s *slotBuffer) decodeOpenMP(index, slots int) *Slot {
 		Untimed:  uint32(k.within(int64(c.untimed), 0, C.JE_OPENMP_BIG_TASKS, 0)),
 		Lost:     uint64(c.lost),
 	}
-	for i := range min(uint32(c.used), OpenMPPerSlot) { // threads that find it full count beyond
+	for i := range min(uint32(c.used), OpenMPPerSlot) { // threads that find it full go on counting
 		out.Threads = append(out.Threads, k.openMPThread(&c.threads[i]))
 	}
 	return &Slot{
@@ -179,9 +179,9 @@ type OpenMP struct {
 	Last uint64 // last sign of life
 }
 
-// OpenMPOf sums up the OpenMP of a process from the record's slots of OpenMP, nil if it has
-// none. threads are the slots of its other threads that called MPI. end is when the process
-// ended, in its ticks: what was open then lasted until then.
+// OpenMPOf sums up the OpenMP of a process from the record's slots of OpenMP, nil if it has none.
+// threads are the slots of its other threads that called MPI. end is when the process ended, in
+// its ticks: what was still open is counted up to then.
 func OpenMPOf(process *Slot, threads, openmp []*Slot, end uint64) *OpenMP {
 	own := openMPSlots(process, openmp)
 	if len(own) == 0 {
@@ -232,7 +232,8 @@ func slotOf(tid int, process *Slot, threads []*Slot) *Slot {
 	return nil
 }
 
-// closed ends at end what the thread had not ended. An MPI call that it never left counts as MPI.
+// closed ends at `end` whatever the thread had left open. An MPI call that it never left counts
+// as MPI.
 func (t OpenMPThread) closed(slot *Slot, end uint64) OpenMPThread {
 	open := end - min(t.Since, end)
 	switch t.State {

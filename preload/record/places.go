@@ -27,8 +27,8 @@ type Place struct {
 	Frames     []Frame // the call itself, then what may be its callers; none: not known
 	Calls      uint64  // that took long
 	Ticks      uint64  // … of these
-	Samples    uint64  // of the time in others
-	ShortCalls uint64  // for how many calls they stand
+	Samples    uint64  // of the time in shorter ones
+	ShortCalls uint64  // calls that the samples stand for
 	Longest    uint64  // ticks, of those that were seen
 }
 
@@ -60,7 +60,7 @@ const (
 	perCall     = 256 // je_place.short_calls is in parts of a call
 )
 
-// decodePlaces leaves out those that their owner was changing when it died.
+// decodePlaces returns nil if their owner was changing them when it died.
 func (s *slotBuffer) decodePlaces(k *checker) *Places {
 	c := &s.c.places
 	if c.changes&1 == 1 || c.every_ticks == 0 && c.modules == 0 {
@@ -86,7 +86,7 @@ func (s *slotBuffer) decodePlaces(k *checker) *Places {
 	return out
 }
 
-// samples bounds a number of samples, so that their time can be.
+// samples bounds a number of samples, so that their time stays possible.
 func (k *checker) samples(v C.uint64_t, every uint64) uint64 {
 	return k.most(v, mostTicks/max(every, 1))
 }
@@ -101,7 +101,8 @@ func (s *slotBuffer) decodeModule(m *C.struct_je_place_module, k *checker) Modul
 	return out
 }
 
-// openFrame finds the open call by where its modules were: only a call that has ended has looked its own up.
+// openFrame finds the open call in the modules known so far. Only a call that has ended has looked its own
+// up.
 func (s *slotBuffer) openFrame(modules int) *Frame {
 	returns := uint64(s.c.open_call) >> C.JE_OPEN_ADDRESS
 	for i := range modules {

@@ -83,10 +83,10 @@ func Read(r io.ReaderAt, size int64, opt Options) (*File, error) {
 	return f, nil
 }
 
-// Each calls do with every claimed slot, in the order of the claims, and with every slot that
-// was packed into a summary. It stops when do returns an error, and returns that error. It
-// ends with io.ErrUnexpectedEOF at a slot that the file no longer holds completely, and with ErrTorn
-// where a process that writes did not let it read, also after some slots.
+// Each calls do with every claimed slot, in the order of the claims, and with every slot that was
+// packed into a summary. It stops when do returns an error, and returns that error. It ends with
+// io.ErrUnexpectedEOF at a slot that the file no longer holds completely, and with ErrTorn if a
+// process kept writing to a slot; do may have had some slots before.
 func (f *File) Each(do func(*Slot) error) error {
 	if f.again == nil {
 		return f.each(do)
@@ -104,7 +104,7 @@ func (f *File) Each(do func(*Slot) error) error {
 	return nil
 }
 
-// packed tells which slot takes packed ones, and how many bytes of them it has.
+// packed returns which slot takes packed ones, and how many bytes of them it has.
 func (f *File) packed() (at [2]uint32, err error) {
 	var summary [4]byte
 	if err := f.fill(summary[:], offsetOfSummary); err != nil {

@@ -1,7 +1,7 @@
-// Package record reads a record: the file in which the processes of a job on one node leave
-// what they measured. It has a head page, and then one slot per process or thread. record.h is
-// its only definition; this package sees it through cgo and hands out plain Go values. Before
-// it stands libjobeff.so (preload), which writes records; after it ingest/node, which folds
+// Package record reads a record: the file in which the processes of a job on one node leave what
+// they measured. It has a head page, and then one slot per process or thread. record.h is its
+// only definition; this package sees it through cgo and hands out plain Go values. Before it
+// comes libjobeff.so (preload), which writes records; after it comes ingest/node, which folds
 // them.
 //
 // The file belongs to the user, so no byte is trusted. It is read with bounded pread and never
@@ -21,7 +21,8 @@ type Kind uint16
 // Clock is the clock of a slot's ticks.
 type Clock uint32
 
-// State is how far a process came. It only grows.
+// State is how far a process came. It only grows, unless a program opens an MPI session after it
+// closed its last one.
 type State uint32
 
 // Ending is what a process itself said about its end.
@@ -40,7 +41,7 @@ type Class int
 // CLOCK_REALTIME (both ns).
 type Pair struct{ Ticks, Mono, Real uint64 }
 
-// IsZero tells that the moment never came.
+// IsZero reports whether the moment never came.
 func (p Pair) IsZero() bool { return p == Pair{} }
 
 // Head is the first page of a record file.
@@ -94,9 +95,9 @@ type Slot struct {
 	Kind   Kind
 	Parent int    // of a thread: the process's slot
 	Torn   bool   // its counters were being changed when it was read, or when its owner died
-	Still  bool   // with Options.Live: it did not change while it was read. Else its sums, Open, Last, OpenCall and Kernel are of no moment; all other fields are
+	Still  bool   // with Options.Live: it did not change while it was read. Else its sums, Open, Last, OpenCall and Kernel belong to no single moment; all other fields do
 	Nearly bool   // with Options.Live: MPITicks and IOTicks, with the open call, are those of ReadAt, or less than a millisecond off
-	ReadAt uint64 // with Options.Live: CLOCK_MONOTONIC, ns, of when it had been read
+	ReadAt uint64 // with Options.Live: when it had been read, CLOCK_MONOTONIC, ns
 	Odd    bool   // it held impossible numbers; they were set to 0
 
 	State      State
@@ -129,21 +130,21 @@ type Slot struct {
 	OpenCall            int    // row of mpi_calls.def; -1: computing
 	Gone                uint64 // CLOCK_MONOTONIC, ns: when its launcher exited; 0: not seen
 
-	// It used OpenMP and never called MPI: rank 0 of 1 of no Family. InitLeft is the begin of
-	// its first parallel region, and it began itself at Began (CLOCK_MONOTONIC, ns, 10 ms
-	// exact; 0: not known).
+	// The process used OpenMP and never called MPI: it is rank 0 of 1, of no Family. InitLeft
+	// is when its first parallel region began, and Began is when the process did
+	// (CLOCK_MONOTONIC, ns, exact to 10 ms; 0: not known).
 	WithoutMPI bool
 	Began      uint64
 
 	Calls    uint64 // sum over Funcs
 	MPITicks uint64 // in calls of all classes but ClassIO
 	IOTicks  uint64 // in calls of ClassIO
-	// Of the process's first thread in user mode, outside MPI, up to its last stamp;
-	// meaningful where Counted.
+	// Of the process's first thread in user mode, outside MPI, up to its last stamp. They
+	// mean something only if Counted.
 	Instructions, Cycles uint64
 	Counted              bool
 
-	// What tells the workload, of rank 0 only. Hashes are hex, "" where not known.
+	// What identifies the workload, for rank 0 only. Hashes are hex, "" if not known.
 	ArgsHash  string   // of the arguments after the program's name
 	Args      []string // themselves, where asked for; the last is "…" where there are more
 	ExeHash   string   // of the executable, where it has no build-id
@@ -174,7 +175,8 @@ type GPU uint32
 const MaskBytes = 128
 
 // Kernel is what the kernel counted in a process between the end of MPI_Init and the moment At.
-// Of a thread's slot only At and Thread are known. Times are ns of CPU time unless they say else.
+// For a thread's slot, only At and Thread are known. Times are ns of CPU time unless noted
+// otherwise.
 type Kernel struct {
 	At      uint64 // ticks; 0: nothing is known, except the Mask when MPI_Init returned
 	Process uint64 // all threads, those that ended too

@@ -2,21 +2,21 @@
  *
  * spank/ makes the empty file, as root. preload/ writes into it in the job, as the user. The Go
  * package record beside this file reads it through cgo. There is no other definition of it. The
- * slots of sections, OpenMP threads and windows stand in headers that this one includes.
+ * slots of sections, OpenMP threads and windows are defined in headers that this one includes.
  *
- * A file is a head of JE_HEAD_BYTES, and then slots of JE_SLOT_BYTES each. A process that calls
- * MPI claims one slot, and each further thread that calls MPI claims one more. A process that
- * uses OpenMP claims slots in which each of its threads has an entry. To claim a slot is an
- * atomic add on je_head.next, or an atomic change of je_head.free_map. Only the thread that
- * claimed a slot or an entry writes to it, so no store in the hot path is atomic.
+ * A file is a head of JE_HEAD_BYTES, and then slots of JE_SLOT_BYTES each. A process that calls MPI
+ * claims one slot, and each further thread that calls MPI claims one more. A process that uses
+ * OpenMP claims slots in which each of its threads has an entry. Claiming a slot is an atomic add
+ * on je_head.next, or an atomic change of je_head.free_map. Only the thread that claimed a slot or
+ * an entry writes to it, so no store in the hot path is atomic.
  *
- * Fixed-width, little-endian, append-only: a field never moves and never gets a new meaning. A
- * new field stands at the end of its struct; zero means "not known". JE_VERSION stays the same as
- * long as an old reader still understands the rest. All `_ticks` are readings of the slot's own
- * clock (je_slot.clock), never nanoseconds. The fold converts them, see je_pair.
+ * Fixed-width, little-endian, append-only: a field never moves and never gets a new meaning. A new
+ * field goes to the end of its struct; zero means "not known". JE_VERSION stays the same as long as
+ * an old reader still understands the rest. All `_ticks` are readings of the slot's own clock
+ * (je_slot.clock), never nanoseconds. The fold converts them, see je_pair.
  *
- * The reader distrusts every byte, because the file belongs to the user. FLOW 3 tells the life of
- * a record.
+ * The reader distrusts every byte, because the file belongs to the user. FLOW 3 describes the life
+ * of a record.
  */
 #ifndef JOBEFF_RECORD_H
 #define JOBEFF_RECORD_H
@@ -159,10 +159,10 @@ struct je_func {
 	uint64_t largest;  /* bytes of the largest message of one call */
 };
 
-/* How the region was spent over time: the sums of a slot at moments that all processes share.
- * These edges are the multiples of 2^shift s of CLOCK_REALTIME, counted on from claimed_at, so a
- * clock that is set moves none. Edge i is number `first` + i of them. Where there is no room for
- * the next one, every other edge is dropped and `shift` grows by 1. */
+/* How the region was spent over time: the sums of a slot at moments that all processes share. These
+ * edges are the multiples of 2^shift s of CLOCK_REALTIME. They are computed from claimed_at, so
+ * setting the clock moves none of them. Edge i is multiple number `first` + i. If there is no room
+ * for the next one, every other edge is dropped and `shift` grows by 1. */
 #define JE_EDGES 63u /* so that there are at most 64 buckets */
 #define JE_EDGE_SHIFT (-6)
 struct je_edge {
@@ -170,7 +170,7 @@ struct je_edge {
 	uint64_t mpi_ticks;    /* je_slot.mpi_ticks up to then */
 	uint64_t io_ticks;     /* … io_ticks */
 	uint64_t openmp_ticks; /* useful time in parallel regions, of all OpenMP threads; 0: none */
-	uint64_t late_ticks;   /* openmp_ticks are those of so much later */
+	uint64_t late_ticks;   /* how much later than the edge openmp_ticks was taken */
 };
 struct je_timeline {
 	uint32_t changes; /* only grows; odd while what follows changes */
@@ -184,7 +184,7 @@ struct je_timeline {
 /* Where in the program's code its outermost calls were made, those of files left out. Each call
  * that took long_ticks or more is counted. The time in shorter ones is cut into pieces of
  * every_ticks, and one moment of each piece is drawn: the call in which it lies is a sample that
- * stands for the piece. Where there is no room for a further place, one that took little is
+ * stands for the piece. If there is no room for a further place, one that took little is
  * dropped. */
 #define JE_PLACES 80u
 #define JE_FRAMES 4u /* the call itself, and up to three callers */
@@ -192,16 +192,16 @@ struct je_timeline {
 #define JE_PLACE_PATHS 1456u
 #define JE_PLACE_BUILD_ID 20u
 struct je_place {
-	/* return addresses - 1, the innermost first; 0: not known. The callers are what looked like
-	 * frames: a reader has to find the calls in the code. */
+	/* return addresses - 1, the innermost first; 0: not known. The callers are only what looked
+	 * like frames: a reader has to check that the code has calls there. */
 	uint64_t frames[JE_FRAMES];
 	uint64_t calls; /* long ones */
 	uint64_t ticks; /* … of these */
 	uint64_t samples;
-	uint64_t short_calls;	    /* for how many calls the samples stand, in 1/256 */
+	uint64_t short_calls;	    /* calls that the samples stand for, in 1/256 */
 	uint64_t longest_ticks;	    /* of any of these */
 	uint16_t function;	    /* number of the function + 1; 0: nothing is here */
-	uint8_t modules[JE_FRAMES]; /* whose code a frame is: index + 1; 0: not known */
+	uint8_t modules[JE_FRAMES]; /* the module of each frame: index + 1; 0: not known */
 	uint16_t reserved;
 };
 struct je_place_module {
@@ -215,7 +215,7 @@ struct je_place_module {
 };
 #define JE_PLACE_PROGRAM 0xffffu
 struct je_place_table {
-	uint32_t changes;     /* as in struct je_timeline, of frames, function, modules and paths */
+	uint32_t changes;     /* as in struct je_timeline: of frames, function, modules, paths */
 	uint16_t modules;     /* that are in use */
 	uint16_t paths_bytes; /* likewise */
 	uint64_t long_ticks;
@@ -313,8 +313,8 @@ struct je_slot {
 	char workload[JE_WORKLOAD_NAME]; /* JOBEFF_WORKLOAD */
 	uint8_t reserved6[7];
 
-	/* What the kernel counted up to read_ticks; 0: it was never read. A thread's slot has
-	 * only the first and the third. Unless another begin is named, it began when MPI_Init
+	/* What the kernel counted up to read_ticks; 0: it was never read. A thread's slot has only
+	 * the first and the third. Unless another start is named, counting began when MPI_Init
 	 * returned. */
 	uint64_t read_ticks;
 	uint64_t cpu_ns;	 /* CPU time of all threads of the process */
@@ -340,8 +340,8 @@ struct je_slot {
 	struct je_timeline timeline; /* of the thread that called MPI_Init */
 
 	/* What else the kernel counted of all threads up to read_ticks, since MPI_Init returned */
-	uint32_t usage_known; /* 1: the next four are */
-	uint32_t io_known;    /* 1: … and the last two */
+	uint32_t usage_known; /* 1: system_ns to preempted are known */
+	uint32_t io_known;    /* 1: read_bytes and written_bytes are known */
 	uint64_t system_ns;   /* of cpu_ns, in the kernel */
 	uint64_t faults;      /* page faults that read from a disk */
 	uint64_t waits;	      /* context switches: it waited for something */
@@ -390,7 +390,7 @@ _Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its
 #include "record_sections.h"
 #include "record_windows.h"
 
-/* A slot of any kind. What a kind leaves of it is zero. */
+/* A slot of any kind. What a kind does not use is zero. */
 union je_any_slot {
 	struct je_slot slot;
 	struct je_summary summary;

@@ -1,13 +1,13 @@
 /* record_openmp.h: OpenMP threads of a process. Part of record.h.
  *
  * A process claims its first such slot at its first parallel region, and more when it has more
- * threads at once. `parent` names the slot of the process, and pid and process_ticks tell whether
+ * threads at once. `parent` names the slot of the process, and pid and process_ticks show whether
  * that slot still belongs to it.
  *
  * A thread has one clock and at each moment one state. A change of state adds the time since the
  * last change to the state that ends. A region takes `team` threads for its time, so the thread
- * that began it counts team times ticks. What the team's states do not explain of it is waiting
- * at the end of regions: threads that are done with a region do not see its end.
+ * that began it counts team times its ticks. The part of that which the team's states do not
+ * explain is waiting at the region's end: threads that are done with a region do not see its end.
  *
  * An entry belongs to one thread at a time. Only that thread writes to it, except that it is taken
  * with an atomic change of `tid`. The sums stay when a thread ends: the next one adds to them.
@@ -42,7 +42,7 @@ enum je_openmp_why {
 	JE_OPENMP_NO_OMPT = 2,	  /* the runtime has no OMPT, or did not start it */
 	JE_OPENMP_OTHER_TOOL = 3, /* another OMPT tool is there, or OMP_TOOL_LIBRARIES is set */
 	JE_OPENMP_TSAN = 4,	  /* ThreadSanitizer is in the process */
-	JE_OPENMP_NO_RUNTIME = 5, /* which runtime a caller wants was not sure */
+	JE_OPENMP_NO_RUNTIME = 5, /* it was not sure which runtime a caller wants */
 	JE_OPENMP_WHYS = 6,
 };
 
@@ -57,7 +57,7 @@ struct je_openmp_thread {
 	uint64_t since_ticks;		  /* when the state began */
 	uint64_t ticks[JE_OPENMP_STATES]; /* by state; that of OUTSIDE means nothing */
 
-	/* USEFUL is without these: the thread was in MPI, or in its files */
+	/* not part of USEFUL: the thread was in MPI, or in its files */
 	uint64_t mpi_ticks;
 	uint64_t io_ticks;
 	uint64_t mpi_seen; /* je_slot.mpi_ticks of the thread at the last change */
@@ -67,7 +67,7 @@ struct je_openmp_thread {
 	uint64_t regions;      /* all of them */
 	uint64_t nested;       /* … that were inside another one */
 	uint64_t region_ticks; /* of the outermost ones */
-	uint64_t team_ticks;   /* of each region, times its threads; nested: less the beginner */
+	uint64_t team_ticks;   /* each region's time times its threads; nested: not the beginner */
 	uint64_t region_since; /* when the open outermost one began; 0: none is open */
 	uint32_t team;	       /* threads of the last one that was not nested */
 	uint32_t team_most;    /* … of the largest */

@@ -1,7 +1,7 @@
 /* record_sections.h: sections of the program (MPIX_Section_enter, MPI_Pcontrol). Part of record.h.
  *
  * A process claims its first such slot at its first section, and more when it has more labels.
- * `parent` names the slot of the process, and init_ticks tells whether that slot still belongs to
+ * `parent` names the slot of the process, and init_ticks shows whether that slot still belongs to
  * the same process. The section MPI_MAIN is the process's own slot, from MPI_Init to MPI_Finalize.
  * Only the thread that called MPI_Init writes. The time of an open section runs to the end of the
  * region or of the process.
@@ -42,17 +42,17 @@ struct je_instance {
 	uint64_t out_ticks;
 };
 
-/* What more is known of a section. It lies at the end of the slot, in entries that no label needs
- * yet; when one does, the last detail is given up.
+/* What is kept of a section beside its sums. It lies at the end of the slot, in entries that no
+ * label needs yet. When a label needs them, the last detail is given up.
  *
  * An instance is kept if the k lowest bits of its mixed number are 0. k grows when there is no
- * room, so what one rank kept at a large k, all ranks kept. */
+ * room. So what the rank with the largest k kept, all ranks kept. */
 #define JE_INSTANCES 37u
 #define JE_DETAIL_BYTES 1024u
 #define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most of a slot */
 
-/* What OpenMP threads did in a section: growth of je_openmp_thread's sums, over all threads where
- * no single one is named. */
+/* What OpenMP threads did in a section: the growth of je_openmp_thread's sums, added up over all
+ * threads unless one thread is named. */
 enum je_part {
 	JE_PART_REGION = 0, /* region_ticks of the main thread, and what it was in MPI there */
 	JE_PART_REGION_MPI = 1,

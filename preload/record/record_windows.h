@@ -1,12 +1,12 @@
 /* record_windows.h: the log of calls in sampled windows. Part of record.h.
  *
- * A window is the calls of a process between two collectives that no rank leaves before all have
- * entered. It begins where the first one is left, and ends where the second one is.
- * Windows are counted from 0. Window i is kept when the je_windows.k lowest bits of a mixed i are
- * 0; k grows when the slots are full. i is mixed by splitmix64: its step 0x9e3779b97f4a7c15 is
- * added, and its finaliser follows. A process has up to JE_WINDOWS_SLOTS such slots, and their
- * entries are one stream. COMM and INIT entries stay when k grows; other entries belong to a
- * window. A window ends with the entry that has JE_LOG_BORDER; one without did not end.
+ * A window holds the calls of a process between two collectives that no rank leaves before all have
+ * entered. It begins when the first one is left, and ends when the second one is left. Windows are
+ * counted from 0. One window of each block of 2^k (je_windows.k) is kept: je_window_of says which.
+ * k grows when the slots are full, or when the log costs too much. A process has up to
+ * JE_WINDOWS_SLOTS such slots, and their entries are one stream. COMM and INIT entries stay when k
+ * grows; other entries belong to a window. A window ends with the entry that has JE_LOG_BORDER; one
+ * without did not end.
  */
 #ifndef JOBEFF_RECORD_WINDOWS_H
 #define JOBEFF_RECORD_WINDOWS_H
@@ -22,7 +22,7 @@
 #define JE_WORLD_IDENTITY 1u /* of MPI_COMM_WORLD; 0: not known */
 #define JE_SELF_IDENTITY 2u  /* of MPI_COMM_SELF */
 #define JE_LOG_NOBODY (-1)   /* peer: MPI_PROC_NULL */
-#define JE_LOG_ANY (-2)	     /* peer and tag: a wildcard, and no status tells what came */
+#define JE_LOG_ANY (-2)	     /* peer and tag: a wildcard, and no status shows what came */
 
 /* je_log.op: what an entry is */
 enum je_log_op {
@@ -117,21 +117,21 @@ struct je_windows {
 	uint32_t k;
 	uint32_t why;	    /* enum je_windows_why */
 	uint32_t lost;	    /* COMM and INIT entries that found no room */
-	uint32_t has_sites; /* of each slot: 1. Earlier readers take 0 for one without sites */
+	uint32_t has_sites; /* in each slot: 1. To earlier readers, 0 means: no sites */
 	uint32_t reserved3[15];
 	struct je_log entries[JE_LOGS_PER_SLOT];
 
-	/* Where in the code calls stand, in the first slot only: return addresses - 1, and from bit
-	 * JE_SITE_MODULE on whose code that is: index + 1 in je_slot.places.module of the process.
-	 * What no entry names may be another site later. 0: none */
+	/* Where in the code the calls are, in the first slot only. A site is a return address - 1,
+	 * and from bit JE_SITE_MODULE on its module: index + 1 in je_slot.places.module of the
+	 * process. If no entry names a site, another may replace it. 0: none */
 	uint64_t sites[JE_SITES];
 	uint8_t site[JE_LOGS_PER_SLOT]; /* of each entry: index + 1; 0: not known */
 	uint8_t reserved4[33];
 };
 
-/* The window that is kept of block i of 2^k windows. Of two blocks that make a larger one, a mixed
- * bit says whose window is kept there, too: loops do not alias, and what is kept with k + 1 is kept
- * with k. */
+/* The window that is kept of block i, which has 2^k windows. Two such blocks make a larger one, and
+ * a mixed bit says which of their two windows it keeps. So the choice follows no loop of the
+ * program, and what is kept at k + 1 is kept at k, too. */
 static inline uint64_t je_window_of(uint64_t i, uint32_t k)
 {
 	for (; k > 0; k--)

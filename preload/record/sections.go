@@ -42,9 +42,9 @@ type Section struct {
 	Threads *SectionThreads // nil: not known
 }
 
-// SectionThreads are what the OpenMP threads of a process did in a section that was left, ticks:
-// sums over all threads, but the first three of its main thread. They are of the instances of
-// Section.Whole. Whole tells that nothing is missing.
+// SectionThreads is what the OpenMP threads of a process did in the instances of Section.Whole,
+// in ticks. The first three are of the main thread. The others are sums over all threads, unless
+// one thread is named. Whole says that nothing is missing.
 type SectionThreads struct {
 	Region, RegionMPI, RegionIO         uint64 // in parallel regions, and in MPI and its files there
 	Team                                uint64 // each region times its threads
@@ -54,7 +54,8 @@ type SectionThreads struct {
 	Whole                               bool
 }
 
-// Instances are those of a label that one process kept. It kept those that IsKept tells of.
+// Instances are the instances of a label that one process kept: those for which IsKept is true
+// at K.
 type Instances struct {
 	K    int
 	Kept []Instance // in no order
@@ -66,7 +67,7 @@ type Instance struct{ Number, In, Out uint64 }
 // MostInstances is how many a process keeps of a label.
 const MostInstances = C.JE_INSTANCES
 
-// IsKept tells whether an instance is kept at k.
+// IsKept reports whether an instance is kept at k.
 func IsKept(number uint64, k int) bool { return C.je_is_kept(C.uint64_t(number), C.uint32_t(k)) != 0 }
 
 // SectionTicks are ticks, and how many of them are in MPI and in MPI's files.
@@ -136,7 +137,7 @@ func (k *checker) sectionTicks(all, mpi, io C.uint64_t) SectionTicks {
 	return SectionTicks{k.ticks(all), k.ticks(mpi), k.ticks(io)}
 }
 
-// detail is what more is known of entry i of a slot; nil: nothing.
+// detail is the detail of entry i of a slot; nil: it has none.
 func (k *checker) detail(c *C.struct_je_sections, i int) *C.struct_je_section_detail {
 	details := k.within(int64(c.details), 0, C.JE_DETAILS, 0)
 	number := k.within(int64(c.entries[i].detail), 0, int64(details), 0)

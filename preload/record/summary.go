@@ -13,7 +13,7 @@ import (
 
 const (
 	wordBytes   = 8
-	leastPacked = 64     // bytes: whose it is and what it holds alone take more
+	leastPacked = 64     // bytes; the fields that say whose a slot is take more
 	mostPacked  = 32_768 // slots of one record; more would cost the epilog its memory
 )
 
@@ -40,12 +40,12 @@ func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 	return nil
 }
 
-// packedBytes is how much a summary holds, as it says.
+// packedBytes is how many bytes a summary says it holds.
 func (s *slotBuffer) packedBytes() uint32 {
 	return uint32((*C.struct_je_summary)(unsafe.Pointer(&s.c)).used)
 }
 
-// packable tells whether the library packs slots of this kind.
+// packable reports whether the library packs slots of this kind.
 func (s *slotBuffer) packable() bool {
 	return s.c.kind == C.JE_KIND_PROCESS || s.c.kind == C.JE_KIND_OPENMP
 }

@@ -25,7 +25,8 @@ type Edge struct {
 // mostShift is beyond what any job can reach: 2^36 s are 2000 years.
 const mostShift = 36
 
-// A record's shift is of a second, and begins with that of 1/64 s: if it does not, this does not compile.
+// A record's shift counts from 1 s and begins at 1/64 s, and Timeline.Shift counts from there. If C
+// begins elsewhere, this does not compile.
 var _ = [1]struct{}{}[C.JE_EDGE_SHIFT+6]
 
 // decodeTimeline leaves out one that its owner was changing when it died.

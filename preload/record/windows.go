@@ -39,14 +39,14 @@ type WindowSlot struct {
 	Sites []Site // that the process's entries name, up to the last one
 }
 
-// Site is where in the code calls of entries stand.
+// Site is a place in the code where logged calls were made.
 type Site struct {
 	Module  int    // in Places.Modules of the process
-	Address uint64 // in its memory; 0: none stands here
+	Address uint64 // in its memory; 0: there is no such site
 }
 
-// LogEntry is struct je_log, as it stands in the record. Op and Flags are numbers of enum
-// je_log_op and enum je_log_flag, which package replay names.
+// LogEntry is struct je_log, as the record has it. Op and Flags are numbers of enum je_log_op
+// and enum je_log_flag, which package replay names.
 type LogEntry struct {
 	Enter, Leave uint64 // ticks; not bounded
 	Bytes        uint64

@@ -4,7 +4,7 @@
  * program can ask for a region's figures while it runs: they come from the record of libjobeff.so.
  * Without libjobeff.so each call answers as DLB does without TALP.
  *
- * Where DLB itself stands behind this library, it gets each call first and gives the answer.
+ * If DLB itself is behind this library, it gets each call first and gives the answer.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -74,7 +74,7 @@ static dlb_fn behind(const char *name)
 	}
 #include "dlb_calls.def"
 
-/* Sums grow, except that a guess of what an open parallel region does may be too high. */
+/* Sums grow, except that the guess about an open parallel region may have been too high. */
 static uint64_t grown(uint64_t to, uint64_t from)
 {
 	return to > from ? to - from : 0;
@@ -213,7 +213,8 @@ static struct region *find_or_make(const char *name)
 	return r;
 }
 
-/* The region of a handle. One of DLB's begins with the name, too. NULL: there is none. */
+/* The region of a handle; NULL: there is none. What DLB's handle points to begins with the name,
+ * too. */
 static struct region *region_of(const dlb_monitor_t *handle, bool of_dlb)
 {
 	if (handle == NULL)
@@ -309,8 +310,8 @@ static int act_report(struct region *r, const struct je_region_now *now)
 	return DLB_SUCCESS;
 }
 
-/* Does something with a region. DLB's answer counts, and where it refuses, nothing is done. Its
- * report is enough. */
+/* Does something with a region. If DLB is there, its answer counts: if it refuses, nothing is done,
+ * and if it reports, we do not. */
 static int with_region(const char *name, const dlb_monitor_t *handle,
 		       int (*act)(struct region *r, const struct je_region_now *now))
 {

@@ -2,8 +2,8 @@
  *
  * Names, numbers and the layout of dlb_monitor_t are DLB's interface (dlb_errors.h, dlb_talp.h).
  * DLB 3.6 has the fields of GPUs, 3.5 has not (JE_TALP_35), and later headers have further ones,
- * such as num_omp_threads, which we do not serve. Nothing tells at run time which of them a
- * program was built with.
+ * such as num_omp_threads, which we do not serve. Nothing shows at run time which of them a program
+ * was built with.
  */
 #ifndef JOBEFF_TALP_H
 #define JOBEFF_TALP_H

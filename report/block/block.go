@@ -1,7 +1,7 @@
-// Package block holds what a text and a page show alike: headlines, labelled facts, tables,
-// notes, the tree of efficiencies, and pictures: curves with their doubt, and maps of ranks. Package report/words
-// makes blocks of a job or a workload once; package report writes them for a terminal and for a browser. Before it in
-// the flow stands policy, whose figures it draws. Callers make hostile names inert before they come here.
+// Package block holds what a text and a page show alike: headlines, labelled facts, tables, notes, the tree of
+// efficiencies, and pictures: curves with their doubt, and maps of ranks. Package report/words makes blocks of a job
+// or a workload once; package report writes them for a terminal and for a browser. Before it in the flow comes
+// policy, whose figures it draws. Callers make hostile names inert before they come here.
 package block
 
 import (
@@ -75,7 +75,7 @@ type Heat struct {
 	Shares      []float64
 }
 
-// Scale is from which to which share the colours or signs of a map go.
+// Scale is the range of shares that the colours or signs of a map span.
 type Scale struct{ Low, High float64 }
 
 // narrowest keeps a scale from making a pattern of noise.
@@ -100,7 +100,7 @@ func (s Scale) Level(share float64, n int) int {
 	return min(max(int((share-s.Low)/(s.High-s.Low)*float64(n)), 0), n-1)
 }
 
-// Fitted are at most so many shares: each is the mean of so many that stand together.
+// Fitted are at most so many shares, each the mean of as many neighbours as each says.
 func (h Heat) Fitted(most int) (shares []float64, each int) {
 	each = (len(h.Shares) + most - 1) / most
 	for some := range slices.Chunk(h.Shares, max(each, 1)) {
@@ -225,14 +225,14 @@ func (t *Table) Bar(c int, share float64) {
 // Name is a head without its marks.
 func Name(head string) string { return strings.TrimLeft(head, "<!=") }
 
-// Field is one of a form's.
+// Field is a field of a form.
 type Field struct {
 	Name, Label, Value string
 	Kind               string   // of an input element
 	Choices            []Choice // of a select element in its place
 }
 
-// Choice is one of a select element's.
+// Choice is an option of a select element.
 type Choice struct {
 	Value, Text string
 	Chosen      bool

@@ -35,7 +35,7 @@ const (
 	widestNode = 32
 	// namedNodes have their name beside them; more are named where a pointer rests.
 	namedNodes = 24
-	// namedRanks is up to how many ranks each has a title of its own.
+	// namedRanks: up to so many ranks, each has a title of its own.
 	namedRanks = 512
 )
 

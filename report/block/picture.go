@@ -1,7 +1,7 @@
 package block
 
-// Picture is a drawing in CSS pixels, y downwards. All are in one look. One is written as SVG, which takes its colours from
-// the page around it (light or dark) and needs no script and no style attribute.
+// Picture is a drawing in CSS pixels, y downwards. All pictures have one look. A picture is written as SVG, which takes
+// its colours from the page around it (light or dark) and needs no script and no style attribute.
 type Picture struct {
 	Width, Height float64
 	// Alt says in words what the picture shows, for readers who cannot see it.

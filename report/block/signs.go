@@ -30,7 +30,8 @@ const (
 )
 
 // Lines draw the runs, the curve with its interval, and where n_eff and n_fast lie, on a terminal of so many
-// columns; ornate says that it knows more than ASCII. There are none for fewer than two core counts.
+// columns; ornate says that the terminal shows more than ASCII. There are none for fewer than two core
+// counts.
 func Lines(s *workload.Study, width int, ornate bool) []string {
 	if len(s.Counts) < 2 {
 		return nil

@@ -29,8 +29,8 @@ func Longer(change float64) string {
 // Twice says whether Longer says it in times.
 func Twice(change float64) bool { return math.Round(100*change) >= 100 }
 
-// Times is how many times the other's time that is, one digit behind the point below 10:
-// "2.3", "33".
+// Times writes how many times as long a change is, with one digit behind the point below 10: "2.3",
+// "33".
 func Times(change float64) string {
 	if change < 8.95 {
 		return fixed(1+change, 1)

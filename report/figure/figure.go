@@ -1,7 +1,7 @@
-// Package figure writes numbers for people, each kind in one way: the same value reads the
-// same in a text, on a page, in a mail, in a list and in what a rule says. It is pure and
-// knows nothing of jobs. It stands left of ingest/job, whose warnings hold figures, as do the
-// reasons of policy and all that report and cmd write. JSON and the database's CSV hold numbers as they are.
+// Package figure writes numbers for people, each kind in one way: the same value reads the same in a text,
+// on a page, in a mail, in a list and in what a rule says. It is pure and knows nothing of jobs. It comes
+// before ingest/job, whose warnings hold figures, as do the reasons of policy and all that report and cmd
+// write. JSON and the database's CSV hold numbers as they are.
 //
 // All of it is ASCII. What is no number (NaN, an infinity) is written as Go writes it.
 package figure
@@ -50,8 +50,8 @@ func Percent(v float64) string {
 	return fixed(hundredths(v), 0) + " %"
 }
 
-// Bound writes what shares stay below, given as a fraction, in percent and rounded up: below 10 % with a digit behind
-// the point. 0.0123 is "1.3 %", 0.123 "13 %".
+// Bound writes what shares stay below, given as a fraction, in percent. It rounds up, and gives a digit behind the
+// point below 10 %: 0.0123 is "1.3 %", 0.123 "13 %".
 func Bound(v float64) string {
 	if tenths := math.Ceil(1000*v - 1e-9); tenths < 100 {
 		return fixed(tenths/10, 1) + " %"

@@ -90,8 +90,8 @@ func Tick(s float64) string {
 // Minute writes a moment in the reader's zone, to the minute: "2026-11-20 21:14".
 func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// Span writes two moments in the reader's zone, to the second; a day that both share stands
-// there once.
+// Span writes two moments in the reader's zone, to the second; a day that both share is written
+// once.
 func Span(from, to time.Time) string {
 	from, to = from.Local(), to.Local()
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {

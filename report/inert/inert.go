@@ -1,6 +1,6 @@
-// Package inert makes harmless what users name: jobs, programs, nodes, labels. All of it is
-// an attacker's text. Before it in the flow stands ingest, whose data it copies; whatever
-// writes a text, a page or a mail calls it before anything else sees the data.
+// Package inert makes harmless what users name: jobs, programs, nodes, labels. All of it is an
+// attacker's text. Before it in the flow comes ingest, whose data it copies; whatever writes a
+// text, a page or a mail calls it before anything else sees the data.
 package inert
 
 import (

@@ -1,8 +1,7 @@
-// Package mail makes the letters that jobeffd sends: the week's digest for those who run
-// the cluster, and notices to users. It is pure: words go in, text and HTML come out, and it
-// computes nothing. Its templates are a site's to replace; what they are given is
-// view.DigestWords and view.NoticeWords, and nothing else. Before it in the flow
-// stands report/view, after it cmd/jobeffd, which sends.
+// Package mail makes the letters that jobeffd sends: the week's digest for those who run the
+// cluster, and notices to users. It is pure: words go in, text and HTML come out, and it computes
+// nothing. A site may replace its templates, which are given view.DigestWords and view.NoticeWords,
+// and nothing else. Before it in the flow comes report/view, after it cmd/jobeffd, which sends.
 package mail
 
 import (
@@ -29,16 +28,16 @@ import (
 //go:embed templates
 var own embed.FS
 
-// names are the templates: of each letter a text and an HTML.
+// names are the templates: a text and an HTML for each letter.
 var names = []string{"digest.txt", "digest.html", "notice.txt", "notice.html"}
 
-// Templates make letters. Load makes one.
+// Templates make letters. Load reads them.
 type Templates struct {
 	text map[string]*texttemplate.Template
 	html map[string]*template.Template
 
-	one   sync.Mutex // letter at a time
-	steps steps      // of this letter
+	one   sync.Mutex // one letter is made at a time
+	steps steps      // of the letter that is being made
 }
 
 // Digest makes the week's letter, without recipients.
@@ -175,8 +174,8 @@ func (t *Templates) letter(kind, subject string, data any) (notice.Letter, error
 // longestSubject is how many characters a subject has at most.
 const longestSubject = 150
 
-// oneLine makes a text harmless in a header. With "=?" begin encoded words (RFC 2047): a mail program
-// would decode what a user named so.
+// oneLine makes a text harmless in a header. Encoded words begin with "=?" (RFC 2047): a mail program
+// would decode a name that looks like one.
 func oneLine(s string) string {
 	runes := []rune(strings.ReplaceAll(strings.TrimSpace(inert.Text(s, true)), "=?", "= ?"))
 	if len(runes) > longestSubject {
@@ -228,8 +227,8 @@ func quote(mark, s string) (string, error) {
 	return mark + strings.Join(report.Wrap(s, room, false), "\n"+mark), nil
 }
 
-// left and right put a text into a column. On the left one that is too long is cut: so
-// nobody's name moves the columns after it.
+// left and right put a text into a column. left cuts a text that is too long, so that no name moves
+// the columns after it.
 func left(width int, s string) (string, error) {
 	if runes := []rune(s); len(runes) >= width {
 		s = string(runes[:max(0, width-4)]) + "..."

@@ -8,8 +8,8 @@ import (
 	"jobeff/report/view"
 )
 
-// sampleFor is the data that a template is tried on when it is loaded: of everything
-// some, with what HTML must escape.
+// sampleFor is the data that a template is tried on when it is loaded: some of everything, with
+// what HTML must escape.
 func sampleFor(name string) any {
 	if strings.HasPrefix(name, "digest") {
 		return sampleDigest()

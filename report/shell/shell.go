@@ -1,5 +1,5 @@
-// Package shell writes command lines that a user can copy: how a workload's next run is
-// submitted. Before it in the flow stands policy; after it all that shows advice.
+// Package shell writes command lines that a user can copy: how a workload's next run is submitted.
+// Before it in the flow comes policy; after it all that shows advice.
 package shell
 
 import (
@@ -59,7 +59,7 @@ func sizes(r *policy.Request) (line string) {
 	return line + " --time=" + limit
 }
 
-// option is one whose value somebody chose; "" where it cannot be one word of a shell.
+// option is an option whose value a user chose; "" where that cannot be one word of a shell.
 func option(name, value string) string {
 	if word := quoted(value); word != "" {
 		return " " + name + "=" + word
@@ -67,7 +67,7 @@ func option(name, value string) string {
 	return ""
 }
 
-// srun is how a step is started so that its ranks meet: by what its MPI library speaks.
+// srun starts a step so that its ranks meet, through what its MPI library speaks.
 func srun(mpi string) string {
 	plugin := "pmix"
 	if mpi == "MPICH" {
@@ -98,8 +98,9 @@ func Tasks(tasks []job.Job, r *policy.Request) string {
 	return "sbatch --array=" + list + others
 }
 
-// quoted is a text as a shell takes it for one word that means itself; "" where it holds control characters,
-// others that a terminal may show differently, or a backslash, as which an inert text shows them.
+// quoted is a text as one word of a shell that means itself. It is "" where the text holds control
+// characters, others that a terminal may show differently, or a backslash, which stands for these in an
+// inert text.
 func quoted(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }) {
 		return ""

@@ -1,6 +1,6 @@
-// Package view has one struct for each thing that people look at: its figures, which are its JSON, and the
-// words that go with them. One function makes it of what the domain knows; package report and report/mail write it and
-// compute nothing. Before it in the flow stands report/words; after it package report and report/mail.
+// Package view has one struct for each thing that people look at: its figures, which are its JSON, and the words that
+// go with them. One function makes it of what the domain knows; package report and report/mail write it and compute
+// nothing. Before it in the flow comes report/words; after it package report and report/mail.
 package view
 
 import (

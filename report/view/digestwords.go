@@ -48,7 +48,7 @@ func digestWords(digest *notice.Digest, site Site) DigestWords {
 	}
 	followed(&data, &d, site.Zone)
 	for i := range d.Wrong {
-		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name: all of it
+		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name, so it is not cut to the length of one
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
 	}
 	return data
@@ -87,7 +87,7 @@ func weekBefore(from time.Time, zone *time.Location) string {
 // days is how many days a digest is of.
 func days(d *notice.Digest) int { return int(math.Round(d.To.Sub(d.From).Hours() / 24)) }
 
-// during names them, and as many before.
+// during names the days of a digest, and as many before.
 func during(d *notice.Digest) (this, before string) {
 	switch n := days(d); n {
 	case 7:

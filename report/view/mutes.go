@@ -13,7 +13,8 @@ type Mutes struct {
 	Words block.Part `json:"-"`
 }
 
-// NewMutes is of a list of muted workloads; wide: its reader sees characters outside ASCII.
+// NewMutes makes the view of a list of muted workloads; wide: its reader sees characters outside
+// ASCII.
 func NewMutes(list *listing.WorkloadList, wide bool) *Mutes {
 	return &Mutes{list, words.OfMutes(list, wide)}
 }
@@ -26,7 +27,7 @@ type Mute struct {
 	Words block.Part `json:"-"`
 }
 
-// NewMute is of a workload that is muted now.
+// NewMute makes the view of a workload that is muted now.
 func NewMute(workload *job.Workload, wide bool) *Mute {
 	return &Mute{workload.Key, workload.Name, workload.Mute, words.Muted(workload, wide)}
 }

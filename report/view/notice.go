@@ -120,7 +120,8 @@ func (site Site) jobPage(id string) string {
 	return strings.TrimSuffix(site.Link, "/") + "/jobs/" + id
 }
 
-// WrongPage is where whoever was told of a job by a rule can say that it was wrong; "" where the site has no pages.
+// WrongPage is the page on which somebody who was told of a job by a rule can say that this was wrong; "" where the
+// site has no pages.
 func (site Site) WrongPage(id, rule string) string {
 	if site.Link == "" {
 		return ""

@@ -115,7 +115,8 @@ func NewTALP(j *job.Job) (*TALP, error) {
 	return f, nil
 }
 
-// talpRegionOf is a region of so many ranks. Without threads of several, OpenMP's efficiencies are 1, as TALP has them.
+// talpRegionOf is a region of so many ranks. Where no rank has several threads, OpenMP's efficiencies are 1, as in
+// TALP.
 func talpRegionOf(m *job.Metrics, ranks int, withMPI bool) talpRegion {
 	ns := func(s float64) int64 { return int64(figure.Duration(s)) }
 	r := talpRegion{CPUs: ranks, Ranks: ranks, Elapsed: ns(m.Elapsed), Useful: ns(m.Useful), MPI: ns(m.MPITime + m.IOTime), Parallel: m.Parallel,

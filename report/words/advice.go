@@ -13,9 +13,9 @@ import (
 	"jobeff/report/figure"
 )
 
-// betterText says what a recommended core count would have done, each figure with its own
-// interval: "64 cores would have taken 9 % longer (5 to 14 %) and saved 46 % (43 to 48 %) of
-// the core-hours (5 runs, intervals of 90 %)".
+// betterText says what a recommended core count would have done, each figure with its own interval:
+// "64 cores would have taken 9 % longer (5 to 14 %) and saved 46 % (43 % to 48 %) of the core-hours
+// (5 runs, intervals of 90 %)".
 func betterText(r *workload.Recommendation) string {
 	return figure.Counted(int(r.Cores.Value), "core") + " would have " + outcomeText(r)
 }
@@ -59,10 +59,10 @@ func savedHours(r *workload.Recommendation) string {
 	return fmt.Sprintf("%s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
 }
 
-// longer is how much longer something took.
+// longer finds how much longer something took.
 var longer = regexp.MustCompile(`[0-9][0-9,.]* % longer`)
 
-// repeats says whether a ratio of times in a text stands in what was said before it.
+// repeats says whether a ratio of times in a text was said before.
 func repeats(text, said string) bool {
 	ratio := longer.FindString(text)
 	return ratio != "" && strings.Contains(said, ratio)
@@ -175,7 +175,7 @@ func noAdvice(s *workload.Study, j *job.Job) string {
 	return "no fewer cores are known to be better"
 }
 
-// runsText says what a study stands on.
+// runsText says how many runs a study has, and on which core counts.
 func runsText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "no run of it can be a point of a curve"
@@ -195,8 +195,7 @@ func runsText(s *workload.Study) string {
 	return fmt.Sprintf("%s%s, %s to %s cores", text, figure.Counted(len(s.Counts), "core count"), figure.Count(first), figure.Count(last))
 }
 
-// BetterText says what a recommended core count would have done: "64 cores would have
-// taken 9 % longer and saved 46 % of the core-hours (5 runs, 90 %: 5 to 14 %)".
+// BetterText is betterText for other packages.
 func BetterText(r *workload.Recommendation) string { return betterText(r) }
 
 // slowerFrom says from which core count on a section takes longer; "" where none is known.

@@ -21,7 +21,8 @@ var alarmWords = map[string]string{
 	harm.AlarmSlower:   "took longer than the same work before",
 }
 
-// OfAlarms says which alarms are up, and that they were ended; c is what could be seen without one.
+// OfAlarms says which alarms are up, or that they were ended; c is what could be seen by now
+// without one.
 func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (b block.Part) {
 	for i := range up {
 		b.Notes = append(b.Notes, "ALARM: "+AlarmText(&up[i], time.Local))

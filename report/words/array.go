@@ -29,7 +29,7 @@ type Array struct {
 	Further  string       // how to see one of its tasks, or all
 }
 
-// OfArray says it of attempts as a list has them, with their programs. cut: there are further tasks.
+// OfArray sums up attempts as a list has them, with their programs. cut: there are further tasks.
 func OfArray(attempts []job.Job, cut, wide bool) Array {
 	j := inert.Copy(&attempts[0], wide)
 	v := &arrayView{Array: policy.ArrayOf(attempts), name: j.Name, example: j.DisplayID}
@@ -122,7 +122,7 @@ func (v *arrayView) facts(j *job.Job, cut, wide bool) block.Facts {
 	return f.Inert(wide)
 }
 
-// mostProgram is how much of a program's name stands in a heading, columns.
+// mostProgram is how much of a program's name a heading shows, columns.
 const mostProgram = 40
 
 // part is a table of how the figures of one program's tasks are spread.

@@ -11,10 +11,10 @@ type Backtest struct {
 	Title string
 	Rules block.Table
 	Mails string
-	Under string // what marks are; ""
+	Under string // what the marks mean; "": there are none
 }
 
-// OfBacktest says it.
+// OfBacktest puts a backtest into words.
 func OfBacktest(b *notice.Backtest) Backtest {
 	mails, byRule := b.Mails()
 	out := Backtest{Title: figure.Counted(b.Jobs, "job") + " of " + figure.Counted(b.Users(), "user") + " that you may see",

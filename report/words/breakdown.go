@@ -53,8 +53,8 @@ func regionBranches(h *job.Hybrid) []block.Branch {
 // rounded is by how much a product may differ from what it is to be, since two digits of each are shown.
 const rounded = 0.01
 
-// factors are branches whose product is the value above them; none where it is another, as of windows that are not
-// like the whole run: a tree that does not multiply out leads astray.
+// factors are branches whose product is the value above them. There are none where it differs, as windows may from
+// the whole run: a tree that does not multiply out leads astray.
 func factors(above float64, all []block.Branch) []block.Branch {
 	product := 1.0
 	for _, b := range all {
@@ -202,7 +202,7 @@ func nodesPart(j *job.Job, most int) block.Part {
 		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))], seconds)}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
-// waitText ends a heading, where the work differs by so much that others wait for those who have the most.
+// waitText ends a heading: others wait for those with the most work, or have nearly as much.
 func waitText(most, other float64) string {
 	if other > (1-unequal)*most {
 		return ", nearly equal"
@@ -210,7 +210,7 @@ func waitText(most, other float64) string {
 	return ": the others wait for them"
 }
 
-// unequal is from which part of the most work on others are said to wait for it.
+// unequal is by which part of the most work others must have less to be said to wait.
 const unequal = 0.05
 
 func inMPIPerRank(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(max(n.Ranks, 1)) }

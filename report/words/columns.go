@@ -25,18 +25,18 @@ type Column struct {
 	number func(*job.Job) *float64 // nil: not known
 	write  func(float64) string
 	alike  func(...float64) func(float64) string // in place of write: all numbers of the column in one unit
-	none   string                                // in place of "-", of a number that is not known
+	none   string                                // what is written where the number is not known; "": "-"
 	ofTasks
 	Width int  // that the user gave; 0: as wide as its values
 	Left  bool // aligned so by the user
 	deep  bool // it needs the job's executions, which a list is read without
 }
 
-// ofTasks is what a number of an array is: of those of its tasks that are in the list.
+// ofTasks says how a number of an array follows from those of its tasks that are in the list.
 type ofTasks int
 
 const (
-	ofMean ofTasks = iota // of those whose figures count
+	ofMean ofTasks = iota // the mean of those whose figures count
 	ofSum
 	ofFirst
 	ofLast
@@ -134,7 +134,7 @@ func column(name string) (Column, error) {
 			return c, nil
 		}
 	}
-	if name == "advice" { // kept as the flags are, it would be of another curve than the job's page has
+	if name == "advice" { // stored like the flags, it would come from another curve than that of the job's page
 		return Column{}, errors.New("a list has no advice, since no curve is fitted while it is read: jobeff workload lists it by workload, jobeff JOBID shows a job's")
 	}
 	return Column{}, fmt.Errorf("%.40q is no field of a job: jobeff --helpformat lists them", name)
@@ -168,7 +168,7 @@ func (c *Column) written(n *float64) string {
 	return c.write(*n)
 }
 
-// ofMetrics is not known of a job without figures.
+// ofMetrics makes a number of a job's metrics; nil: it has no figures.
 func ofMetrics(value func(*job.Job) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if j.Metrics == nil {
@@ -178,7 +178,8 @@ func ofMetrics(value func(*job.Job) float64) func(*job.Job) *float64 {
 	}
 }
 
-// ofHybrid is not known of a job whose ranks have one thread each, or threads that were not measured.
+// ofHybrid makes a number of a job with measured threads; nil: its ranks have one thread each, or
+// threads that were not measured.
 func ofHybrid(value func(*job.Job) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if j.Metrics == nil || j.Metrics.Hybrid == nil {
@@ -188,7 +189,7 @@ func ofHybrid(value func(*job.Job) float64) func(*job.Job) *float64 {
 	}
 }
 
-// ofWindows is not known of a job whose windows were not sampled, or tell nothing.
+// ofWindows makes a number of a job's sampled windows; nil: there are none, or they tell nothing.
 func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if j.Metrics == nil {
@@ -204,7 +205,7 @@ func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 // Deep says whether a column needs the jobs' executions.
 func Deep(all []Column) bool { return slices.ContainsFunc(all, func(c Column) bool { return c.deep }) }
 
-// ofUsage is not known where Slurm has not said what the job used.
+// ofUsage makes a number of what a job used; nil: Slurm has not said it.
 func ofUsage(value func(*job.Job) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if j.Usage == nil {
@@ -223,7 +224,7 @@ func ofBytes(value func(*job.Usage) int64) func(*job.Job) *float64 {
 	}
 }
 
-// positive is not known of 0.
+// positive makes a number; nil for 0, which is not known.
 func positive(value func(*job.Job) int) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if n := value(j); n > 0 {
@@ -239,7 +240,7 @@ func wholeNumber(n float64) string { return figure.Count(int(n)) }
 
 func clock(s float64) string { return figure.Clock(figure.Duration(s)) }
 
-// elapsed is in whole seconds; not known: of a job that runs, until Slurm has said it.
+// elapsed is a job's time in whole seconds; nil: it runs, and Slurm has not said it yet.
 func elapsed(j *job.Job) *float64 {
 	if j.Elapsed <= 0 && j.End.IsZero() {
 		return nil

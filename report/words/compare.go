@@ -23,7 +23,7 @@ type Comparison struct {
 	Parts         []block.Part
 }
 
-// OfComparison says what a comparison comes to.
+// OfComparison puts a comparison into words.
 func OfComparison(of *compare.Comparison, wide bool) Comparison {
 	c := inert.Copy(of, wide)
 	before, after := c.Before.Job.DisplayID, c.After.Job.DisplayID
@@ -36,7 +36,7 @@ func OfNoComparison(j *job.Job, why string, wide bool) Comparison {
 	return Comparison{Title: "Job " + id, After: id, Headline: block.Headline{Text: upperFirst(inert.Text(why, wide)) + "."}}
 }
 
-// compareHeadline is what the comparison comes to.
+// compareHeadline says how much longer the later job took, and mostly why.
 func compareHeadline(c *compare.Comparison) block.Headline {
 	if c.Different != "" {
 		return block.Headline{Text: upperFirst(c.Different) + ". " + longerText(c) + "."}
@@ -94,7 +94,8 @@ func usualText(c *compare.Comparison) string {
 	return fmt.Sprintf("such runs usually differ by less than %s", figure.Bound(c.Usual.Time))
 }
 
-// How large a part of the difference is said to be nearly all of it, or most of it, and worth a word.
+// From these parts of the difference on, something is said to be nearly all of it, or most of it, or
+// is worth a word.
 const (
 	nearlyAll = 0.8
 	most      = 0.5

@@ -55,7 +55,7 @@ func bucketTime(t time.Time, length time.Duration) string {
 }
 
 // courseMap is a map of how useful ranks or nodes of the biggest execution were over time, with the sections
-// of which it is known when they ran, and its end.
+// whose times are known, and its end.
 func courseMap(j *job.Job) block.CourseMap {
 	e, which := Biggest(j)
 	t := e.Timeline
@@ -97,7 +97,8 @@ func courseMap(j *job.Job) block.CourseMap {
 	return m
 }
 
-// courseRows are the rows of a node, or of it and those after it; ranks says that each is of some ranks.
+// courseRows are the rows of the first node, or of it and those after it; ranks says that each row is
+// some of its ranks.
 func courseRows(nodes []job.NodeShare) (rows []block.CourseRow, ranks bool) {
 	n, c := &nodes[0], nodes[0].Course
 	if c == nil {
@@ -122,8 +123,8 @@ func courseRows(nodes []job.NodeShare) (rows []block.CourseRow, ranks bool) {
 // mostSpans is how many sections are drawn.
 const mostSpans = 4
 
-// knownSections are the sections with the most time of which it is known when they ran: the ranks
-// entered each a few times, and all together.
+// knownSections are the sections with the most time, of those whose times are known: all ranks
+// entered each of these together, a few times.
 func knownSections(e *job.Execution) (known []job.Section) {
 	for _, s := range e.Sections {
 		if i := s.Instances; i != nil && i.Least == i.Most && uint64(len(i.Kept)) == i.Most && i.Most <= job.MostBuckets {

@@ -12,7 +12,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// explained is what a job's verdicts stand on. Both are inert.
+// explained says what a job's verdicts follow from. Both are inert.
 func explained(j *job.Job, all []policy.Verdict) block.Facts {
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
@@ -155,8 +155,7 @@ func confidenceText(c policy.Confidence, doubts []string) string {
 	return block.Joined(": ", string(c), strings.Join(doubts, "; "))
 }
 
-// inertVerdicts makes a copy whose texts are harmless: names of users and programs
-// stand in them.
+// inertVerdicts makes a copy whose texts are harmless: they hold names of users and programs.
 func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 	clean := func(s string) string { return inert.Text(strings.Join(strings.Fields(s), " "), wide) }
 	all := slices.Clone(verdicts)

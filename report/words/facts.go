@@ -130,8 +130,8 @@ func sizeText(j *job.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// coreHoursText says what a job that has ended used and lost; "": nothing of it is known. What one that runs lost so far is
-// told with what its rules say.
+// coreHoursText says what a job that has ended used and lost; "": nothing of it is known. For a job that runs,
+// flaggedFacts say it.
 func coreHoursText(j *job.Job) string {
 	h := policy.CoreHoursOf(j)
 	if h.Used == nil || j.End.IsZero() {

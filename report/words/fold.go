@@ -39,8 +39,8 @@ func (l *line) counted() []job.Job {
 	return l.done
 }
 
-// number is that of a column; nil: it is not known or, as differ says, those of tasks of several programs
-// are not alike.
+// number is the line's number in a column; nil: it is not known or, if differ, not the same in tasks of
+// several programs.
 func (l *line) number(c *Column) (n *float64, differ bool) {
 	if l.array == nil {
 		return c.number(&l.Job), false
@@ -78,7 +78,7 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 	return some(total / float64(len(all))), false
 }
 
-// differing stands where the tasks of an array have no figure in common.
+// differing is written where the tasks of an array have no figure in common.
 const differing = "differ"
 
 // text is a column of the line.
@@ -142,7 +142,7 @@ var ShortStates = map[string]string{
 	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
 }
 
-// mostStates is how many states of an array's tasks stand in a line.
+// mostStates is how many states of an array's tasks a line names.
 const mostStates = 2
 
 // states counts the states of an array's tasks: "60 COMPLETED", "57 CD, 3 F" or "55 CD, 3 F, 2 more".

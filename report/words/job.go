@@ -23,7 +23,7 @@ type Job struct {
 	Ask      *block.Action  // what to do first; nil: nothing
 	Todo     []block.Action // what else
 	Brief    block.Facts    // who ran what, where and when, and how it ended
-	Pending  Cut            // what of a job waits of which nothing has begun
+	Pending  Cut            // what waits, of a job that has not begun
 	Tree     []block.Branch // POP's efficiencies
 	Shares   []block.Fact   // figures under them
 	Ruled    block.Facts    // what rules say, without what the headline and the request have
@@ -62,7 +62,7 @@ type Job struct {
 	Steps      block.Part // that ended badly or were switched off
 
 	Outcomes  string      // counts the verdicts
-	Explained block.Facts // what verdicts stand on
+	Explained block.Facts // what verdicts follow from
 }
 
 // Cut is a part in two lengths.
@@ -159,7 +159,8 @@ func (w *Job) beyond(flagged, studied bool) (all []string) {
 	return all
 }
 
-// FullForm is how to see all of it; who printed a record adds the option.
+// FullForm is the command that shows all of a job; without an id, the option that shows all of a
+// record.
 func FullForm(id string) string {
 	if id == "" {
 		return "--full"

@@ -25,7 +25,7 @@ type ListOptions struct {
 	Sort      string            // as ParseSort has it; "": as the lines are given
 	Most      int               // lines, the first ones; 0: all
 	Skip      int               // so many of these first
-	All       *listing.Selected // what the lines are the first of; nil: they are all
+	All       *listing.Selected // what the lines are only the first of; nil: they are all
 	Rest      string            // the command that lists what is left out; ""
 	More      bool              // the server has more, in the order of the lines as they are given
 	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
@@ -44,7 +44,8 @@ type List struct {
 	Waiting block.Part // without a heading: nothing
 }
 
-// Legend says what stands in a table: in columns with some of these heads, or, without any, in all of them.
+// Legend explains what a table shows: where columns have one of these heads, or, without any, in every
+// table.
 type Legend struct {
 	Text  string
 	Heads []string
@@ -86,7 +87,7 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 	return l
 }
 
-// selected is what the list is of.
+// selected sums up all that was asked for, also beyond these lines.
 func selected(lines []line, opts ListOptions) listing.Selected {
 	if opts.All != nil {
 		return listing.Selected{Sum: opts.All.Sum, Unjudged: max(opts.All.Unjudged, unjudged(lines))}
@@ -98,7 +99,7 @@ func selected(lines []line, opts ListOptions) listing.Selected {
 	return all
 }
 
-// unjudged counts the jobs of lines that have ended, and of which it is not known which rules flag them.
+// unjudged counts the jobs of lines that have ended and that the present rules have not judged yet.
 func unjudged(lines []line) (n int) {
 	for i := range lines {
 		for k := range lines[i].tasks {
@@ -110,7 +111,7 @@ func unjudged(lines []line) (n int) {
 	return n
 }
 
-// unjudgedText says of how many jobs it is not known which rules flag them; ruled: only those that some rules flag were
+// unjudgedText says how many jobs the present rules have not judged yet; ruled: only jobs that some rules flag were
 // asked for.
 func unjudgedText(n int, ruled bool) string {
 	switch {
@@ -163,7 +164,7 @@ func jobsTable(jobs []job.Job, chosen []Column, wide bool) block.Table {
 	return linesTable(linesOf(listing.LinesOf(jobs)), chosen, wide)
 }
 
-// marks stand after the efficiencies of jobs of which they do not tell all.
+// marks are written after the efficiencies of jobs that these do not describe fully.
 var marks = []struct {
 	mark, legend string
 	is           func(*job.Job) bool
@@ -173,7 +174,7 @@ var marks = []struct {
 	{"*", "*: of MPI on the host only; threads and GPUs are not measured.", func(j *job.Job) bool { return j.Threaded || j.GPUs > 0 }},
 }
 
-// legend puts the marks into the table, and says what stands there.
+// legend puts the marks into the table, and explains what it shows.
 func (l *List) legend(lines []line) {
 	if l.Columns == nil {
 		l.Legend = []Legend{{Text: "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
@@ -205,7 +206,8 @@ func (l *List) legend(lines []line) {
 // noJobs stands in place of an empty list.
 const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
-// noJobsOf says the same of what is not there, of what its reader may not see and of a name that is none.
+// noJobsOf is one text for jobs that are not there, jobs that its reader may not see, and names that
+// nobody has.
 func noJobsOf(which string) string {
 	if which == "" {
 		return noJobs
@@ -284,7 +286,7 @@ func ParseSort(by string) (string, error) {
 	return "", fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
 }
 
-// sortLines sorts as ParseSort says. Lines of which the number is not known come last.
+// sortLines sorts as ParseSort says. Lines whose number is not known come last.
 func sortLines(lines []line, by string) {
 	c, least := sortColumn(by)
 	if c == nil {

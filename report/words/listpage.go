@@ -14,7 +14,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// JobsPage is what OfJobs is of.
+// JobsPage is what OfJobs makes a page of.
 type JobsPage struct {
 	Own       bool // the reader's own jobs; else all that they may see
 	Others    bool // … of several users
@@ -27,7 +27,7 @@ type JobsPage struct {
 	Pending   *slurmid.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
 }
 
-// The columns of a page of jobs, and those of which some have another head there.
+// jobColumns are the columns of a page of jobs; pageHeads are the heads that differ there.
 const jobColumns = "jobid,jobname,user,account,state,partition,start,elapsed,alloccpus,pe,lb,comme,cover,corehours,lost,flags"
 
 var pageHeads = map[string]string{"JobID": "<=Job", "CoreHours": "Core-hours"}
@@ -37,7 +37,7 @@ const arraysNote = "; an array is one line: what its tasks lost and used in all,
 const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
 	"Lost: core-hours in which its cores did no computing for it; Flags: the rules that flag it; -: not known; the job's page says why"
 
-// OfJobs has a list of jobs, in the given order.
+// OfJobs makes the page of a list of jobs, in the given order.
 func OfJobs(p *JobsPage) *ListPage {
 	l := &ListPage{Heading: "All jobs that you may see", Fields: jobFields(p), Fold: p.Query == unasked(p.Query), Notes: []string{notSummed},
 		Empty: "There are no such jobs in this time. A job appears a few seconds after its end."}
@@ -103,7 +103,7 @@ func jobsPageTable(p *JobsPage) ListTable {
 	return t
 }
 
-// dress gives a value what a terminal's has not.
+// dress gives a cell what only a page shows: links, bars and words of its own.
 func (t *ListTable) dress(row, column int, c *Column, l *line) {
 	cell := &t.Rows[row][column]
 	switch c.Name {

@@ -82,8 +82,8 @@ func programOf(e *job.Execution) string {
 	return filepath.Base(e.Executable)
 }
 
-// warningsOf are those of the job and of its executions. Equal ones are one, with their count. So are those that differ in
-// measured times alone, with the sums of these.
+// warningsOf are the warnings of the job and of its executions. Equal ones become one, with their count. So do those
+// that differ in measured times alone, with the sums of these.
 func warningsOf(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[doubt.Warning]int{}
@@ -205,7 +205,8 @@ func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
 	return all
 }
 
-// sizelessShare is from which part of the point-to-point messages on SizesNote speaks.
+// sizelessShare is the part of the point-to-point messages from which SizesNote names persistent
+// requests.
 const sizelessShare = 0.1
 
 // SizesNote says that persistent requests are in no size, where their starts are a large part of the
@@ -231,9 +232,9 @@ func SizesNote(executions []job.Execution) string {
 // clamp holds a share between 0 and 1.
 func clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// namedSections are the job's sections that are worth a name (METRICS 3), or in which a rank
-// ended; light is how many more there are. own is the ranks' time in all of them, in seconds. Where
-// the program named none of weight there are none.
+// namedSections are the job's sections that are worth a name (METRICS 3), or in which a rank ended;
+// light is how many more there are. own is the ranks' time in all of them, in seconds. There are
+// none where only MPI_MAIN has weight.
 func namedSections(j *job.Job) (named []job.SectionFigures, light int, own float64) {
 	all := job.JobSections(j.Executions) // MPI_MAIN is the first
 	whole := 0.0

@@ -7,7 +7,7 @@ import (
 	"jobeff/report/block"
 )
 
-// orders are the words of what lists are sorted by, the most of it first or the least.
+// orders say by what a list is sorted, with the most of it first or the least.
 var orders = map[string]struct{ most, least string }{
 	"lost":      {"most core-hours lost first", "fewest core-hours lost first"},
 	"corehours": {"most core-hours first", "fewest core-hours first"},
@@ -30,7 +30,8 @@ const (
 	workloadOrders = "lost start"
 )
 
-// OrderWords say in which order a list is that is sorted by a field; with - before it, the least of it comes first.
+// OrderWords says how a list is ordered that is sorted by a field; with - before the field, the least of it comes
+// first.
 func OrderWords(by string) string {
 	name, least := strings.CutPrefix(by, "-")
 	if least {

@@ -67,7 +67,8 @@ func overheadRow(c *overhead.Curve) []string {
 	return row
 }
 
-// availability is that of a point, held between 0 and 1: its interval reaches there.
+// availability is that of a point, held between 0 and 1: a measured one may lie outside, as long as
+// its interval does not.
 func availability(p overhead.Point) string {
 	if p.Avail == nil {
 		return "-"

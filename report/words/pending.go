@@ -13,7 +13,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// reasons say what Slurm's words mean for what waits, by how they begin; of several the first.
+// reasons say what Slurm's reasons for waiting mean. Each is known by how it begins; the first that
+// fits counts.
 var reasons = []struct{ word, means string }{
 	{"Priority", "jobs of a higher priority come first"},
 	{"Resources", "what it asks for is not free yet"},
@@ -49,7 +50,7 @@ func sinceText(p *slurmid.Pending) string {
 	return "since " + figure.Minute(p.Submit) + ", " + reasonText(p)
 }
 
-// pendingHeadline is the first sentence on a job of which nothing has begun.
+// pendingHeadline is the first sentence on a job that has not begun.
 func pendingHeadline(list *slurmid.PendingList) block.Headline {
 	p := &list.Jobs[0]
 	what := "It waits"
@@ -111,13 +112,14 @@ func startText(p *slurmid.Pending, asOf time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostPendingTold is how many lines stand beside an attempt, and in a list without --limit.
+// mostPendingTold is how many waiting lines are shown beside an attempt, mostPendingShown how many
+// in a list without --limit.
 const (
 	mostPendingTold  = 3
 	mostPendingShown = 20
 )
 
-// waitsText says what waits of a job of which something has begun.
+// waitsText says what waits of a job that has begun in part.
 func waitsText(list *slurmid.PendingList) string {
 	if list == nil {
 		return ""
@@ -173,7 +175,8 @@ func pendingTable(list []slurmid.Pending, others, wide bool) block.Table {
 	return t
 }
 
-// pendingNotes say of how many a list is, and what it lacks. more is the command that lists the rest; "".
+// pendingNotes say how many lines a list leaves out, and what it lacks. rest is the command that lists
+// those.
 func pendingNotes(list *slurmid.PendingList, shown int, rest string) (all []string) {
 	if left := len(list.Jobs) - shown; left > 0 {
 		all = append(all, fmt.Sprintf("and %s more: %s lists them", figure.Count(left), rest))
@@ -211,7 +214,8 @@ func severalUsers(list []slurmid.Pending) bool {
 	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
-// waitingUnder is what waits of what a list was asked for; without a heading nothing is said of it.
+// waitingUnder is what waits, of all that a list was asked for; it has no heading where nothing is
+// said of it.
 func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
 	list, rest := opts.Pending, "a higher --limit"
 	if opts.Rest != "" {
@@ -229,7 +233,7 @@ func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
 	return b
 }
 
-// pendingPart is a table of at most so many lines of a job, nothing where there is one.
+// pendingPart is a table of at most so many waiting lines of a job; empty where there is only one.
 func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
@@ -238,10 +242,10 @@ func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
-// mostPendingFirst is how many lines of a job that waits stand on the first screen.
+// mostPendingFirst is how many lines of a job that waits the first screen shows.
 const mostPendingFirst = 10
 
-// ofQueue says what is known of a job of which nothing has begun.
+// ofQueue says what is known of a job that has not begun.
 func (w *Job) ofQueue(list *slurmid.PendingList, wide bool) {
 	w.Waits, w.ID, w.Headline, w.Brief = true, list.Jobs[0].ID, pendingHeadline(list), pendingFacts(list)
 	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command

@@ -50,7 +50,8 @@ func whyNoPlaces(j *job.Job) string {
 	return "its library noted none, or they were dropped for their age, or, of a job of more than " + figure.Count(job.MostPlaced) + " executions, others took more core time"
 }
 
-// amongNote says of which of a job's executions the places are, and where those of others are; "": it has one.
+// amongNote says which of a job's executions the places belong to, and how to see those of others; "": it has
+// one.
 func amongNote(e *job.Execution, j *job.Job) string {
 	n := job.CountExecutions(j.Executions)
 	if n < 2 {
@@ -133,7 +134,8 @@ func spotsOf(e *job.Execution) (all []spot) {
 	return all
 }
 
-// within fills in the interval of the share of all time that the number of samples leaves (METRICS 3).
+// within fills in the share's interval, as the number of samples leaves it; all is the time that it is
+// a share of (METRICS 3).
 func (s *spot) within(all time.Duration) {
 	if all <= 0 {
 		s.share, s.low, s.high = 0, 0, 0

@@ -55,7 +55,7 @@ func ran(j *job.Job) (all []Ran, note string) {
 }
 
 // heat is a map of the useful part of the time for each rank of the biggest execution. Where the
-// shares of ranks were dropped, it is of that of each node.
+// shares of ranks were dropped, it shows the mean of each node.
 func heat(j *job.Job) (h block.HeatMap) {
 	e, which := Biggest(j)
 	if e == nil {

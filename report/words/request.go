@@ -23,8 +23,8 @@ func requestAction(r *policy.Request, wide bool) block.Action {
 	return block.Action{Text: inert.Text(RequestText(r, false), wide), Line: inert.Text(line, wide)}
 }
 
-// RequestText says what to ask for and what that saves, and what it stands on. whole: also how long the job would have
-// taken on another core count, where nothing else says it.
+// RequestText says what to ask for and what that saves, and what it follows from. whole: also how long the job would
+// have taken on another core count, where nothing else says it.
 func RequestText(r *policy.Request, whole bool) string {
 	said := r.Said()
 	switch {
@@ -43,7 +43,7 @@ func RequestText(r *policy.Request, whole bool) string {
 	return said
 }
 
-// fitsText says which runs a request stands on, and with which reserves.
+// fitsText says which runs a request would have fitted, and with which reserves.
 func fitsText(r *policy.Request) string {
 	run := "run"
 	if r.Array {
@@ -83,10 +83,11 @@ func fitsText(r *policy.Request) string {
 	return join(text, strings.Join(asWas, " "))
 }
 
-// largeReserve is the fraction from which on a reserve is told as it is: a minute is as short as a time limit can be.
+// largeReserve is the fraction from which a reserve is given as an amount: a time limit of a minute, the shortest, is
+// many times a short run.
 const largeReserve = 2
 
-// reserveText says a reserve, a fraction, which is so much.
+// reserveText writes a reserve as a fraction or, where that is large, as the amount.
 func reserveText(fraction float64, much string) string {
 	if fraction < largeReserve {
 		return figure.Percent(fraction)
@@ -116,7 +117,7 @@ func limitsText(r *policy.Request) string {
 	return strings.Join(all, " ")
 }
 
-// failedText says how often that was, and what follows.
+// failedText says how often jobs were killed so, and what follows.
 func failedText(f *workload.Failure, asked float64) string {
 	often := ""
 	if f.Of > 1 {
@@ -133,7 +134,7 @@ func failedText(f *workload.Failure, asked float64) string {
 	return often + "; no less than that is asked for"
 }
 
-// freedText says what the job of a request does not hold with it.
+// freedText says what the request's job would have left to others with it.
 func freedText(r *policy.Request) string {
 	like := "Job "
 	if r.Array {
@@ -165,7 +166,7 @@ type NamedJobs struct {
 	Line  block.Action // for sbatch
 }
 
-// OfNamedJobs says it.
+// OfNamedJobs puts such a workload into words.
 func OfNamedJobs(named *job.Workload, wide bool) NamedJobs {
 	s := inert.Copy(named, wide)
 	r := policy.RequestOf(&workload.Study{Workload: named})

@@ -24,7 +24,8 @@ func briefFacts(j *job.Job) block.Facts {
 // briefLabels are those of the facts that are seen first.
 var briefLabels = []string{"Job", "User", "State", "Waits", "Time", "Size"}
 
-// coreHours says what the job used and lost: of one that runs so far, once a rule flags it.
+// coreHours says what the job used and lost. For a job that runs it says what it did so far, once a
+// rule flags it.
 func coreHours(j *job.Job, verdicts []policy.Verdict) string {
 	if all := flagged(verdicts, ""); j.IsRunning() && len(all) > 0 && all[0].Hours.Used != nil {
 		return hoursText(all[0].Hours)
@@ -50,10 +51,11 @@ func ruledText(verdicts []policy.Verdict, said string, best *workload.Recommenda
 	return block.Joined(" ", strings.Join(all, "; "), of("-- muted", muted)) // a workload is muted, not a rule
 }
 
-// mostDoubts is how many lines tell of doubts. Of those that have no room, the last names the codes.
+// mostDoubts is how many lines show doubts. If there are more, the last one names their codes.
 const mostDoubts = 4
 
-// poorlyCovered: figures that speak of less than this part of the allocated core time are said to.
+// poorlyCovered: it counts as a doubt if the figures cover less than this part of the allocated
+// core time.
 const poorlyCovered = 0.8
 
 // doubtFacts are what jobeff could not tell, in short words: first what casts doubt on the efficiency.

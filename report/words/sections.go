@@ -82,7 +82,7 @@ func threadsNote(j *job.Job, named []job.SectionFigures, threads []block.Table) 
 	return block.Joined("; ", "threads: PE, LB and CommE of all threads; balance, scheduling and serialisation efficiency of OpenMP", missing, idleThreads(j))
 }
 
-// mostly is the part of OpenMP's lost time that a section has which is named for it.
+// mostly is the part of OpenMP's lost time that a section must have to be named for it.
 const mostly = 0.5
 
 // idleThreads names the section in which OpenMP lost most of its time: of nested ones the
@@ -155,7 +155,7 @@ func sectionRow(s job.SectionFigures, whole float64, seconds func(float64) strin
 	return append(row, "-", "-", "-")
 }
 
-// ownMPI is what of a section's own time is MPI; nothing of one that has no time.
+// ownMPI is the part of a section's own time that is MPI; "-" where it has no time.
 func ownMPI(s job.SectionFigures, whole float64) string {
 	if s.Own <= 1e-6*whole {
 		return "-"

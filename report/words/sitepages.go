@@ -31,7 +31,7 @@ type ListPage struct {
 	Beside  string     // what Second is; "": there is none
 	Second  ListTable  // what waits
 	Lacks   []string   // what Second does not tell
-	Query   url.Values // what the list is of
+	Query   url.Values // what the list was asked for
 	Turns   []Turn     // to the pages of the list before and after this one
 }
 
@@ -62,7 +62,7 @@ func (t *ListTable) refer(row, column int, to Ref) {
 	t.Refs[[2]int{row, column}] = to
 }
 
-// asked has the page say what a query asks for, and turns to the pages around this one, which has n rows.
+// asked fills in what a query asks for, and turns to the pages around this one, which has n rows.
 func (l *ListPage) asked(q listing.JobQuery, n int, more bool) *ListPage {
 	if q.Offset > 0 {
 		l.Turns = append(l.Turns, Turn{"Page before", max(q.Offset-q.Limit, 0)})
@@ -95,7 +95,7 @@ func siteTable(caption, heads string, rows [][]string, note string) ListTable {
 	return t
 }
 
-// OfWorkloadsPage has workloads in the given order. others: they may be other users', too.
+// OfWorkloadsPage lists workloads in the given order. others: they may be other users', too.
 func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, others bool) *ListPage {
 	l := &ListPage{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
 		Empty: "No workload ran in this time."}
@@ -126,8 +126,8 @@ func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, ot
 	return l.asked(q, len(all), more)
 }
 
-// OfNodes has when nodes reported last, and what they said of their outboxes: those in
-// trouble first, then those that were silent longest.
+// OfNodes lists when nodes reported last, and what they said of their outboxes: those in trouble
+// first, then those that were silent longest.
 func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n listing.Node) bool { return !strings.Contains(n.Node, q.Name) })
 	lost := func(n *listing.Node) int { return n.Refused + n.Cut + n.Lost }
@@ -161,7 +161,7 @@ type NoticeRow struct {
 	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
 }
 
-// OfNotices has what users were told, and what became of it.
+// OfNotices lists what users were told, and what became of it.
 func OfNotices(q listing.JobQuery, all []NoticeRow, more bool) *ListPage {
 	l := &ListPage{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
 		Fields: []block.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
@@ -226,13 +226,13 @@ func SavedText(e curve.Estimate, level float64) string {
 	return fmt.Sprintf("%s core-hours %s%s (%s: %s to %s)", hours(e.Value), what, surely, figure.Percent(level), low, high)
 }
 
-// Week is one that has a digest.
+// Week is a week that has a digest.
 type Week struct {
 	Name, Link string
 	From, To   time.Time
 }
 
-// OfDigests has links to the digests of weeks. of says of what they are.
+// OfDigests lists links to the digests of weeks. of says whose jobs they sum up.
 func OfDigests(of string, weeks []Week) *ListPage {
 	l := &ListPage{Heading: "Weekly digests", Span: "Each sums up a week " + of + ".", Empty: "No whole week is known yet."}
 	var rows [][]string

@@ -12,8 +12,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// todo is what a job's owner can do first: the request, or, where that does nothing against what is wrong and while the job
-// runs, what tells more. Then the request is among the others.
+// todo is what a job's owner can do first: the request. While the job runs, or where the request does nothing against
+// what is wrong, it is what tells more, and the request is among the others.
 func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (first block.Action, others []block.Action) {
 	request := requestAction(r, wide)
 	beside := isWrong(j, verdicts) && r.Leave() || waits(j) && r.Kind == policy.AskAsItRan && len(r.More) == 0
@@ -24,7 +24,7 @@ func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (
 		others = []block.Action{request}
 	}
 	said := r.Said()
-	if request.Line != "" && !r.Leave() { // it stands there
+	if request.Line != "" && !r.Leave() { // the request says it
 		said = ""
 	}
 	text, line := tellsMore(j, verdicts, said)

@@ -25,7 +25,7 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 }
 
 // verdictText begins with how the job ended, where that was not well, and why. Else the figures
-// come first, and after them what the lost time was lost to; before them stand CPUs without a rank.
+// come first, and after them what the lost time was lost to; CPUs without a rank come before them.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
 	switch {
 	case j.Hung != nil:

@@ -57,7 +57,7 @@ func estimated(e job.Estimate) string {
 	return figure.Estimate(e.Value, e.Low, e.High, figure.Efficiency)
 }
 
-// windowsText says what the figures are of.
+// windowsText says which windows the figures come from.
 func windowsText(w *job.Windows, j *job.Job) string {
 	if w.Logged == 0 {
 		return ""
@@ -70,7 +70,7 @@ func windowsText(w *job.Windows, j *job.Job) string {
 	return text
 }
 
-// unlikeLeast is the difference from which on it is told that windows are not like the run.
+// unlikeLeast is the difference from which windows are said to be unlike the run.
 const unlikeLeast = 0.01
 
 // unlikeText compares the windows with the whole run.
@@ -118,8 +118,8 @@ func droppedText(w *job.Windows) string {
 // mostDrops is how many reasons for drops are told.
 const mostDrops = 4
 
-// waitsLeast is from which loss on it is told who waits for whom, and from which part of it in which
-// call.
+// waitsLeast is the loss from which it is said who waits for whom, and the part of the waits from
+// which a call is named.
 const waitsLeast = 0.05
 
 // pathTexts say where ranks lose time by waiting for each other's work.
@@ -173,7 +173,7 @@ func linkTexts(p *job.WaitPath, function string) (texts []string) {
 	return texts
 }
 
-// linksNote says how to find the names of the lines that links tell.
+// linksNote says how to get the names of the lines in links.
 func linksNote(w *job.Windows, j *job.Job) string {
 	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path, "")) == 0 || w.Path.Looked {
 		return ""

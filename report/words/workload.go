@@ -283,7 +283,7 @@ func OfPlan(study *workload.Study, wide bool) Plan {
 // mostRunsListed is how many runs a page lists.
 const mostRunsListed = 50
 
-// workloadHeadline is the core count that its newest run should have had.
+// workloadHeadline says which core count its newest run should have had, or why none is known.
 func workloadHeadline(study *workload.Study, r *policy.Request, wide bool) block.Headline {
 	if r.Best != nil {
 		return block.Headline{Text: upperFirst(inert.Text(betterText(r.Best), wide)) + ".", Bad: true}

@@ -19,7 +19,7 @@ type Workloads struct {
 	Table block.Table
 	Empty string   // what to do where there are none
 	More  string   // there are more
-	Under []string // totals, and what columns are
+	Under []string // totals, and what the columns mean
 }
 
 // OfWorkloads has a line for each workload, in the given order, those of jobs without a record of a program first.
@@ -94,7 +94,7 @@ func briefAdvice(s *workload.Study) string {
 	return noneKnown(s) + muted
 }
 
-// noPoint is in short why the newest run is no point of a curve, where none is.
+// noPoint is in short why the newest run is no point of a curve, if no run is one.
 func noPoint(s *workload.Study) string {
 	why, newest := "no data", time.Time{}
 	for i := range s.Left {

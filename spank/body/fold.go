@@ -33,7 +33,8 @@ func fold(r *request) error {
 	return nil
 }
 
-// messageOf folds a directory that was opened, unless that failed, and closes its files: ship removes it next.
+// messageOf folds an opened directory and closes its files: ship removes it next. err says why it could not be
+// opened.
 func messageOf(dir *node.RunDir, err error) (m message) {
 	if err == nil {
 		if m.Report, err = dir.Fold(node.ThisMachine()); err == nil {

@@ -3,7 +3,7 @@
 // forked children of `slurmstepd spank prolog` and `slurmstepd spank epilog`, under limits:
 // whatever goes wrong in here ends that child and nothing else.
 //
-// Before it in the flow stands preload, which fills the record while the job runs. It uses
+// Before it in the flow comes preload, which fills the record while the job runs. It uses
 // ingest/node, whose fold makes the node's report; after it jobeff-ingest send brings the
 // report to the server.
 package main

@@ -52,7 +52,7 @@ func prolog(r *request) error {
 
 // noteSite leaves the site's settings for a job whose prolog fails or does not run (jobdir.c), as
 // lines of its `job` file. If the site measures only some jobs, there is no such note: C does not
-// decide which. The first line says of which version of the configuration it is.
+// decide which. The first line says which version of the configuration they are from.
 func noteSite(r *request, version string, cfg *etc.Config, known bool) error {
 	path := filepath.Join(r.runDir, "site")
 	m := cfg.Measure
@@ -131,9 +131,9 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	return b.String(), nil
 }
 
-// environmentKeys are the keys that come from slurmd's environment. jobdir.c adds most of them
-// in the epilog if no prolog ran. The C reads the first 4 KiB of the file (JE_TEXT), and the list of a
-// thousand scattered nodes is longer: it comes last.
+// environmentKeys are the keys that come from slurmd's environment. jobdir.c adds most of them in the
+// epilog if no prolog ran. The C code reads only the first 4 KiB of the file (JE_TEXT). The nodelist
+// comes last: that of a thousand scattered nodes is longer.
 var environmentKeys = []struct{ key, variable string }{
 	{"gid", "SLURM_JOB_GID"},
 	{"user", "SLURM_JOB_USER"},

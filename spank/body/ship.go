@@ -39,7 +39,7 @@ func light(r *request) error {
 }
 
 // deliver writes the report durably into the outbox and removes its directory. It starts the
-// sender, unless one waits for its turn.
+// sender, unless another sender waits for its turn.
 func deliver(r *request, take func() (message, error)) error {
 	cfg, notRead := etc.LoadNode(r.config)
 	if notRead != nil {
@@ -86,8 +86,8 @@ func keep(r *request, outbox node.Outbox, m *message) error {
 	return errors.Join(dropped, node.RemoveRunDir(r.runDir, r.dir))
 }
 
-// gather is the longest that a report in which nothing was measured waits for others of its
-// kind. With a hundred such jobs a second, a sender for each would cost more than all else.
+// gather is the longest time that a report without measurements waits for others of its kind.
+// With a hundred such jobs a second, a sender for each would cost more than all else.
 const gather = 2 * time.Second
 
 // jitter spreads the nodes of a large job, which all end at once: about 100 of them send in a

@@ -31,7 +31,7 @@ type Disk struct {
 	qmp     net.Conn
 	answers *json.Decoder
 
-	// Of a disk that stopped:
+	// These are set once the disk has stopped.
 	log     *os.File
 	at      int64  // where the next entry of the log begins, bytes
 	durable []byte // what the disk holds after the last flush before that
@@ -60,7 +60,7 @@ func Start(t testing.TB, size int64) *Disk {
 	}
 	d := &Disk{files: t.TempDir(), Dir: newDir(t)}
 	create(t, d.file("image"), size)
-	must(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.file("image")) // else the kernel writes by itself, and a fault may be of that
+	must(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.file("image")) // else the kernel would write by itself, and a fault might hit that
 	must(t, "cp", "--sparse=always", d.file("image"), d.file("before"))
 	create(t, d.file("log"), 0)
 	create(t, d.file("disk"), 0)
@@ -153,8 +153,8 @@ func (d *Disk) Mount(t testing.TB) {
 	mount(t, d.file("disk"), d.Dir, "errors=remount-ro")
 }
 
-// mount takes a loop device of its own each time: whoever makes a mount namespace meanwhile copies all
-// mounts, and that copy keeps a failed file system as it is.
+// mount takes a new loop device each time. A process that makes a mount namespace meanwhile copies all
+// mounts, and its copy keeps a failed file system as it is.
 func mount(t testing.TB, image, dir, options string) {
 	t.Helper()
 	device, err := exec.Command("losetup", "--find", "--show", image).Output()
@@ -208,10 +208,10 @@ func (d *Disk) FailIn(t testing.TB, file string) {
 	d.inject(t, errs)
 }
 
-// extent is a line of filefrag's: its second range are blocks of the disk.
+// extent matches a line of filefrag. The second range in it are blocks of the disk.
 var extent = regexp.MustCompile(`(?m)^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):`)
 
-// inject puts a driver between that fails so.
+// inject puts a driver between "disk" and "logged" that fails with these errors.
 func (d *Disk) inject(t testing.TB, errs []any) {
 	t.Helper()
 	err := d.ask("blockdev-add", map[string]any{"driver": "blkdebug", "node-name": "broken", "image": "logged", "inject-error": errs})
@@ -223,7 +223,8 @@ func (d *Disk) inject(t testing.TB, errs []any) {
 	}
 }
 
-// Mend ends what Fail began. The daemon flushes before, so flushes that would fail are used up first.
+// Mend ends what Fail or FailIn began. The daemon flushes first, so Mend repeats until the flushes that
+// still have to fail are used up.
 func (d *Disk) Mend(t testing.TB) {
 	t.Helper()
 	err := d.above("logged")
@@ -242,7 +243,7 @@ func (d *Disk) above(node string) error {
 	return d.ask("blockdev-reopen", map[string]any{"options": []any{map[string]any{"driver": "raw", "node-name": "disk", "file": node}}})
 }
 
-// Position is how much the log holds, bytes. What fsync said before it was asked stands before it.
+// Position returns the length of the log, bytes. All that an earlier fsync confirmed lies before it.
 func (d *Disk) Position(t testing.TB) int64 {
 	info, err := os.Stat(d.file("log"))
 	if err != nil {
@@ -265,11 +266,11 @@ func (d *Disk) Stop(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.log.Close() })
-	d.at = sector // the first holds what the log is
+	d.at = sector // the first sector describes the log
 }
 
-// The log: sectors of the disk's, each entry's head in one of its own. An entry is a flush, a write
-// with what was written, or a range that was discarded.
+// The log consists of sectors, as the disk does. Each entry begins with a sector for its head. An entry
+// is a flush, a write with what was written, or a range that was discarded.
 const (
 	sector    = 512
 	isFlush   = 1
@@ -277,9 +278,10 @@ const (
 	block     = 4096 // what a disk writes as a whole
 )
 
-// Cut is what a disk that stopped holds after its power was cut at a position of its log: all up to
-// the last flush, and of each later block chance decides. The file system is checked, and mounted
-// until the test ends. lost counts the blocks that are not there. Each cut lies behind the one before.
+// Cut mounts what a stopped disk holds if its power was cut at a position of its log. That is everything
+// up to the last flush; chance decides on each later block, and lost counts those that are missing. Cut
+// first checks the file system. The mount lasts until the test ends. Each position must lie behind the
+// one of the call before.
 func (d *Disk) Cut(t testing.TB, position int64, chance *rand.Rand) (dir string, lost int) {
 	t.Helper()
 	if err := d.read(position); err != nil {

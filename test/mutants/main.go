@@ -1,6 +1,7 @@
-// Command mutants tells whether the tests notice a wrong program. For each wrong change of
+// Command mutants checks that the tests notice a wrong program. For each wrong change of
 // test/mutants.txt it runs the test that must fail, in a clone of HEAD and beside two busy loops.
-// WORDs: only changes whose text has one of them; no result is written.
+// Its arguments are words. With words it tries only the changes whose text has one of them, and
+// writes no result.
 package main
 
 import (
@@ -23,7 +24,7 @@ const (
 	result = "test/results/mutants.txt"
 )
 
-// mutant is one wrong change: in file, old becomes wrong, and of pkg the tests that match run must fail.
+// mutant is one wrong change: in file, old becomes wrong. Then a test of pkg that matches run must fail.
 type mutant struct {
 	what, file, old, wrong, pkg, run string
 }
@@ -123,7 +124,7 @@ func (t *trial) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// fit tells which changes do not fit the files any more.
+// fit fails if a change does not fit its file any more.
 func (t *trial) fit(mutants []mutant) error {
 	for _, m := range mutants {
 		text, err := os.ReadFile(filepath.Join(t.dir, m.file))
@@ -196,7 +197,7 @@ func (t *trial) write(lines []string) error {
 	return os.WriteFile(result, []byte(head+"\n"+strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
-// one is a mutant's verdict: killed, survived, or broken where it or its test cannot be tried.
+// one tries a mutant and returns its verdict: killed, survived, or broken if it or its test cannot be tried.
 func (t *trial) one(m mutant) (string, error) {
 	if err := t.sound[m.test()]; err != nil {
 		return "broken", err

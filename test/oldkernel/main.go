@@ -30,7 +30,7 @@ func run(command []string) error {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // the filter is of the thread that calls exec
+	runtime.LockOSThread() // the filter holds for the thread that calls exec
 	if err := forgetNewCalls(); err != nil {
 		return fmt.Errorf("no filter: %w; it needs root", err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // Patroni is three PostgreSQL servers, of which Patroni lets one lead. Each is a machine: it has its own
 // processes, network and etcd. No route leads out of their network, so every test may use the same one.
-// What is to reach them by their addresses runs inside it; their sockets are reached from anywhere.
+// A program that needs their addresses must run inside it; their sockets can be reached from anywhere.
 type Patroni struct {
 	Members []*Member
 	network *exec.Cmd // what holds the network, with the switch of all cables
@@ -36,7 +36,7 @@ type Member struct {
 	etcd, patroni string    // commands
 }
 
-// PatroniTTL is how long Patroni lets a leader say nothing before another one may lead.
+// PatroniTTL is the silence of a leader after which Patroni lets another one lead.
 const PatroniTTL = 20 * time.Second
 
 // PatroniSettings are those that ADMIN.md recommends.
@@ -109,7 +109,7 @@ func StartPatroni(t testing.TB) *Patroni {
 }
 
 // machine is the first process of a machine. Like systemd, it starts its services again when they end. As
-// after a real start, no sockets are left, and old numbers of processes are not soon given again.
+// after a real start, no sockets are left, and the old process numbers are not soon used again.
 const machine = `mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && echo "$5" >/proc/sys/kernel/ns_last_pid || exit
 rm -f "$2"/.s.PGSQL.*
 until ip address add "$1/24" dev eth0; do sleep .05; done 2>/dev/null
@@ -201,8 +201,8 @@ func (p *Patroni) Inside(program string) []string {
 	return []string{"nsenter", "--target", fmt.Sprint(p.network.Process.Pid), "--net", "--", program}
 }
 
-// URL is how a database of the three is opened, inside their network, on the first that has these
-// target_session_attrs.
+// URL returns the address of a database for programs inside the network of the three. It leads to the first
+// server that has these target_session_attrs.
 func (p *Patroni) URL(database, attrs string) string {
 	to := url.Values{"target_session_attrs": {attrs}, "sslmode": {"disable"}}
 	for _, m := range p.Members {
@@ -211,7 +211,7 @@ func (p *Patroni) URL(database, attrs string) string {
 	return "postgres://postgres@/" + database + "?" + to.Encode()
 }
 
-// URL is how a database is opened on this machine, from anywhere.
+// URL returns the address of a database on this machine, for programs anywhere.
 func (m *Member) URL(database string) string { return URL(database, m.dir) }
 
 // Settled waits until one of the three leads and the others follow it, one of them synchronously.
@@ -219,12 +219,12 @@ func (p *Patroni) Settled(t testing.TB) *Member {
 	return p.await(t, "one leads and two follow", func(m *Member) bool { return m.leads("streaming = 2 AND sync = 1") })
 }
 
-// Led waits until one leads that is not this one, and has a synchronous standby.
+// Led waits until another member leads and has a synchronous standby.
 func (p *Patroni) Led(t testing.TB, not *Member) *Member {
 	return p.await(t, "another leads", func(m *Member) bool { return m != not && m.leads("sync = 1") })
 }
 
-// leads tells whether a machine answers that it leads, and that a condition holds for those that follow.
+// leads reports whether a machine answers that it leads, and that a condition holds for those that follow.
 func (m *Member) leads(condition string) (is bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -238,7 +238,7 @@ func (m *Member) leads(condition string) (is bool) {
 	return err == nil && is
 }
 
-// await waits until exactly one is so. It gives up after ten minutes, with what Patroni said.
+// await waits until `is` holds for exactly one member. It gives up after ten minutes, and shows what Patroni said.
 func (p *Patroni) await(t testing.TB, what string, is func(*Member) bool) *Member {
 	t.Helper()
 	for late := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {

@@ -50,7 +50,7 @@ func Start(t testing.TB, args ...string) *Server {
 	return StartIn(t, "", args...)
 }
 
-// StartIn does so with a directory in another folder.
+// StartIn is Start with the server's directory in another folder.
 func StartIn(t testing.TB, folder string, args ...string) *Server {
 	t.Helper()
 	if testing.Short() {
@@ -124,7 +124,7 @@ func program(t testing.TB, name string) string {
 	return path
 }
 
-// credential is whom the server runs as: it refuses to be root.
+// credential is the user that the server runs as, since PostgreSQL refuses to run as root.
 func credential(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -154,7 +154,7 @@ func (s *Server) Run(t testing.TB) {
 	s.process = trial.Serve(t, cmd, func() bool { return s.Exec("postgres", "SELECT 1") == nil })
 }
 
-// Stop ends the server in order.
+// Stop shuts the server down, as an admin would.
 func (s *Server) Stop() { s.end(syscall.SIGINT) }
 
 // Kill ends the server and all that belongs to it at once, as a crash does.
@@ -170,7 +170,7 @@ func (s *Server) Thaw() {
 	}
 }
 
-// freeze stops processes, until none of them runs: one may have begun another.
+// freeze stops processes until none of them runs. It looks again, since one may have started another.
 func freeze(processes func() []int) {
 	for again := true; again; {
 		again = false
@@ -190,11 +190,11 @@ func (s *Server) end(sig syscall.Signal) {
 	}
 }
 
-// URL is how a database of the server is opened.
+// URL returns the address of a database of the server.
 func (s *Server) URL(database string) string { return URL(database, s.dir) }
 
-// URL is how a database is opened that is on the first of several servers to take writes. A server
-// is named by the directory of its socket.
+// URL returns the address of a database. The directory of a server's socket names the server. With several
+// it leads to the first that takes writes.
 func URL(database string, dirs ...string) string {
 	to := url.Values{"host": {strings.Join(dirs, ",")}}
 	if len(dirs) > 1 {

@@ -1,4 +1,4 @@
-// Package trial is what tests of several folders need: servers, a proxy, what their process may do, waits, what is said
+// Package trial holds what tests of several folders need: servers, a proxy, what their process may do, waits, and the errors
 // of wrong files. Only tests import it.
 package trial
 
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayMount leaves a test out where this process may not mount file systems and make namespaces. An ordinary
-// user may not, nor may root in a container without CAP_SYS_ADMIN, as Docker starts it.
+// MayMount skips a test if this process may not mount file systems and make namespaces. An ordinary user may
+// not, nor may root in a container without CAP_SYS_ADMIN, as Docker starts it.
 func MayMount(t testing.TB) {
 	t.Helper()
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -24,8 +24,8 @@ func MayMount(t testing.TB) {
 	}
 }
 
-// Until asks until it is true, at most so many times, with a pause after each; what says what the test waits for. On
-// a busy machine to ask takes longer, too, and so it waits longer there.
+// Until calls `is` until it is true, at most so many times, with a pause after each call. what names what the test waits
+// for. On a busy machine each call takes longer, so Until waits longer there.
 func Until(t testing.TB, what string, times int, pause time.Duration, is func() bool) {
 	t.Helper()
 	begin := time.Now()

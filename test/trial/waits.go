@@ -1,7 +1,7 @@
 package trial
 
-// Waits is what a program of test/apps/waits.c must show, whose ranks wait for known reasons. The tests of preload run
-// them on one node, those of test on two. It has its name, with its efficiencies as they follow from its sleeps.
+// Waits is a program of test/apps/waits.c, whose ranks wait for known reasons. Its efficiencies follow from its sleeps,
+// and jobeff must show them. The tests of preload run these programs on one node, those of test on two.
 type Waits struct {
 	Name                  string
 	Ranks                 int
@@ -24,7 +24,7 @@ var WaitsOfFew = []Waits{
 	{"waitsome", 4, 0, 150. / 200, 1, 450. / 4 / 150},
 }
 
-// WaitsOfMany are some of them on 8 ranks.
+// WaitsOfMany are some of these programs on 8 ranks.
 var WaitsOfMany = []Waits{
 	{"chain", 8, 0, 100. / 450, 1, 56.25 / 100},
 	{"sendrecv", 8, 50, 1, 0.5, 1},

@@ -1,6 +1,6 @@
 #!/bin/bash
-# cluster.sh as the end-to-end tests call it (../cluster.sh), in a machine where systemd runs Slurm and jobeff. It is the only
-# node, whatever a node's name.
+# cluster.sh: what ../cluster.sh is to the end-to-end tests, in a machine where systemd runs Slurm and jobeff. This machine is
+# the only node, whatever node a test names.
 set -euo pipefail
 command=$1
 shift

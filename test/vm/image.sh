@@ -1,6 +1,6 @@
 #!/bin/bash
-# image.sh ROOT IMAGE: makes a disk of a root of vm.sh's, with Slurm's configuration, jobeff's packages and the end-to-end tests.
-# The root stays as it is.
+# image.sh ROOT IMAGE: makes a disk image from a root that vm.sh made. It adds Slurm's configuration, jobeff's packages and the
+# end-to-end tests. The root stays as it is.
 #
 # NODE   the machine's name (n1)
 # NODES  how many machines share the Slurm (1): n1 has address 10.79.0.1, and all daemons; the others have slurmd only
@@ -11,8 +11,8 @@ NODE=${NODE:-n1} NODES=${NODES:-1} NET=10.79.0
 # shellcheck source=test/cluster-conf.sh
 . "$REPO/test/cluster-conf.sh"
 
-# configure: the settings of a machine. Slurm wants an address that is not loopback's, so one without a
-# network has a dummy interface.
+# configure: writes the settings of a machine. Slurm wants an address that is not loopback's, so a single
+# machine gets a dummy interface.
 configure() {
 	local etc=$R/etc s i interface=Driver=virtio_net
 	echo "$NODE" >"$etc/hostname"
@@ -42,7 +42,7 @@ configure() {
 	install -m 755 "$REPO/test/vm/agent" "$REPO/test/vm/slurm-ready" "$R/usr/local/sbin/"
 }
 
-# slurm_conf: as sites have it on cgroup v2. The intervals are short for the tests' sake.
+# slurm_conf: prints slurm.conf as sites have it on cgroup v2. The intervals are short for the tests' sake.
 slurm_conf() {
 	local i
 	printf '%s\n' ClusterName=test "SlurmctldHost=n1($NET.1)" SlurmUser=slurm AuthType=auth/munge MpiDefault=none MailProg=/bin/true \
@@ -55,8 +55,8 @@ slurm_conf() {
 	for ((i = 1; i <= NODES; i++)); do echo "NodeName=n$i NodeAddr=$NET.$i CPUs=2 RealMemory=2600"; done
 }
 
-# add_jobeff: the packages as they were built, and once more as an older version, to upgrade from. postinst enables no unit
-# where systemd does not run (ADMIN 1).
+# add_jobeff: adds the packages as they were built, and once more as an older version, to upgrade from. It enables the units,
+# since postinst does not where systemd does not run (ADMIN 1).
 add_jobeff() {
 	local deb
 	mkdir -p "$R"/root/jobeff/{build,older} "$R/etc/jobeff"
@@ -88,14 +88,14 @@ add_jobeff() {
 	fi
 }
 
-# before_sockets: the older jobeffd as it was before systemd held its sockets.
+# before_sockets: makes the older jobeffd as it was before systemd held its sockets.
 before_sockets() {
 	rm "$R"/older/usr/lib/systemd/system/jobeffd*.socket
 	sed -i 's/^Type=notify/&\nRuntimeDirectory=%N/; /^Requires=/d; /^Also=/d' "$R"/older/usr/lib/systemd/system/jobeffd*.service
 	printf '#!/bin/sh\n[ -d /run/systemd/system ] || exit 0\nsystemctl daemon-reload\nsystemctl try-restart jobeffd jobeffd-read\n' >"$R/older/DEBIAN/postinst"
 }
 
-# inside ROOT IMAGE: in namespaces that end with it. postinst needs /proc.
+# inside ROOT IMAGE: makes the image, in namespaces that end with it. postinst needs /proc.
 inside() {
 	R=$2.d/root
 	mkdir -p "$2".d/{root,upper,work}

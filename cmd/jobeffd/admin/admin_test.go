@@ -47,7 +47,7 @@ func run(t *testing.T, args ...string) error {
 	}
 }
 
-// What is read must be a regular file: nobody may ever write to a FIFO, and a device never ends.
+// TestOnlyRegularFilesAreRead: nobody may ever write to a FIFO, and a device may never end.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
@@ -66,7 +66,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 
 const curve = `[{"msgsize": 8, "iterations": 1000, "iter_t": 9.465, "work_t": 8.608, "overhead": 0.858, "base_t": 3.990, "avail": 78.5}]`
 
-// A picture never takes the place of a file, nor of one behind a link.
+// TestPictureIsANewFile: a picture never takes the place of a file, nor of one behind a link.
 func TestPictureIsANewFile(t *testing.T) {
 	dir := t.TempDir()
 	in, kept, link := filepath.Join(dir, "in.json"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
@@ -91,8 +91,8 @@ func TestPictureIsANewFile(t *testing.T) {
 	}
 }
 
-// TestLinksOfAnIntruder: whoever took over jobeffd's user gets nothing written through links in the
-// place of its files, when root looks after the database. Files that root names are root's.
+// TestLinksOfAnIntruder: an intruder who is jobeffd's user puts links in the place of its files. When root
+// looks after the database, nothing is written through them. Files that root names belong to root.
 func TestLinksOfAnIntruder(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")

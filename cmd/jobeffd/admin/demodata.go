@@ -29,7 +29,7 @@ with
 
 The same --seed and --until give the same year.`
 
-// demoBatch is how many jobs are committed together.
+// demoBatch is the number of jobs in one transaction.
 const demoBatch = 2000
 
 func demoDataCommand() *cobra.Command {

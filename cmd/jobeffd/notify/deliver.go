@@ -39,15 +39,15 @@ func (n *Notifier) deliver(ctx context.Context, m *notice.Mail) error {
 		return err
 	}
 	err = client.DialAndSendWithContext(ctx, msg)
-	if msg.IsDelivered() { // the server took it, whatever it said when we left: again would be twice
+	if msg.IsDelivered() { // the server took it, whatever it answered later: another try would send it twice
 		return nil
 	}
 	return sorted(err)
 }
 
-// Exit codes of sysexits.h that mean, with every sendmail, that this mail will never be taken.
-// Other codes mean different things in different programs, and to try for days is better than
-// to lose a mail:
+// With every sendmail, these exit codes of sysexits.h mean that it will never take this mail.
+// Other codes mean different things in different programs. With them it is better to try for
+// days than to lose a mail:
 //
 //	64 EX_USAGE        Postfix: also a wrong option in mail.sendmail
 //	68 EX_NOHOST       msmtp: the mail server's name is unknown now; OpenSMTPD: its own name is
@@ -58,8 +58,8 @@ const (
 	exNoUser  = 67 // the recipient does not exist
 )
 
-// sendmailSaid tells by the exit code whether sendmail will never take this mail, or may take
-// it later.
+// sendmailSaid makes a refusedError of an exit code that says that sendmail will never take this
+// mail. After any other one it may take it later.
 func sendmailSaid(err error) error {
 	if err == nil {
 		return nil
@@ -88,8 +88,9 @@ func command(ctx context.Context, argv []string, in []byte) (out []byte, err err
 	return stdout.Bytes(), nil
 }
 
-// sorted tells whether a server will never take this mail, or may take it later. Only what it
-// says of this mail is final. If it refuses us altogether, the site can mend that.
+// sorted makes a refusedError of an answer that says that the server will never take this mail.
+// Only an answer about this mail is final. If the server refuses us altogether, the site can mend
+// that, and the server may take the mail later.
 func sorted(err error) error {
 	var s *gomail.SendError
 	if err == nil || !errors.As(err, &s) || s.IsTemp() || s.ErrorCode() < 500 {

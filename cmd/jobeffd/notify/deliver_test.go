@@ -123,8 +123,8 @@ func TestSendmail(t *testing.T) {
 	}
 }
 
-// TestSendmailRefuses: what a sendmail says that it will never take is not tried again, keeps
-// no other out, and is counted as not sent; what else it says may pass.
+// TestSendmailRefuses: a mail that sendmail says it will never take is not tried again, holds up no
+// other one, and counts as not sent. After any other exit code it is tried again.
 func TestSendmailRefuses(t *testing.T) {
 	for code, final := range map[int]bool{1: false, 64: false, 65: true, 67: true, 68: false, 69: false, 70: false, 75: false} {
 		dir := t.TempDir()
@@ -149,8 +149,8 @@ func TestSendmailRefuses(t *testing.T) {
 	}
 }
 
-// TestSendmailThatWarns took the mail, says something, and leaves a child that holds its
-// output open: the mail was sent, once.
+// TestSendmailThatWarns: sendmail takes the mail, prints a warning, and leaves a child that holds
+// its output open. The mail counts as sent, and is sent once.
 func TestSendmailThatWarns(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "sendmail")

@@ -112,7 +112,7 @@ func TestTakenIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestPasswordIsNoFile: jobeffd would hang on it.
+// TestPasswordIsNoFile: the password file is a FIFO, on which jobeffd would hang.
 func TestPasswordIsNoFile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	must(t, syscall.Mkfifo(fifo, 0o600))

@@ -18,7 +18,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// asChild makes this program be a daemon that decides and sends: DATABASE PORT TIME.
+// asChild is the variable that makes this program a daemon that decides and sends. Its value is DATABASE PORT TIME.
 const asChild = "JOBEFF_NOTIFY_CHILD"
 
 func TestMain(m *testing.M) {
@@ -131,8 +131,8 @@ func TestKilledBeforeCommit(t *testing.T) {
 	}
 }
 
-// holdBack passes a connection on to the mail server, but holds back what it says to the
-// end of a mail, and tells so.
+// holdBack passes a connection on to the mail server, but holds back the server's answer to the
+// end of a mail. Then it sends to taken.
 func holdBack(t *testing.T, port int, taken chan<- bool) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,7 +26,7 @@ const (
 	// noticePeriod is the least time between two notices to a user. It is a little less than
 	// the week between two decisions, since daylight saving may shorten a week.
 	noticePeriod = 6 * 24 * time.Hour
-	// logRead is how far back the log of notices counts.
+	// logRead is the age at which a notice in the log no longer counts.
 	logRead = 365 * 24 * time.Hour
 )
 
@@ -96,8 +96,8 @@ func (n *Notifier) week(at, now time.Time) *week {
 	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*view.NoticeFor{}}
 }
 
-// Preview is what users would be told now, and what is held back, whether mails are switched
-// on or not. It keeps nothing.
+// Preview returns what users would be told now, and what is held back. It does so also while mails
+// are switched off, and stores nothing.
 func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []view.NoticeFor, held []notice.Held, err error) {
 	rules, err := rule.Compile(cfg.Rules)
 	if err != nil {
@@ -117,7 +117,7 @@ func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Tim
 	return mails, held, nil
 }
 
-// notices is whom to tell what, and who is told nothing and why.
+// notices returns whom to tell what, and what is held back and why.
 func (w *week) notices(ctx context.Context) (due []notice.Notice, held []notice.Held, err error) {
 	if w.log, err = w.store.Told(ctx, w.at.Add(-logRead)); err != nil {
 		return nil, nil, err
@@ -131,7 +131,7 @@ func (w *week) notices(ctx context.Context) (due []notice.Notice, held []notice.
 	return due, held, nil
 }
 
-// compose fills in what each user is told, and gives what is held back.
+// compose fills in what each user is told, and returns what is held back.
 func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	due, held, err := w.notices(ctx)
 	if err != nil {
@@ -200,7 +200,8 @@ func (w *week) judge(ctx context.Context) error {
 	}
 }
 
-// add asks the rules about a job. Of one that is flagged it reads what a request stands on.
+// add asks the rules about a job. If one flags it, add reads its steps and the jobs like it, on which
+// a request is based, and asks the rules again.
 func (w *week) add(ctx context.Context, j *job.Job, study *workload.Study) error {
 	c := policy.Describe(j, study)
 	verdicts := w.rules.JudgeCase(c)
@@ -209,7 +210,7 @@ func (w *week) add(ctx context.Context, j *job.Job, study *workload.Study) error
 			return err
 		}
 		if study != nil {
-			study = study.As(j) // which knows of the others now
+			study = study.As(j) // j knows the jobs like it now
 		}
 		c = policy.Describe(j, study)
 		verdicts = w.rules.JudgeCase(c)
@@ -270,7 +271,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 
-// userName matches names that may stand in an address and in a command.
+// userName matches names that are safe in an address and in a command.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // address is a user's address, by the site's rule, and a name to greet by, if its command prints one.

@@ -1,8 +1,8 @@
 // Package notify is the part of jobeffd that sends mail. Once a week it decides on a digest for
 // those who run the cluster, and on notices to users. A mail is written to the database once,
 // before it is sent. So a kill at any moment loses no mail. Only a mail that the server took in
-// the moment before the kill is sent twice, with the same Message-ID. Before it in the flow
-// stand policy, which decides, and report/mail, which writes.
+// the moment before the kill is sent twice, with the same Message-ID. In the flow, policy, which
+// decides, and report/mail, which writes, come before it.
 package notify
 
 import (
@@ -26,10 +26,10 @@ import (
 	"jobeff/report/view"
 )
 
-// Every is how often Run checks whether something is due.
+// Every is the interval at which Run checks whether something is due.
 const Every = time.Minute
 
-// mostLate is how many missed digests are sent after jobeffd was away.
+// mostLate bounds the missed digests that are sent after jobeffd was away.
 const mostLate = 4
 
 // Notifier decides and sends. New makes one.
@@ -43,11 +43,12 @@ type Notifier struct {
 	now       func() time.Time
 	retry     map[string]time.Time          // when a failed decision may be tried again
 	addresses struct{ at, since time.Time } // the decision that lacks addresses, and since when
-	// How long one address may take, and how long all addresses in one round.
+	// addressFor bounds the search for one address, addressesIn that for all addresses in one round.
 	addressFor, addressesIn time.Duration
 }
 
-// New checks what is needed to write mails; now is the clock. It is nil if the site sends none.
+// New makes a Notifier, and checks what it needs to write mails. now is the clock. If the site sends
+// no mail, New returns nil.
 func New(cfg *etc.Config, db *store.Store, log zerolog.Logger, now func() time.Time) (*Notifier, error) {
 	if !cfg.Mail.Sends() {
 		return nil, nil
@@ -101,7 +102,7 @@ func (n *Notifier) decideOn(ctx context.Context, kind string, decide func(contex
 	}
 }
 
-// retryDecision is how long a failed decision waits before it is tried again.
+// retryDecision is the time after which a failed decision is tried again.
 const retryDecision = 15 * time.Minute
 
 // digests decides on the digests of all weeks that have ended since the last one.
@@ -137,7 +138,7 @@ func (n *Notifier) digests(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lastTime is when something was last decided. In a new database it is when that was made.
+// lastTime returns when something was last decided. For a new database it returns when that was made.
 func (n *Notifier) lastTime(ctx context.Context, mark string) (time.Time, error) {
 	last, err := n.store.Mark(ctx, mark)
 	if err == nil && last.IsZero() {
@@ -190,7 +191,7 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	return nil
 }
 
-// Alarm tells those who get the digest of an alarm, once.
+// Alarm mails an alarm, once, to those who get the digest.
 func (n *Notifier) Alarm(ctx context.Context, a *harm.Alarm) error {
 	letter := mail.Alarm(a, n.site(0))
 	for _, address := range n.cfg.Digest.To {
@@ -227,13 +228,13 @@ func (n *Notifier) messageID(m *notice.Mail) string {
 	return "jobeff." + hex.EncodeToString(sum[:12]) + "@" + domain
 }
 
-// How long sending may take, and how often it is tried.
+// These bound how long sending a mail may take, and how often it is tried.
 const (
-	lease      = 5 * time.Minute // after it another daemon may send the mail
+	lease      = 5 * time.Minute // after this, another daemon may send the mail
 	sendFor    = 2 * time.Minute // one attempt
 	firstRetry = time.Minute
 	longRetry  = 4 * time.Hour
-	giveUp     = 5 * 24 * time.Hour // after it was due
+	giveUp     = 5 * 24 * time.Hour // after the decision
 	mostAtOnce = 500
 )
 

@@ -152,7 +152,7 @@ func TestDigestArrives(t *testing.T) {
 }
 
 // TestDigestDayChanged: whatever digest.day and digest.hour are changed to, each day is in one
-// digest, and one that is not of a week says so.
+// digest, and a digest that does not cover a week says so.
 func TestDigestDayChanged(t *testing.T) {
 	s := newSMTP(t).start(t)
 	db := demoSite(t, 2000)
@@ -239,7 +239,7 @@ func TestNoticesOfASite(t *testing.T) {
 	s.arrived(t, len(users))
 }
 
-// TestManyBadJobs is fault 39: a thousand bad jobs are one mail, and none the week after.
+// TestManyBadJobs is fault 39: a thousand bad jobs cause one mail, and none the week after.
 func TestManyBadJobs(t *testing.T) {
 	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
@@ -321,7 +321,7 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// TestRefused: an address that the server refuses is given up, and keeps no other out.
+// TestRefused: an address that the server refuses is given up, and holds up no other one.
 func TestRefused(t *testing.T) {
 	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
@@ -363,8 +363,8 @@ func TestQuietHours(t *testing.T) {
 	s.arrived(t, 1)
 }
 
-// TestQuietAfterRetries: what no server took in the day waits for the morning, but for what
-// goes to the admins.
+// TestQuietAfterRetries: a mail that no server took in the day waits for the morning. Only one to
+// the admins does not.
 func TestQuietAfterRetries(t *testing.T) {
 	s := newSMTP(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
@@ -502,8 +502,8 @@ func TestHostileSubjects(t *testing.T) {
 	}
 }
 
-// TestPreview: what would be sent and what is held is seen without a mail server, and
-// nothing is kept of it.
+// TestPreview: what would be sent and what is held back is shown without a mail server, and
+// nothing of it is stored.
 func TestPreview(t *testing.T) {
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, "melt")))

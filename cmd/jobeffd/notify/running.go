@@ -15,8 +15,8 @@ import (
 	"jobeff/report/mail"
 )
 
-// running tells at once, once per job and rule, what rules say of jobs that run. Jobs of several users that stopped
-// together are told to those who run the cluster, and to nobody else.
+// running mails at once what rules say of running jobs, once per job and rule. If jobs of several users stopped
+// together, only those who run the cluster get a mail about them.
 func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	cfg := n.cfg.Notice
 	if !cfg.Enabled || cfg.Shadow && len(n.cfg.Digest.To) == 0 {
@@ -24,7 +24,7 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	}
 	var flagged, hung []*job.Job
 	err := n.store.EachFlaggedRunning(ctx, now, func(j *job.Job) {
-		j.Interim = cmp.Or(j.Interim, time.Duration(n.cfg.Report.Interim)) // older nodes do not tell theirs
+		j.Interim = cmp.Or(j.Interim, time.Duration(n.cfg.Report.Interim)) // older nodes do not report theirs
 		flagged = append(flagged, j)
 		if j.Hung != nil {
 			hung = append(hung, j)
@@ -40,7 +40,7 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	}
 	for _, j := range flagged {
 		if now.Sub(j.AsOf) < j.Interim/2 {
-			continue // those of other users may be on their way
+			continue // reports on jobs of other users that stopped with it may be on their way
 		}
 		if muted, err := n.store.Muted(ctx, j); muted || err != nil {
 			faults = append(faults, err)
@@ -55,7 +55,7 @@ func (n *Notifier) running(ctx context.Context, now time.Time) error {
 	return errors.Join(faults...)
 }
 
-// stopped tells those who run the cluster, once an hour at most.
+// stopped mails those who run the cluster. If several groups of jobs stopped in the same hour, it mails only the first.
 func (n *Notifier) stopped(ctx context.Context, now time.Time, group []*job.Job) error {
 	letter := mail.Stopped(group, notice.Users(group))
 	n.log.Warn().Int("jobs", len(group)).Time("since", group[0].Hung.Since).Msg("jobs of several users stand still")
@@ -69,7 +69,7 @@ func (n *Notifier) stopped(ctx context.Context, now time.Time, group []*job.Job)
 	return nil
 }
 
-// tellRunning tells a job's owner, unless they muted its workload.
+// tellRunning mails a rule's verdict to a job's owner, or in shadow to those who get the digest.
 func (n *Notifier) tellRunning(ctx context.Context, now time.Time, j *job.Job, v policy.Verdict) error {
 	shadow := n.cfg.Notice.Shadow
 	to, notBefore := n.cfg.Digest.To, now

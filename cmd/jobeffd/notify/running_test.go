@@ -22,7 +22,7 @@ import (
 	"jobeff/policy/rule"
 )
 
-// hungReports are those of a job of one node, whose four reports say since a moment that nothing moves.
+// hungReports are four reports of a job of one node. They say that nothing has moved since a moment.
 func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeReport) {
 	for i := range 4 {
 		r := jobtest.Report(id, "n1", jobtest.Nonce)
@@ -65,7 +65,7 @@ func judged(t *testing.T, db *store.Store, rules *rule.Rules, reports []*job.Nod
 	must(t, err)
 }
 
-// TestHungIsTold: the owner of a job that hangs is told once, of jobs of several users that stopped together the operators alone.
+// TestHungIsTold: the owner of a job that hangs gets one mail. If jobs of several users stopped together, only the operators get one.
 func TestHungIsTold(t *testing.T) {
 	now := time.Now().UTC()
 	since := now.Truncate(10 * time.Minute).Add(-50 * time.Minute)
@@ -143,8 +143,8 @@ func hungRule(c *etc.Config) *etc.Rule {
 	return &c.Rules[slices.IndexFunc(c.Rules, func(r etc.Rule) bool { return r.Name == "hung" })]
 }
 
-// TestHungIsTooNew: those of other users may be on their way, for half of the interval that the nodes tell. jobeffd's own
-// counts for older nodes: else it would wait for longer than figures stay new.
+// TestHungIsTooNew: jobeffd waits for half of the interval that the nodes report, since reports of other users' jobs may be on
+// their way. Its own interval counts only for older nodes: with it, jobeffd might wait for longer than figures stay new.
 func TestHungIsTooNew(t *testing.T) {
 	for _, tt := range []struct{ own, nodes, early, late time.Duration }{
 		{10 * time.Minute, 0, 4 * time.Minute, 6 * time.Minute},

@@ -73,7 +73,7 @@ func Extreme(rng *rand.Rand, of any, n int) {
 	}
 }
 
-// edges are numbers at which something changes. The largest ones are the most.
+// edges are numbers at which something changes. Most of them are large.
 var edges = []int64{math.MinInt64, -1, 0, 1, 1 << 31, 1 << 42, 1 << 53, 1 << 58, 1 << 58, 1 << 61, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
 
 // numbers lists all numbers and moments below a value.

@@ -31,7 +31,7 @@ func cpuTime(work func()) time.Duration {
 	return threadTime() - before
 }
 
-// threadTime is to the nanosecond: that of getrusage grows with the kernel's tick.
+// threadTime is exact to the nanosecond. getrusage's time grows with the kernel's tick.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

@@ -87,21 +87,21 @@ func Unmeasured(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 // Loaded has what the kernel counted on its only node.
 func Loaded(e job.Execution, l job.Load) job.Execution { e.Nodes[0].Load = &l; return e }
 
-// Singleton is one rank of a step of several that never met.
+// Singleton is one of the ranks of a step that never met.
 func Singleton(node int) job.Execution {
 	e := World(node, 1, 0, Work(3500, 1))
 	e.Warnings = []doubt.Warning{{Code: doubt.WarnSingletons, Count: 1}}
 	return e
 }
 
-// Idling is such a job whose CPUs without a rank were idle.
+// Idling is a job of this execution whose CPUs without a rank were idle.
 func Idling(e job.Execution) *job.Job {
 	j := Job(e)
 	j.Usage = &job.Usage{TotalCPU: Sec(job.RankSeconds(j.Executions))}
 	return j
 }
 
-// OnOneNode is such a job on one node.
+// OnOneNode is a job of this execution on one node.
 func OnOneNode(e job.Execution) *job.Job { j := Job(e); j.Nodes, j.Reports = 1, 1; return j }
 
 // Run took t seconds on n cores, and each rank computed for useful seconds of them.

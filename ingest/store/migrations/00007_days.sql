@@ -1,4 +1,4 @@
--- What jobs count in the sums of the day in which they ended, as they do in those of their month: totals of lists, see totals.go.
+-- The sums of the jobs that ended on a day, as month_sums has those of a month. Totals of lists read them, see totals.go.
 CREATE TABLE day_sums (
 	cluster        TEXT   NOT NULL,
 	day            BIGINT NOT NULL, -- since 1970, UTC

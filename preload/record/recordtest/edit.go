@@ -10,8 +10,8 @@ import "unsafe"
 // editBytes is the size of an edit of Edit: where, and what.
 const editBytes = 10
 
-// Edit overwrites words of a record, for fuzzing. Of every ten bytes of edits the first two
-// choose a word of 8 bytes in the head or the first slots; the other eight are written there.
+// Edit overwrites words of a record, for fuzzing. An edit has ten bytes: the first two choose
+// a word of 8 bytes in the head or the first slots, and the other eight are written there.
 // Edit does not reach the counters of rare functions.
 func Edit(file, edits []byte) {
 	const headWords, countWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4

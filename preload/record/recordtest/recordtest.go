@@ -1,5 +1,5 @@
 // Package recordtest writes record files for tests. It is the inverse of package record, which
-// stands before it: both see record.h through cgo, so tests cannot drift from the format. The
+// comes before it: both see record.h through cgo, so tests cannot drift from the format. The
 // tests of all packages that read records use it.
 package recordtest
 
@@ -16,7 +16,8 @@ import (
 )
 
 // File returns the bytes of a record that holds slots. Its head has h.Slots and h.Used as they
-// are, both 0 meaning as many as slots; h.Version 0 means the current version.
+// are; if both are 0, it has as many as there are slots. h.Version 0 means the current
+// version.
 func File(h record.Head, slots ...record.Slot) []byte {
 	out := make([]byte, C.JE_HEAD_BYTES, C.JE_HEAD_BYTES+len(slots)*C.JE_SLOT_BYTES)
 	copy(out, head(h, len(slots)))

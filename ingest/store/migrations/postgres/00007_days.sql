@@ -1,4 +1,4 @@
--- In the whole order of lists.
+-- These indexes have the whole order of lists.
 DROP INDEX attempts_by_start;
 DROP INDEX attempts_by_user;
 CREATE INDEX attempts_by_start ON attempts (start_us DESC NULLS LAST, cluster, job_id DESC, attempt DESC);

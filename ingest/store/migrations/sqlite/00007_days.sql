@@ -1,4 +1,4 @@
--- In the whole order of lists: SQLite sorts all of a span where an index has only the first column of an order.
+-- These indexes have the whole order of lists. Where an index has only the first column of an order, SQLite sorts all of a span.
 DROP INDEX attempts_by_start;
 DROP INDEX attempts_by_user;
 CREATE INDEX attempts_by_start ON attempts (start_us, cluster DESC, job_id, attempt);
