@@ -107,7 +107,7 @@ func listWorkloads(v Viewer, q listing.WorkloadQuery, uid *uint32, now time.Time
 		c.add("(SELECT 1 FROM attempts r WHERE r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt AND "+mine+") IS NOT NULL", seen...) // for EXISTS PostgreSQL may read all of them
 	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
-	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600,
+	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.used_core_hours),
 		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0), max(w.start_us)` + where
 	var later conditions
 	behind := ""

@@ -8,7 +8,7 @@ DROP INDEX workload_runs_by_cores;
 DROP INDEX workload_runs_by_start;
 CREATE INDEX workload_runs_by_key ON workload_runs (workload_key, start_us, job_id, attempt, execution);
 CREATE INDEX workload_runs_by_cores ON workload_runs (workload_key, cores, start_us, job_id, attempt, execution, used_core_hours, lost_core_hours);
-CREATE INDEX workload_runs_by_start ON workload_runs (start_us, lineage, ended, used_core_hours, workload_key, cores); -- of a week by lineage, and by workload and cores, from an index alone
+CREATE INDEX workload_runs_by_start ON workload_runs (start_us, lineage, ended, used_core_hours, workload_key, cores, lost_core_hours); -- of a week by lineage, and by workload and cores, from an index alone
 
 -- What jobs count in the sums of their month and day, see months.go: all that have ended, as Slurm says.
 DROP VIEW counted;
