@@ -91,8 +91,8 @@ advice() {
 
 # mail: shows what alice would get. There must be a mail.
 mail() {
-	say "root: the mail that jobeffd would send now: jobeff admin notices --preview"
-	cluster exec ctl jobeff admin notices --preview | tee "$CLUSTER_DIR/said"
+	say "root: the mail that jobeffd would send now: jobeff admin notices"
+	cluster exec ctl jobeff admin notices | tee "$CLUSTER_DIR/said"
 	grep -q '^alice on test: one mail now' "$CLUSTER_DIR/said" || failed "$last" "there is no mail for alice"
 }
 

@@ -77,7 +77,7 @@ func TestPrintedCommands(t *testing.T) {
 		texts = append(texts, must("digest", "--week", fmt.Sprintf("2026-W%02d", week)))
 	}
 	readers := map[int]string{} // of a text; else its reader is an operator
-	for _, mail := range strings.Split(must("admin", "notices", "--preview", "--database", "demo.db"), "one mail now")[1:] {
+	for _, mail := range strings.Split(must("admin", "notices", "--database", "demo.db"), "one mail now")[1:] {
 		for _, m := range mailReader.FindAllStringSubmatch(mail, 1) {
 			readers[len(texts)] = m[1]
 			texts = append(texts, mail)

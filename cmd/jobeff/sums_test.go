@@ -570,7 +570,7 @@ func TestSums(t *testing.T) {
 		t.Errorf("only %d lines of what advice saved in a week, and %d losses", s.weeksSaved, s.losses)
 	}
 	s.workload("channel-paper") // with sections
-	s.notices(s.jobeff("admin", "notices", "--preview", "--database", "demo.db"))
+	s.notices(s.jobeff("admin", "notices", "--database", "demo.db"))
 	for _, kind := range []string{"lost of judged", "measured of all", "the week before", "sum of the savings", "core-hours", "total part", "went into MPI",
 		"core-hours lost", "memory", "saved of used", "core time", "coverage", "covered", "endings", "nodes", "runs on the curve", "core counts",
 		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "request", "mailed request", "cores in a digest", "saved at least", "saved at most", "ntasks"} {

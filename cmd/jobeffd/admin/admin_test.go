@@ -123,14 +123,14 @@ func TestLinksOfAnIntruder(t *testing.T) {
 	fine(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody), os.Mkdir(roots, 0o700), os.WriteFile(empty, nil, 0o600))
 	anew()
 	fine(do("migrate"), do("backup", backup), do("restore", backup), do("export", "--json", export),
-		do("import", export), do("prune", "--older", "9days"), do("notices", "--preview"))
+		do("import", export), do("prune", "--older", "9days"), do("notices"))
 	if owner(database) != nobody || owner(backup) != 0 || owner(export) != 0 || os.Geteuid() != 0 || os.Getegid() != 0 {
 		t.Fatalf("owners: %d, %d, %d; root is left as %d:%d", owner(database), owner(backup), owner(export), os.Geteuid(), os.Getegid())
 	}
 
 	for _, name := range []string{"", "-wal", "-shm", "-journal", ".part", ".old"} {
 		for _, command := range [][]string{{"migrate"}, {"backup", made + "2"}, {"restore", "--replace", backup}, {"size"},
-			{"export", "--json", made + "2"}, {"import", export}, {"prune", "--older", "9days"}, {"notices", "--preview"}} {
+			{"export", "--json", made + "2"}, {"import", export}, {"prune", "--older", "9days"}, {"notices"}} {
 			for _, to := range []string{empty, made} {
 				anew()
 				os.Remove(database + name)

@@ -14,18 +14,14 @@ import (
 )
 
 func (f *databaseFlags) noticesCommand() *cobra.Command {
-	var preview bool
-	c := &cobra.Command{
-		Use: "notices --preview",
-		Long: `notices --preview shows the mail that each user would get now, and what is held back and why.
+	return &cobra.Command{
+		Use: "notices",
+		Long: `notices shows the mail that each user would get now, and what is held back and why.
 It sends nothing and keeps nothing. Look at it before you switch mails on: it needs no
 mail server, and reads [notice] and the rules of jobeff.toml.`,
-		Example: "  jobeff admin notices --preview",
+		Example: "  jobeff admin notices",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !preview {
-				return cli.Usagef("notices needs --preview: jobeffd itself sends the mails")
-			}
 			cfg, err := etc.Load(etc.Path())
 			if err != nil {
 				return err
@@ -43,6 +39,4 @@ mail server, and reads [notice] and the rules of jobeff.toml.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&preview, "preview", false, "show what would be sent, and what is held back and why")
-	return c
 }
