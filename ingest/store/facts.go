@@ -84,9 +84,8 @@ func (s *Store) hours(ctx context.Context, p span) (*listing.Facts, error) {
 	return f, nil
 }
 
-// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before: of all
-// accounts, or of those named. A coordinator may name only their own accounts, and gets all of these
-// without naming any. Else the error is ErrNotFound.
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before. They are of the accounts that are
+// named, or of all. A coordinator who names none gets their own accounts; one who names another gets ErrNotFound.
 func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*listing.TwoWeeks, error) {
 	if !v.Operates() {
 		theirs := v.Coordinates()
