@@ -35,7 +35,7 @@ const keepSum = `INSERT INTO month_sums SELECT cluster, month, partition_name, a
 		judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us`
 
 // timeColumns are hoursColumns in microseconds.
-const timeColumns = `sum(jobs), sum(measured), COALESCE(sum(1.0 * used_us), 0), COALESCE(sum(1.0 * judged_us), 0), COALESCE(sum(1.0 * lost_us), 0)`
+var timeColumns = strings.ReplaceAll(hoursColumns, " / 3600000000.0", "")
 
 // numberOfMonth is a month as columns hold it: 202611.
 func numberOfMonth(t time.Time) int {
