@@ -269,8 +269,7 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 }
 
 /* The common body; and moved_anew, which counts a call of the usual way whose amounts do not hold.
- * It gets copies of the arguments. If it got their address, each call would have to keep them in
- * memory, and could not end in a jump. */
+ * It gets copies: by address, each call would keep them in memory, and could not end in a jump. */
 #define JE_BODY(n)                                                                            \
 	__attribute__((noinline)) int je_body##n(JE_P##n);                                    \
 	__attribute__((noinline)) int je_body##n(JE_P##n)                                     \
@@ -340,8 +339,7 @@ JE_BODY(13)
 JE_BODY(14)
 
 /* The state of this thread. The asm hides where the address comes from, so the compiler keeps it in
- * a register. Otherwise it computes it anew for each type and communicator looked up: 2 ns in a
- * call of Fortran.
+ * a register. Computed for each type and communicator, it would take 2 ns in a call of Fortran.
  */
 JE_HOT struct je_thread *here(void)
 {
@@ -402,9 +400,8 @@ JE_HOT struct je_thread *here(void)
 		return result;                                                                \
 	} while (0)
 
-/* A jump, so that the return address is still that of the stub: it is the place of a call
- * (places.h). gcc makes one by itself, since both have the same parameters. TestAddresses checks
- * that. */
+/* A jump, so that the return address is still the stub's: the place of a call (places.h). gcc makes
+ * one by itself, since both have the same parameters. TestAddresses checks that. */
 #if defined(__clang__)
 #define JE_JUMP __attribute__((musttail)) return
 #else
@@ -463,8 +460,7 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		JE_JUMP JE_PASTE(je_body, n)(JE_NAMES(n));    \
 	}
 
-/* mpi_f08's ierror may be absent. Nothing else shows whether the call failed, so MPI is given
- * ours. */
+/* mpi_f08's ierror may be absent. Only it shows whether the call failed, so MPI is given ours. */
 #define JE_STUB_F08(symbol, way, binding, number, error, n)   \
 	JE_EXPORT int symbol(JE_PARAMS(n))                    \
 	{                                                     \

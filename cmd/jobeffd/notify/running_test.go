@@ -114,7 +114,7 @@ func TestHungIsTold(t *testing.T) {
 				if flat := strings.Join(strings.Fields(l.text), " "); !strings.Contains(flat, tt.text) || !strings.Contains(l.html, strings.Fields(tt.text)[0]) {
 					t.Errorf("no %q in\n%s", tt.text, l.text)
 				}
-				if link := "/wrong?rule=hung"; len(all) == 1 && strings.Contains(l.text, link) == strings.Contains(tt.want, "hpc") && name != "notices in shadow" {
+				if link := fmt.Sprintf("https://jobeff.example.org/jobs/%d/wrong?rule=hung", map[bool]int{true: 8, false: 7}[tt.mute]); len(all) == 1 && strings.Contains(l.text, link) == strings.Contains(tt.want, "hpc") && name != "notices in shadow" {
 					t.Errorf("its owner alone is led to %s:\n%s", link, l.text)
 				}
 			}
