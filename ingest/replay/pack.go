@@ -14,7 +14,7 @@ import (
 // most numbers as one byte. The server unpacks those of all nodes and replays them.
 
 // packVersion is the version with which a packed text begins.
-const packVersion = 2
+const packVersion = 1
 
 // What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry and of a log.
 const (

@@ -169,7 +169,7 @@ func (s *testServer) postAll(t *testing.T, reports []*job.NodeReport, logs [][]b
 // manyLogs are logs of one node: so many ranks without entries, in few bytes.
 func manyLogs(about wire.NodeLogs, ranks int) []byte {
 	about.Ranks, about.Size = ranks, ranks+1
-	return about.Pack(append(binary.AppendUvarint([]byte{2, 0}, uint64(ranks)), make([]byte, 5*ranks)...), 0)
+	return about.Pack(append(binary.AppendUvarint([]byte{1, 0}, uint64(ranks)), make([]byte, 5*ranks)...), 0)
 }
 
 // A few bytes that unpack to millions of logs are refused before any of them is made.
@@ -197,7 +197,7 @@ func TestLogsBomb(t *testing.T) {
 // part replayed from the logs of this one.
 func TestReplayIsBounded(t *testing.T) {
 	idle := func(about *wire.NodeLogs, first, ranks, entries int) []byte {
-		text := binary.AppendUvarint([]byte{2, 0}, uint64(ranks))
+		text := binary.AppendUvarint([]byte{1, 0}, uint64(ranks))
 		for r := range ranks {
 			text = append(binary.AppendUvarint(text, uint64(first+r)), 0, 0)
 			text = binary.AppendUvarint(text, uint64(entries/ranks))

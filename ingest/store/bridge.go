@@ -8,8 +8,11 @@ import (
 	"jobeff/ingest/job"
 )
 
-// bridge turns a line of an export of isFirstSchema into one of this version, as the migrations do.
-// The rules are asked anew what a job lost.
+// schema967a4cf4 is the schema that exports of commit 967a4cf4 name: a hash of its tables.
+const schema967a4cf4 = 2788539471
+
+// bridge turns a line of an export of commit 967a4cf4 into one of this version. What a job lost is worked out
+// when the rules judge it again.
 func (l *line) bridge() {
 	if a := l.Attempt; a != nil {
 		for _, gone := range []string{"run_s", "smt_most_s", "smt_s"} {

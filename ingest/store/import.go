@@ -65,7 +65,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 		if n == 1 {
 			schema, err = l.Schema, l.check()
 		} else {
-			if isFirstSchema(schema) {
+			if schema == schema967a4cf4 {
 				l.bridge()
 			}
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
@@ -102,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaVersion && !isFirstSchema(l.Schema):
+	case l.Format > exportFormat || l.Schema != schemaVersion && l.Schema != schema967a4cf4:
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil

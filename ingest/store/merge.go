@@ -19,6 +19,9 @@ import (
 // about to report once more: their reports are likely on their way.
 const quiet = time.Second
 
+// markMerge names the mark that a daemon holds while it merges.
+const markMerge = "merge"
+
 // mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it has in hand
 // at once. Reports that come meanwhile wait for as long as writing those takes.
 const (
@@ -58,7 +61,7 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 	if err := s.keepHeard(ctx, now); err != nil {
 		return 0, err
 	}
-	release, mine, err := s.engine.alone(ctx, markSchema)
+	release, mine, err := s.engine.alone(ctx, markMerge)
 	if err != nil || !mine {
 		return 0, unavailable(err)
 	}

@@ -22,17 +22,10 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the newest migration that this build knows.
-const schemaVersion = 7
+const schemaVersion = 1
 
-// Before there were migrations, a mark told the tables of one commit from those of another.
-const (
-	markSchema    = "schema"
-	schema967a4cf = 2788539471 // of commit 967a4cf4, and of all databases made since there are migrations
-	schemaBetween = 2963515392 // of the commits between these, which add the table comparison
-)
-
-// isFirstSchema says whether a mark is of the tables of version 1.
-func isFirstSchema(mark int64) bool { return mark == schema967a4cf || mark == schemaBetween }
+// preMark is the mark of databases from before 0.1.0, whose versions count otherwise.
+const preMark = "schema"
 
 // dialect is how an engine's SQL differs from SQLite's.
 type dialect struct {
@@ -46,7 +39,7 @@ type dialect struct {
 // Databases that this build cannot bring up to date.
 var (
 	errNewerSchema = errors.New("a newer version of jobeffd made this database: install that version, or restore a backup of the time before it")
-	errOlderSchema = errors.New("a version of jobeffd from before commit 967a4cf4 made this database: export it with that version (jobeff admin export --json FILE), let one of 967a4cf4 take that into a new database (jobeff admin import FILE), and start this jobeffd with it; or let server.database name a new one")
+	errOlderSchema = errors.New("a version from before 0.1.0 made this database, and only what commit 967a4cf4 exported can be taken over (jobeff admin import FILE): let server.database name a new one")
 	errNoSchema    = errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
 	errNotMigrated = errors.New("an older version of jobeffd made this database: stop jobeffd, and bring it up to date with `jobeff admin migrate`, or start this version's jobeffd")
 )
@@ -85,12 +78,12 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 
 // knownSchema refuses a database whose tables no migration of this build made.
 func knownSchema(ctx context.Context, db *sql.DB, version int64) error {
-	var mark int64
-	err := db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = '"+markSchema+"'").Scan(&mark)
+	var pre int64
+	err := db.QueryRowContext(ctx, "SELECT count(*) FROM marks WHERE name = '"+preMark+"'").Scan(&pre)
 	switch {
 	case sqlitePasses(err) || postgresPasses(err):
 		return err
-	case err != nil || !isFirstSchema(mark): // the oldest have no marks
+	case err != nil || pre > 0: // the oldest have no marks
 		return errOlderSchema
 	case version > schemaVersion:
 		return errNewerSchema

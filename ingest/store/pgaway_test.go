@@ -171,7 +171,7 @@ func TestServerStandsStill(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Close() })
 	add(t, s, nodeReport(1, 1, "a", 0))
-	release, mine, err := s.engine.alone(ctx, markSchema) // as within Merge
+	release, mine, err := s.engine.alone(ctx, markMerge) // as within Merge
 	if !mine || err != nil {
 		t.Fatal(mine, err)
 	}

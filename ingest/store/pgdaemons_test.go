@@ -107,7 +107,7 @@ func TestMergeOnce(t *testing.T) {
 	}
 	add(t, daemons[0], ofNodes(100, nodes, "a", 0)...)
 	dying, end := context.WithCancel(ctx)
-	if _, mine, err := daemons[0].engine.alone(dying, markSchema); !mine || err != nil {
+	if _, mine, err := daemons[0].engine.alone(dying, markMerge); !mine || err != nil {
 		t.Fatal(mine, err)
 	}
 	if n := merge(); n != 0 {

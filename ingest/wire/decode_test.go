@@ -1,9 +1,11 @@
 package wire_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -99,6 +101,42 @@ func TestDecodeRefuses(t *testing.T) {
 		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("%q: %v", body, err)
 		}
+	}
+}
+
+// TestNextMinorVersion: what nodes of the next minor version say more is passed over, in each object of a report, in the head of
+// logs, and of an outbox. The rest is taken.
+func TestNextMinorVersion(t *testing.T) {
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	x := jobtest.Part(rand.New(rand.NewPCG(1, 2)), "k", "n1", r.Start, 0, 2, 4)
+	r.Executions = []job.Execution{x}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := wire.DecodeReport(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = `{"later":{"a":[1,null]},`
+	later := bytes.ReplaceAll(text, []byte(`{"`), []byte(more+`"`))
+	for _, counts := range []string{"exits", "endings"} { // which have any keys
+		later = bytes.ReplaceAll(later, []byte(`"`+counts+`":`+more), []byte(`"`+counts+`":{`))
+	}
+	if got, err := wire.DecodeReport(later); err != nil || cmp.Diff(want, got) != "" || bytes.Count(later, []byte(more)) < 10 {
+		t.Errorf("a report: %v\n%s", err, cmp.Diff(want, got))
+	}
+	l := wire.NodeLogs{Cluster: "c", JobID: 7, Nonce: jobtest.Nonce, Node: "n1", Key: "k", Size: 4, Ranks: 2}
+	packed, err := wire.Decompress(l.Pack([]byte("text"), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := wire.DecodeLogs(wire.Compress(bytes.Replace(packed, []byte("{"), []byte(more), 1))); err != nil || string(got.Text) != "text" || got.Entries != 1 {
+		t.Errorf("logs: %+v, %v", got, err)
+	}
+	state := wire.OutboxState{Waiting: 1, Oldest: time.Minute, Refused: 2, Cut: 3, Lost: 4}
+	if got, ok := wire.ParseOutboxState(state.String() + " later=5"); !ok || got != state {
+		t.Errorf("an outbox: %+v, %t", got, ok)
 	}
 }
 

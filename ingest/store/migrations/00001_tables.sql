@@ -1,7 +1,6 @@
 -- Every key begins with cluster and job, so a sharding engine can split on them; no statement of
 -- the ingest path touches two jobs, but for the sums of their month. Times end in _us: microseconds since 1970, UTC. NULL is unknown.
--- This is the schema of commit 967a4cf4; what came later stands in the files behind it. SQLite and PostgreSQL read the same text;
--- what each must say in its own words stands under the same name in sqlite/ and postgres/.
+-- SQLite and PostgreSQL read the same text; what each needs in its own words follows in sqlite/ and postgres/, under the same name.
 
 CREATE TABLE clusters (
 	cluster TEXT NOT NULL PRIMARY KEY
@@ -78,13 +77,9 @@ CREATE TABLE attempts (
 	io_time_s                DOUBLE PRECISION, -- in MPI_File_*, sum over ranks
 	wait_time_s              DOUBLE PRECISION, -- part of mpi_time_s, in calls that only wait
 	rank_seconds             DOUBLE PRECISION, -- sum of n E over executions
-	run_s                    DOUBLE PRECISION, -- how long at least one of them ran
-	smt_most_s               DOUBLE PRECISION, -- time of the further hardware threads of their cores, if each rank or thread had a core
-	smt_s                    DOUBLE PRECISION NOT NULL GENERATED ALWAYS AS (CASE -- … as far as alloc_cpus reaches (METRICS 6)
-		WHEN smt_most_s > 0 AND smt_most_s < alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds THEN smt_most_s
-		WHEN smt_most_s > 0 AND 0 < alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds
-			THEN alloc_cpus * CASE WHEN slurm_elapsed_s < run_s THEN slurm_elapsed_s ELSE run_s END - rank_seconds
-		ELSE 0 END) STORED,
+	used_us                  BIGINT, -- core time, alloc_cpus x elapsed; of a job that runs so far
+	judged_us                BIGINT, -- the part of it of which package policy knows whether it was lost; NULL: none, or not worked out yet
+	lost_us                  BIGINT, -- the part of that which was lost (METRICS 6); known where judged_us is
 	ranks                    BIGINT,
 	metric_nodes             BIGINT,
 	coverage                 DOUBLE PRECISION,
@@ -105,6 +100,10 @@ CREATE INDEX attempts_to_ask ON attempts (changed_us) WHERE slurm_end_us IS NULL
 CREATE INDEX attempts_to_weigh ON attempts (slurm_end_us) WHERE usage_read = 0 AND slurm_end_us IS NOT NULL;
 CREATE INDEX attempts_to_judge ON attempts (judged_by, start_us DESC);
 CREATE INDEX attempts_to_trim ON attempts (start_us) WHERE trimmed = 0;
+-- By length, in classes (list.go), and start: finds those that ran at a moment of the past, wherever that lies.
+CREATE INDEX attempts_by_length ON attempts ((CASE WHEN end_us IS NULL THEN 7 WHEN end_us - start_us < 3600000000 THEN 0 WHEN end_us - start_us < 14400000000 THEN 1
+	WHEN end_us - start_us < 57600000000 THEN 2 WHEN end_us - start_us < 230400000000 THEN 3 WHEN end_us - start_us < 921600000000 THEN 4
+	WHEN end_us - start_us < 3686400000000 THEN 5 ELSE 6 END), start_us);
 
 -- The sums, see months.go.
 CREATE TABLE month_sums (
@@ -117,10 +116,27 @@ CREATE TABLE month_sums (
 	part           BIGINT NOT NULL, -- of PostgreSQL's lanes; -1 - part: of dropped jobs
 	jobs           BIGINT NOT NULL,
 	measured       BIGINT NOT NULL, -- … that have figures
-	used_ms        BIGINT NOT NULL, -- allocated CPUs x elapsed
-	judged_ms      BIGINT NOT NULL, -- part of it: of jobs whose loss is known, without the further hardware threads of their cores
-	lost_ms        BIGINT NOT NULL, -- part of that
+	used_us        BIGINT NOT NULL,
+	judged_us      BIGINT NOT NULL,
+	lost_us        BIGINT NOT NULL,
 	PRIMARY KEY (cluster, month, partition_name, account, uid, user_name, part)
+);
+
+-- The same of the jobs that ended on a day. Totals of lists read them, see totals.go.
+CREATE TABLE day_sums (
+	cluster        TEXT   NOT NULL,
+	day            BIGINT NOT NULL, -- since 1970, UTC
+	partition_name TEXT   NOT NULL,
+	account        TEXT   NOT NULL,
+	uid            BIGINT NOT NULL,
+	array_job_id   BIGINT NOT NULL, -- 0: of all that are of no array
+	part           BIGINT NOT NULL, -- of PostgreSQL's lanes
+	jobs           BIGINT NOT NULL,
+	measured       BIGINT NOT NULL,
+	used_us        BIGINT NOT NULL,
+	judged_us      BIGINT NOT NULL,
+	lost_us        BIGINT NOT NULL,
+	PRIMARY KEY (cluster, day, partition_name, account, uid, array_job_id, part)
 );
 
 -- Nodes' reports as they came. The key makes a report count once.
@@ -224,13 +240,14 @@ CREATE TABLE workload_runs (
 	conditions_json TEXT   NOT NULL, -- machine, CPU time, run-queue wait, threads
 	PRIMARY KEY (cluster, job_id, attempt, execution)
 );
-CREATE INDEX workload_runs_by_key ON workload_runs (workload_key, start_us);
+CREATE INDEX workload_runs_by_key ON workload_runs (workload_key, start_us, job_id, attempt, execution);
 CREATE INDEX workload_runs_by_name ON workload_runs (workload_name, uid, workload_key);
 CREATE INDEX workload_runs_by_user ON workload_runs (uid, start_us);
 CREATE INDEX workload_runs_by_lineage ON workload_runs (lineage, start_us);
-CREATE INDEX workload_runs_by_start ON workload_runs (start_us);
+-- A week's runs by lineage, and by workload and cores, from an index alone.
+CREATE INDEX workload_runs_by_start ON workload_runs (start_us, lineage, ended, used_core_hours, workload_key, cores, lost_core_hours);
 -- The newest runs of each core count make a curve; the sums are of all runs.
-CREATE INDEX workload_runs_by_cores ON workload_runs (workload_key, cores, start_us, used_core_hours, lost_core_hours);
+CREATE INDEX workload_runs_by_cores ON workload_runs (workload_key, cores, start_us, job_id, attempt, execution, used_core_hours, lost_core_hours);
 
 -- Logs of windows of executions on several nodes, each a row of one node, until jobeffd has replayed
 -- them.
@@ -360,6 +377,13 @@ CREATE TABLE nodes (
 	lost      BIGINT NOT NULL DEFAULT 0
 );
 
+-- What Slurm gives the jobs of a cluster, read by the process that asks it, for every process that answers people.
+CREATE TABLE rooms (
+	cluster    TEXT   NOT NULL PRIMARY KEY,
+	read_us    BIGINT NOT NULL,
+	rooms_json TEXT   NOT NULL -- slurm.Rooms
+);
+
 -- What Slurm grants, read by the process that asks it, for every process that answers people.
 CREATE TABLE grants (
 	uid     BIGINT NOT NULL, -- -1: everybody
@@ -405,10 +429,15 @@ CREATE TABLE alarms (
 );
 CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
 
--- Facts about the database: when it began, how far sacct was read, which rules judge, and what firstTables in
--- migrate.go knows these tables by.
+-- What could be seen by now of a harm, in its one row.
+CREATE TABLE comparison (
+	id              BIGINT NOT NULL PRIMARY KEY, -- 1
+	comparison_json TEXT   NOT NULL -- harm.Comparison
+);
+
+-- Facts about the database: when it began, how far sacct was read, which rules judge.
 CREATE TABLE marks (
 	name    TEXT   NOT NULL PRIMARY KEY,
 	time_us BIGINT NOT NULL
 );
-INSERT INTO marks (name, time_us) VALUES ('schema', 2788539471);
+INSERT INTO marks (name, time_us) VALUES ('merge', 0); -- held by the daemon that merges
