@@ -90,7 +90,18 @@ func TextOfFields(w io.Writer, f words.Fields, opts Options) error {
 	return p.writeTo(w)
 }
 
-// TextOfColumns lists all fields of jobs.
+// NamesOfColumns writes the names of all fields of jobs, as a list takes them.
+func NamesOfColumns(w io.Writer, columns []words.Column) error {
+	var names []string
+	for _, c := range columns {
+		names = append(names, strings.ToLower(c.Name))
+	}
+	p := newTerminal(Options{})
+	p.paragraph("  ", "  ", strings.Join(names, " "), nil)
+	return p.writeTo(w)
+}
+
+// TextOfColumns explains all fields of jobs.
 func TextOfColumns(w io.Writer, columns []words.Column) error {
 	p := newTerminal(Options{Width: MaxWidth})
 	for _, c := range columns {

@@ -10,7 +10,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/rule"
-	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -31,7 +30,7 @@ func TestMutesViews(t *testing.T) {
 		list.Workloads = append(list.Workloads, listing.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
 	eachView(t, "mutes", func(w io.Writer, opts Options) error {
-		return TextOfPart(w, view.NewMutes(list, opts.Unicode).Words, opts)
+		return TextOfPart(w, words.OfMutes(list, opts.Unicode), opts)
 	})
 }
 

@@ -3,12 +3,12 @@ package report
 import (
 	"io"
 
-	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // TextOfBacktest writes how many jobs and users each rule would have flagged.
-func TextOfBacktest(w io.Writer, v *view.Backtest, opts Options) error {
-	p, s := newTerminal(opts), &v.Words
+func TextOfBacktest(w io.Writer, s words.Backtest, opts Options) error {
+	p := newTerminal(opts)
 	p.line(p.Title.Sprint(s.Title))
 	p.line("")
 	t := s.Rules

@@ -6,7 +6,7 @@ import (
 
 	"jobeff/policy"
 	"jobeff/policy/notice"
-	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 func TestBacktestViews(t *testing.T) {
@@ -16,5 +16,5 @@ func TestBacktestViews(t *testing.T) {
 		c := policy.Describe(fixtures()[name], nil)
 		backtest.Add(notice.NewJudged(fixtures()[name], nil, c, rules.JudgeCase(c)))
 	}
-	eachView(t, "backtest", func(w io.Writer, opts Options) error { return TextOfBacktest(w, view.NewBacktest(backtest), opts) })
+	eachView(t, "backtest", func(w io.Writer, opts Options) error { return TextOfBacktest(w, words.OfBacktest(backtest), opts) })
 }

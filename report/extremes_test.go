@@ -116,9 +116,9 @@ func checkExtremes(t *testing.T, rules *rule.Rules, rng *rand.Rand) (executions 
 	}
 	for name, write := range map[string]func(w io.Writer) error{
 		"job":            func(w io.Writer) error { return jsonOf(w, j, nil, verdicts) },
-		"places":         func(w io.Writer) error { return view.Write(w, view.NewPlaces(j, "", true)) },
+		"places":         func(w io.Writer) error { return view.Write(w, view.NewPlaces(j, true)) },
 		"the text":       func(w io.Writer) error { return textOf(w, j, nil, verdicts, Options{}) },
-		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, "", false), Options{}) },
+		"the text where": func(w io.Writer) error { return TextOfPlaces(w, view.NewPlaces(j, false), Options{}) },
 		"the line": func(w io.Writer) error {
 			return textOfList(w, listing.LinesOf([]job.Job{*j}), words.ListOptions{Columns: columns, Parsable2: true}, Options{})
 		},

@@ -3,10 +3,10 @@ package report
 import "strings"
 
 // Reader says what the reader of a text can see: the characters of the locale, and whether it is
-// a terminal or a file or pipe. columns is the terminal's width, 0 without a terminal. plain is
-// the user's --plain. getenv reads the environment.
-func Reader(getenv func(string) string, columns int, plain bool) Options {
-	plain = plain || columns == 0
+// a terminal or a file or pipe. columns is the terminal's width, 0 without a terminal. getenv reads
+// the environment.
+func Reader(getenv func(string) string, columns int) Options {
+	plain := columns == 0
 	return Options{
 		Width:   columns,
 		Unicode: unicodeLocale(getenv),

@@ -62,16 +62,6 @@ func linked(t *table, links Links) *table {
 	return t
 }
 
-// TextOfPlan writes the line that starts the run that would teach most.
-func TextOfPlan(w io.Writer, v *view.Plan, opts Options) error {
-	p := newTerminal(opts)
-	p.paragraph("# ", "# ", v.Words.Said, nil)
-	if v.Words.Line != "" {
-		p.command(v.Words.Line)
-	}
-	return p.writeTo(w)
-}
-
 // TextOfNamedJobs writes what is known of a workload of jobs that left no record of a program.
 func TextOfNamedJobs(w io.Writer, v *view.NamedJobs, opts Options) error {
 	p := newTerminal(opts)

@@ -61,9 +61,7 @@ func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
 		study := workload.NewStudy(w, nil, began, curve.Settings{})
 		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
-			err := TextOfWorkload(w, view.NewWorkload(study, opts.Unicode), opts)
-			io.WriteString(w, "----\n")
-			return errors.Join(err, TextOfPlan(w, view.NewPlan(study, opts.Unicode), opts))
+			return TextOfWorkload(w, view.NewWorkload(study, opts.Unicode), opts)
 		})
 	}
 }
@@ -109,10 +107,6 @@ func TestWorkloadJSON(t *testing.T) {
 		if name != "hostile" {
 			golden(t, "workload-"+name+".json", out.Bytes())
 		}
-		out.Reset()
-		if err := view.Write(&out, view.NewPlan(study, true)); err != nil || !json.Valid(out.Bytes()) {
-			t.Errorf("%v: %s", err, out.String())
-		}
 	}
 }
 
@@ -151,7 +145,6 @@ func FuzzWorkload(f *testing.F) {
 				t.Fatal(err)
 			}
 			_ = TextOfWorkloads(&out, view.NewWorkloads([]*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, false, opts.Unicode), words.ListOptions{}, opts)
-			_ = TextOfPlan(&out, view.NewPlan(study, opts.Unicode), opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {
 					t.Fatalf("character %U in the text", r)

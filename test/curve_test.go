@@ -272,8 +272,8 @@ func wantScales(t *testing.T, name, id string, left []string) {
 	if v := verdicts["past-inflexion"]; v.Outcome != want || len(w.Counts) > 0 && w.Fastest != fastest.N {
 		t.Errorf("%s: %s, fastest on %d, want %s and %d\n%s", v.Outcome, v.Reason, w.Fastest, want, fastest.N, site.as(t, "alice", "jobeff", "workload", id))
 	}
-	if plan := site.as(t, "alice", "jobeff", "workload", "plan", name); len(left) == 0 && !strings.Contains(plan, "sbatch --ntasks=") {
-		t.Errorf("the plan is %s", plan)
+	if text := site.as(t, "alice", "jobeff", "workload", "--json", name); len(left) == 0 && !strings.Contains(text, `"sbatch": "sbatch --ntasks=`) {
+		t.Errorf("it names no next run:\n%s", text)
 	}
 }
 

@@ -34,7 +34,7 @@ course=$(build/jobeff -a -S -30days -nP -o jobid,nodes | awk -F'|' '$2 >= 4 && $
 	while read -r id; do if build/jobeff --full "$id" | grep -Eq 'Until [^,]*, [1-3]?[0-9] % of .*; since'; then echo "$id" && break; fi; done)
 build/jobeff report "$course" --html "$dir/page.html"
 sed -n '1,/<main/p; /<h1>/p; /aria-labelledby="course"/,/<\/section>/p; /<\/main>/,$p' "$dir/page.html" | sed 's/<details><summary>/<details open><summary>/' >"$dir/course.html"
-build/jobeff digest --preview="$dir/digest.html" >/dev/null
+build/jobeff digest --html "$dir/digest.html" >/dev/null
 for _ in $(seq 300); do # until its jobs are judged
 	curl -sS --fail --unix-socket "$dir/s" http://jobeffd/jobs >"$dir/jobs.html"
 	if ! grep -q 'have not judged' "$dir/jobs.html"; then break; fi

@@ -64,9 +64,14 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 }
 
 // ParsePast is ParseTime for a time in the past: 30days means -30days.
-func ParsePast(s string, now time.Time) (time.Time, error) {
+func ParsePast(s string, now time.Time) (time.Time, error) { return parseSpan("-", s, now) }
+
+// ParseFuture is ParseTime for a time to come: 30days means +30days.
+func ParseFuture(s string, now time.Time) (time.Time, error) { return parseSpan("+", s, now) }
+
+func parseSpan(sign, s string, now time.Time) (time.Time, error) {
 	if regexp.MustCompile(`^\s*\d+[A-Za-z]+\s*$`).MatchString(s) {
-		return ParseTime("-"+strings.TrimSpace(s), now)
+		s = sign + strings.TrimSpace(s)
 	}
 	return ParseTime(s, now)
 }

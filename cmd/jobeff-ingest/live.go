@@ -29,7 +29,6 @@ const firstSpan = time.Second
 func liveCommand() *cobra.Command {
 	var every time.Duration
 	var once bool
-	var path string
 	var id uint32
 	cmd := &cobra.Command{
 		Use:   "live",
@@ -41,7 +40,7 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, err := newLive(os.Getenv, id, path)
+			l, err := newLive(os.Getenv, id)
 			if err != nil {
 				return err
 			}
@@ -51,17 +50,15 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.DurationVar(&every, "every", 10*time.Second, "how `LONG` after each other")
+	fs.DurationVar(&every, "every", 10*time.Second, "print a line each `TIME`")
 	fs.BoolVar(&once, "once", false, "print one line")
 	fs.Uint32Var(&id, "job", 0, "the job's raw `ID`, instead of SLURM_JOB_ID")
-	fs.StringVar(&path, "record", "", "the record's `FILE`, instead of the job's")
-	fs.MarkHidden("record")
 	return cmd
 }
 
 // newLive finds the job in the environment of a step. In a heterogeneous job SLURM_JOB_ID may be that of another part:
 // id then names the right one.
-func newLive(getenv func(string) string, id uint32, path string) (*node.Live, error) {
+func newLive(getenv func(string) string, id uint32) (*node.Live, error) {
 	if own, err := strconv.ParseUint(getenv("SLURM_JOB_ID"), 10, 32); err == nil && id == 0 {
 		id = uint32(own)
 	}
@@ -71,7 +68,7 @@ func newLive(getenv func(string) string, id uint32, path string) (*node.Live, er
 	cluster, _, _ := strings.Cut(getenv("SLURM_WORKING_CLUSTER"), ":") // srun sets it
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
-	return &node.Live{Path: cmp.Or(path, node.LivePath(id)), JobID: id, Step: getenv("SLURM_JOB_ID") + "." + getenv("SLURM_STEP_ID"),
+	return &node.Live{Path: node.LivePath(id), JobID: id, Step: getenv("SLURM_JOB_ID") + "." + getenv("SLURM_STEP_ID"),
 		Cluster: cmp.Or(getenv("SLURM_CLUSTER_NAME"), cluster, "unknown"), Node: cmp.Or(getenv("SLURMD_NODENAME"), host)}, nil
 }
 

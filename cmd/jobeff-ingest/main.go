@@ -42,7 +42,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 }
 
 func command(getenv func(string) string) *cobra.Command {
-	var print, full, asJSON, plain bool
+	var print, full, asJSON bool
 	root := &cobra.Command{
 		Use:   "jobeff-ingest --print FILE…",
 		Short: "Print the POP metrics of records made by hand",
@@ -67,7 +67,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if full && !asJSON {
 				source.Find(c.Context(), j, false)
 			}
-			reader := report.Reader(getenv, columns(c.OutOrStdout()), plain)
+			reader := report.Reader(getenv, columns(c.OutOrStdout()))
 			v := view.NewJob(&listing.JobAndWorkload{Job: j}, nil, nil, reader.Unicode)
 			switch {
 			case asJSON:
@@ -81,7 +81,6 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")
 	root.Flags().BoolVar(&full, "full", false, "print all that is known; else its first screen")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document, times in seconds")
-	root.Flags().BoolVar(&plain, "plain", false, "no colours, and only ASCII characters")
 	root.AddCommand(subcommands()...)
 	return root
 }

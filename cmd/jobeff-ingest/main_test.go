@@ -68,7 +68,7 @@ func TestPrint(t *testing.T) {
 		{"one-file.txt", []string{"--print", "--full", both}},
 		{"one-file.json", []string{"--print", both, "--json"}},
 		{"two-hosts.txt", []string{"--print", "--full", first, second}},
-		{"one-of-two-hosts.txt", []string{"--print", "--full", "--plain", first}},
+		{"one-of-two-hosts.txt", []string{"--print", "--full", first}},
 		{"no-mpi.txt", []string{"--print", "--full", writeRecord(t)}},
 	}
 	for _, tt := range tests {

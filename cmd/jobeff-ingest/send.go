@@ -20,11 +20,11 @@ func subcommands() []*cobra.Command {
 	return []*cobra.Command{sendCommand(), interimCommand(), liveCommand(), tidyCommand()}
 }
 
-// sendFlags override the configuration.
+// sendFlags are the flags of send.
 type sendFlags struct {
-	config, spool, to string
-	jitter            time.Duration
-	quiet             bool
+	config string
+	jitter time.Duration
+	quiet  bool
 }
 
 // sendCommand empties the outbox. The epilog starts it detached, and so does a timer.
@@ -44,8 +44,6 @@ epilog and a timer start it as root; several at once do no harm.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
-	fs.StringVar(&f.spool, "spool", "", "`FOLDER` with outbox/ and refused/, instead of report.spool")
-	fs.StringVar(&f.to, "to", "", "`ADDRESS` of jobeffd, instead of report.to")
 	fs.DurationVar(&f.jitter, "jitter", 0, "first wait a random time up to this")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "do not mention reports that stay for the next time, and exit with 0")
 	return cmd
@@ -102,7 +100,7 @@ const (
 	longestWait = time.Minute
 )
 
-// sender makes one from the configuration and the flags, which override it.
+// sender makes one from the configuration.
 func (f *sendFlags) sender() (*client.Sender, error) {
 	if f.config == "" {
 		f.config = etc.Path()
@@ -110,15 +108,6 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 	cfg, err := etc.Load(f.config)
 	if err != nil {
 		return nil, err
-	}
-	if f.spool != "" {
-		cfg.Report.Spool = f.spool
-	}
-	if f.to != "" {
-		cfg.Report.To = f.to
-	}
-	if why := etc.CheckAddress(cfg.Report.To); why != "" {
-		return nil, fmt.Errorf("--to: %s", why)
 	}
 	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter, GoesOn: !cfg.Measure.StopOnHarm,
 		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers})}, nil

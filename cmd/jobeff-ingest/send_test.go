@@ -46,13 +46,12 @@ func TestSend(t *testing.T) {
 	go srv.Serve(l)
 	defer srv.Close()
 	config := filepath.Join(dir, "jobeff.toml")
-	os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = \"unix:%s\"\nspool = \"%s/spool\"\ntimeout = \"2s\"\n", socket, dir), 0o644)
 	newer, unknown := filepath.Join(dir, "newer"), fmt.Sprintf("test-7-%032x.json.xz", 7)
 	if err := node.WriteDurable(makeOutbox(t, newer), unknown, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name         string
+		name         string // "…: to X" and "…: spool Y" send elsewhere
 		jobs         []uint32
 		args         []string
 		code         int
@@ -65,10 +64,10 @@ func TestSend(t *testing.T) {
 		{"refused", []uint32{1, 2}, nil, 1, "1 sent, 1 kept for the next time, 1 refused\n",
 			"jobeff-ingest: jobeffd refused 1 report: the reports and the reasons are in " + dir + "/spool/refused\n"},
 		{"refused, quiet", []uint32{2}, []string{"-q"}, 1, "", "jobeffd refused 1 report"},
-		{"nobody there", nil, []string{"--to", "unix:" + dir + "/none"}, 1, "0 sent, 1 kept for the next time, 0 refused\n", "cannot be reached at unix:" + dir + "/none"},
-		{"another spool", nil, []string{"--spool", dir + "/other"}, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},
-		{"bad address", nil, []string{"--to", "head:1"}, 1, "", "--to: \"head:1\" is not an address of jobeffd"},
-		{"a newer report", nil, []string{"--spool", newer}, 1, "0 sent, 1 kept for the next time, 0 refused\n",
+		{"nobody there: to unix:" + dir + "/none", nil, nil, 1, "0 sent, 1 kept for the next time, 0 refused\n", "cannot be reached at unix:" + dir + "/none"},
+		{"another: spool " + dir + "/other", nil, nil, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},
+		{"bad address: to head:1", nil, nil, 1, "", "report.to: \"head:1\" is not an address of jobeffd"},
+		{"a newer report: spool " + newer, nil, nil, 1, "0 sent, 1 kept for the next time, 0 refused\n",
 			"jobeff-ingest: " + unknown + ": this jobeff-ingest does not know such a file: a newer one wrote it; install that version again\n"},
 		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
 	} {
@@ -78,6 +77,13 @@ func TestSend(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		to, spool := "unix:"+socket, dir+"/spool"
+		if _, other, is := strings.Cut(c.name, ": to "); is {
+			to = other
+		} else if _, other, is := strings.Cut(c.name, ": spool "); is {
+			spool = other
+		}
+		os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = %q\nspool = %q\ntimeout = \"2s\"\n", to, spool), 0o644)
 		var out, errOut bytes.Buffer
 		code := run(append([]string{"send", "--config", config}, c.args...), os.Getenv, &out, &errOut)
 		if code != c.code || out.String() != c.out || !strings.Contains(errOut.String(), c.problem) || (c.problem == "") != (errOut.Len() == 0) {

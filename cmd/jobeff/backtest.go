@@ -18,7 +18,7 @@ import (
 	"jobeff/policy/rule"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml.
@@ -32,7 +32,6 @@ const backtestPage = 200
 
 func (p *program) backtestCommand() *cobra.Command {
 	var since string
-	var asJSON bool
 	c := &cobra.Command{
 		Use:     "backtest FILE",
 		Short:   "Count the past jobs that each rule would have flagged",
@@ -44,22 +43,17 @@ func (p *program) backtestCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v := view.NewBacktest(b)
-			if asJSON {
-				return view.Write(p.stdout, v)
-			}
-			return report.TextOfBacktest(p.stdout, v, p.options())
+			return report.TextOfBacktest(p.stdout, words.OfBacktest(b), p.options())
 		},
 	}
 	c.Flags().StringVar(&since, "since", defaultStart, "jobs that ended after `TIME`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c
 }
 
 // backtest judges the jobs since a time by a file's rules.
 func (p *program) backtest(ctx context.Context, path, since string) (*notice.Backtest, error) {
 	now := p.now()
-	start, err := cli.ParseTime(since, now)
+	start, err := cli.ParsePast(since, now)
 	if err != nil {
 		return nil, fmt.Errorf("--since: %w", err)
 	}

@@ -64,15 +64,14 @@ A JOBID is a job (123), a step (123.0), an array's task (123_4), or several
   -a, -u, -A, -p, -q, -M    of all users, or these users, accounts, partitions,
                             QOS, clusters: names with commas between
   -s STATES                 in these states: F,TO,OOM
-  -o FIELDS, -e             which fields; -e lists them
+  -o FIELDS, -e             show these fields; -e explains them
   --sort FIELD              most of it first; -FIELD: least first
-  --limit, --offset         how many lines, and from which on
+  --limit N                 N lines at most
   --tasks                   a line for each task of an array
   -n, -P                    without headings; | between values, for scripts
 
   --full                    all that is known of one job
   --json                    as a JSON document
-  --plain                   without colour
 
   live       show a job while it runs     explain   what each rule says of it
   report     write a job as a page        rules     the site's rules
@@ -83,6 +82,8 @@ A JOBID is a job (123), a step (123.0), an array's task (123_4), or several
 
 sbatch --jobeff=off leaves a job unmeasured. More: jobeff COMMAND --help,
 man jobeff. Which one this is: jobeff --version.
+
+Fields of -o:
 `
 
 // command builds the command line. Help, completions and the man page come from it.
@@ -113,25 +114,28 @@ func (p *program) command() *cobra.Command {
 			case len(args) == 1 && !listed && slurmid.Single(jobs):
 				return p.job(cmd.Context(), jobs, asJSON, full)
 			case full:
-				return cli.Usagef("--full shows all of one job: name one, as jobeff --full 123, without options of lists")
+				return cli.Usagef("--full needs one job, as jobeff --full 123, and no options of lists")
 			}
 			return p.list(cmd.Context(), cmd, list, jobs, asJSON)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd != root {
+			return cli.FlagError(err, cmd.CommandPath(), nil)
+		}
 		return cli.FlagError(err, "jobeff", sacctHabits)
 	})
 	list.register(root.Flags())
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	root.Flags().BoolVar(&full, "full", false, "of one job, all that is known; else its first screen")
-	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
+	root.Flags().BoolVar(&full, "full", false, "show all that is known of one job; without it, one screen")
 	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root {
 			cmd.Print(screenHelp)
+			report.NamesOfColumns(cmd.OutOrStdout(), words.AllColumns())
 			return
 		}
 		help(cmd, args)

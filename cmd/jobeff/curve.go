@@ -22,7 +22,7 @@ measured, tau_n (seconds of overhead, t_n (1 - PE)). # starts a comment. Other
 columns are ignored. Several lines may have the same n. The curve needs four core
 counts; two or three with tau_n on each give a rough estimate.
 
-Every figure has an interval, whose confidence is --level. jobeff curve predicts
+Every figure has an interval: 9 of 10 true values lie inside. jobeff curve predicts
 nothing beyond twice the largest n.`
 
 // curveFlags are the flags of jobeff curve.
@@ -30,7 +30,6 @@ type curveFlags struct {
 	json    bool
 	predict []string
 	method  string
-	level   float64
 }
 
 // curveCommand shows the curve of a file.
@@ -45,15 +44,14 @@ func (p *program) curveCommand() *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return p.curve(args[0], flags) },
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
-	c.Flags().StringSliceVar(&flags.predict, "predict", nil, "core counts to predict the time for, as 64,128; default: twice the largest")
-	c.Flags().StringVar(&flags.method, "method", "combined", "combined, or hoefinger: the paper's own method, from run times only, ± one standard error")
-	c.Flags().Float64Var(&flags.level, "level", 0.8, "confidence of the intervals, 0.5 to 0.99 (0.9: 9 of 10 true values lie inside)")
+	c.Flags().StringSliceVar(&flags.predict, "predict", nil, predictHelp)
+	c.Flags().StringVar(&flags.method, "method", "combined", "`METHOD`: combined, or hoefinger, the paper's own, from run times alone, ± one standard error")
 	return c
 }
 
 // settings reads the flags.
 func (f curveFlags) settings() (curve.Settings, error) {
-	s := curve.Settings{Level: f.level}
+	var s curve.Settings
 	switch f.method {
 	case "combined":
 	case string(curve.MethodHoefinger):
@@ -61,17 +59,23 @@ func (f curveFlags) settings() (curve.Settings, error) {
 	default:
 		return s, cli.Usagef("--method %q is not known: combined or hoefinger", f.method)
 	}
-	if !(f.level >= 0.5 && f.level <= 0.99) {
-		return s, cli.Usagef("--level %v: the confidence of the intervals lies between 0.5 and 0.99", f.level)
-	}
-	for _, text := range f.predict {
+	var err error
+	s.Predict, err = coreCounts(f.predict)
+	return s, err
+}
+
+const predictHelp = "predict the time on these core `COUNTS`, as 64,128; default: twice the largest measured"
+
+// coreCounts reads the values of --predict.
+func coreCounts(texts []string) (counts []int, err error) {
+	for _, text := range texts {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return s, cli.Usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
+			return nil, cli.Usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
 		}
-		s.Predict = append(s.Predict, n)
+		counts = append(counts, n)
 	}
-	return s, nil
+	return counts, nil
 }
 
 // curve reads a file, fits a curve and prints it. Where no curve fits, it prints why; that is no error.

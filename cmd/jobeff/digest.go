@@ -24,9 +24,9 @@ operators. Coordinators get that of their accounts.`
 
 // digestFlags are the flags of jobeff digest.
 type digestFlags struct {
-	week, preview string
-	json          bool
-	accounts      []string
+	week, html string
+	json       bool
+	accounts   []string
 }
 
 func (p *program) digestCommand() *cobra.Command {
@@ -37,24 +37,23 @@ func (p *program) digestCommand() *cobra.Command {
 		Long:  digestHelp,
 		Example: `  jobeff digest                        the last whole week
   jobeff digest --week 2026-W46 -A chem
-  jobeff digest --preview              the mail, as a file for a browser
+  jobeff digest --html week.html       the mail, as a page
   jobeff digest --json                 all of it, also both yardsticks of what advice saved`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
 			}
-			if f.json && f.preview != "" {
-				return cli.Usagef("--json and --preview are two forms of a digest: leave one of them out")
+			if f.json && f.html != "" {
+				return cli.Usagef("--json and --html are two forms of a digest: leave one of them out")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.digest(cmd.Context(), f) },
 	}
 	c.Flags().StringVar(&f.week, "week", "", "the `WEEK` by its ISO number, as 2026-W46")
-	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only jobs of `ACCOUNT`; may be repeated")
+	c.Flags().StringSliceVarP(&f.accounts, "account", "A", nil, "only jobs of these `ACCOUNTS`")
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
-	c.Flags().StringVar(&f.preview, "preview", "", "write the mail's HTML to `FILE` instead")
-	c.Flags().Lookup("preview").NoOptDefVal = "jobeff-digest.html"
+	c.Flags().StringVar(&f.html, "html", "", "write it as a page to the new `FILE`; - is standard output")
 	return c
 }
 
@@ -89,13 +88,13 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.preview == "" {
+	if f.html == "" {
 		_, err = io.WriteString(p.stdout, letter.Text)
 		return err
 	}
-	err = p.save(f.preview, func(w io.Writer) error { _, err := io.WriteString(w, letter.HTML); return err })
-	if err == nil && f.preview != "-" {
-		_, err = fmt.Fprintln(p.stdout, f.preview)
+	err = p.save(f.html, func(w io.Writer) error { _, err := io.WriteString(w, letter.HTML); return err })
+	if err == nil && f.html != "-" {
+		_, err = fmt.Fprintln(p.stdout, f.html)
 	}
 	return err
 }

@@ -22,6 +22,7 @@ import (
 
 	"jobeff/cmd/jobeffd/admin"
 	"jobeff/report/mail"
+	"jobeff/report/words"
 )
 
 var update = flag.Bool("update", false, "write the man page and the completions")
@@ -120,7 +121,11 @@ func manPage(root *cobra.Command) ([]byte, error) {
 			manCommand(&commands, c)
 		}
 	}
-	return []byte(page + ".SH COMMANDS\n" + commands.String() + ".SH ADMINISTRATION\n" + admins.String() + manTail), nil
+	var fields strings.Builder
+	for _, c := range words.AllColumns() {
+		fmt.Fprintf(&fields, ".TP\n\\fB%s\\fP\n%s\n", roff(c.Name), roff(c.Doc))
+	}
+	return []byte(page + ".SH FIELDS\nThe fields of \\fB-o\\fP, and of \\fB--sort\\fP where they are numbers. A width may follow each: user%20.\n" + fields.String() + ".SH COMMANDS\n" + commands.String() + ".SH ADMINISTRATION\n" + admins.String() + manTail), nil
 }
 
 // manCommand writes the help of a command and of those below it.
@@ -272,17 +277,17 @@ func TestHelpIsOneScreen(t *testing.T) {
 	if len(lines) > 40 {
 		t.Errorf("%d lines", len(lines))
 	}
-	words := strings.FieldsFunc(out.String(), func(r rune) bool { return strings.ContainsRune(" ,.\n", r) })
+	named := strings.FieldsFunc(out.String(), func(r rune) bool { return strings.ContainsRune(" ,.\n", r) })
 	root := new(program).command()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if !c.Hidden && !slices.Contains(words, c.Name()) {
+		if !c.Hidden && !slices.Contains(named, c.Name()) {
 			t.Errorf("%s is not there", c.Name())
 		}
 	}
 	root.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && !slices.Contains(words, "--"+f.Name) && (f.Shorthand == "" || !slices.Contains(words, "-"+f.Shorthand)) {
+		if !f.Hidden && !slices.Contains(named, "--"+f.Name) && (f.Shorthand == "" || !slices.Contains(named, "-"+f.Shorthand)) {
 			t.Errorf("--%s is not there", f.Name)
 		}
 	})

@@ -25,7 +25,6 @@ func handedOn() (all []*cobra.Command) {
 			Long:               cli.DatabaseCommands[name] + ".\nThe server's jobeffd does it: see jobeff admin " + name + " --help there.",
 			DisableFlagParsing: true, // jobeffd knows them
 			RunE: func(_ *cobra.Command, args []string) error {
-				args = slices.DeleteFunc(args, func(a string) bool { return a == "--plain" }) // all that they print is plain
 				return handOn(name, append([]string{"admin", name}, args...))
 			},
 			ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

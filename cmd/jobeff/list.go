@@ -33,7 +33,7 @@ type listFlags struct {
 	format, sort            string
 	all, tasks              bool
 	noHeader, parsable2     bool
-	limit, offset           int
+	limit                   int
 }
 
 // defaultDays bounds a list without --starttime, in days before now.
@@ -46,7 +46,7 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVarP(&l.all, "allusers", "a", false, "jobs of all users that you may see")
 	fs.StringVarP(&l.account, "account", "A", "", "jobs of these `ACCOUNTS`")
 	fs.StringVarP(&l.qos, "qos", "q", "", "jobs of these `QOS`")
-	fs.StringVarP(&l.partition, "partition", "p", "", "jobs of these `PARTITIONS`; also -r, as in sacct")
+	fs.StringVarP(&l.partition, "partition", "p", "", "jobs of these `PARTITIONS`; -r is the same")
 	fs.StringVarP(&l.partition, "in-partition", "r", "", "as --partition")
 	fs.Lookup("in-partition").Hidden = true
 	fs.StringVarP(&l.jobs, "jobs", "j", "", "these `JOBS`, as in sacct; they may stand without it")
@@ -55,13 +55,12 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.state, "state", "s", "", "jobs in these `STATES`, as COMPLETED or CD, TIMEOUT or TO, RUNNING or R, PENDING or PD")
 	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
 	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
-	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
+	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe")
 	fs.StringVar(&l.sort, "sort", "", "most of `FIELD` first, as lost, pe, elapsed; -FIELD: least first")
-	fs.BoolVar(&l.tasks, "tasks", false, "a line for each task of an array, as with -P; else an array is one line")
+	fs.BoolVar(&l.tasks, "tasks", false, "show each task of an array on its own line, as -P does")
 	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no column headings")
 	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values, separated by |, for scripts")
-	fs.IntVar(&l.limit, "limit", 0, "at most `N` lines, those of the newest jobs; of a sorted list the first ones")
-	fs.IntVar(&l.offset, "offset", 0, "skip so `MANY` of these lines")
+	fs.IntVar(&l.limit, "limit", 0, "show `N` lines at most: the newest jobs, or with --sort the first")
 }
 
 // listFlagUsed reports whether an option of lists was given. One job without such an option
@@ -75,7 +74,7 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 
 // sacctHabits answers the options of sacct that jobeff lacks, by their letters: what does the same here, or that nothing does.
 var sacctHabits = map[string]string{
-	"X": "jobeff lists whole jobs, as sacct -X does; jobeff 123.0 shows a step", "f": "jobeff reads no file of jobs; name them, as jobeff 123,124",
+	"V": "jobeff --version", "X": "jobeff lists whole jobs, as sacct -X does; jobeff 123.0 shows a step", "f": "jobeff reads no file of jobs; name them, as jobeff 123,124",
 	"l": "-o chooses fields, and --json has all of them", "b": "-o jobid,state,exitcode shows these",
 	"p": "-P separates values by |", "k": "jobeff has no time limits; sacct does", "N": "jobeff selects no nodes; jobeff --json JOBID names them",
 	"D": "jobeff shows the last attempt of a requeued job", "T": "jobeff does not cut times at -S and -E", "W": "jobeff shows no wckeys",
@@ -116,8 +115,7 @@ func (l *listFlags) whose() string {
 // query is the question to the server. As in sacct, named jobs may be of any time and of any user
 // whose jobs the caller may see, unless an option says otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (listing.JobQuery, error) {
-	q := listing.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
-		Limit: l.limit, Offset: l.offset}
+	q := listing.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster, Limit: l.limit}
 	if _, err := slurmid.ParseSets(jobs); jobs != "" && err != nil {
 		return q, cli.Usage(err)
 	}
@@ -142,8 +140,8 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 		}
 	}
 	switch {
-	case l.limit < 0 || l.offset < 0:
-		return q, cli.Usagef("--limit %d, --offset %d: give a number of jobs, or leave it out", l.limit, l.offset)
+	case l.limit < 0:
+		return q, cli.Usagef("--limit %d: give a number of lines, or leave it out", l.limit)
 	case (l.all || jobs != "") && !given("user"):
 		q.User = ""
 	default:
@@ -169,11 +167,11 @@ func fullStates(list string) (string, error) {
 		return "", nil
 	}
 	long := slices.Sorted(maps.Values(words.ShortStates))
-	all := strings.Split(strings.ToUpper(list), ",")
+	typed, all := strings.Split(list, ","), strings.Split(strings.ToUpper(list), ",")
 	for i, s := range all {
 		all[i] = cmp.Or(words.ShortStates[s], s)
 		if !slices.Contains(long, all[i]) {
-			return "", cli.Usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
+			return "", cli.Usagef("--state: %.40q is no state of a job: give one of %s, or its short form", typed[i], strings.Join(long, ", "))
 		}
 	}
 	return strings.Join(all, ","), nil
@@ -236,8 +234,8 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 		q.Limit = cmp.Or(l.limit, mostShown)
 	}
 	if here {
-		opts.Sort, opts.Most, opts.Skip = l.sort, q.Limit, l.offset
-		if q.Sort, q.Limit, q.Offset = "", 0, 0; !l.tasks {
+		opts.Sort, opts.Most = l.sort, q.Limit
+		if q.Sort, q.Limit = "", 0; !l.tasks {
 			q.Limit = mostSorted
 		}
 	}
@@ -249,7 +247,7 @@ func (p *program) listed(ctx context.Context, q listing.JobQuery, l listFlags, j
 	lines, more, err := askLines(ctx, c, q, l, &opts)
 	var pending *slurmid.PendingList
 	if err == nil {
-		pending, opts.OnlyPending, err = askPending(ctx, c, q, l.offset)
+		pending, opts.OnlyPending, err = askPending(ctx, c, q)
 	}
 	switch {
 	case err != nil:
@@ -289,11 +287,11 @@ func askLines(ctx context.Context, c *client.Client, q listing.JobQuery, l listF
 	})
 }
 
-// askPending asks for the waiting jobs of a query. It returns none if the list skips its beginning, or selects states without
-// PENDING. only says that the query selects PENDING.
-func askPending(ctx context.Context, c *client.Client, q listing.JobQuery, offset int) (list *slurmid.PendingList, only bool, err error) {
+// askPending asks for the waiting jobs of a query. It returns none if the query selects states without PENDING. only says that
+// it selects PENDING.
+func askPending(ctx context.Context, c *client.Client, q listing.JobQuery) (list *slurmid.PendingList, only bool, err error) {
 	states := strings.Split(q.State, ",")
-	if only = slices.Contains(states, "PENDING"); offset > 0 || q.State != "" && !only {
+	if only = slices.Contains(states, "PENDING"); q.State != "" && !only {
 		return nil, false, nil
 	}
 	list, err = c.Pending(ctx, q)
@@ -310,7 +308,7 @@ func (p *program) documents(ctx context.Context, q listing.JobQuery, jobs string
 	documents, more, err := ask(ctx, q, true, c.JobDocuments)
 	var pending *slurmid.PendingList
 	if err == nil {
-		pending, _, err = askPending(ctx, c, q, q.Offset)
+		pending, _, err = askPending(ctx, c, q)
 	}
 	switch {
 	case err != nil:
@@ -368,6 +366,6 @@ func ask[T any](ctx context.Context, q listing.JobQuery, all bool, page func(con
 		if next == "" || most == 0 && !all && len(found) > 0 || most > 0 && len(found) >= most {
 			return found, next != "", nil
 		}
-		q.After, q.Offset = next, 0
+		q.After = next
 	}
 }

@@ -133,8 +133,8 @@ func TestListsWhileJobsEnd(t *testing.T) {
 	for want, args := range map[string][]string{
 		"1000":      {"--sort", "corehours", "--limit", "1"}, // the array, of all its tasks
 		"1,2,3":     {"--sort", "-alloccpus", "--limit", "3"},
-		"2,3":       {"-P", "--sort", "-cores", "--limit", "2", "--offset", "1"},
-		"1,2":       {"-P", "--sort", "-totalcpu", "--limit", "2"},
+		"1,2":       {"-P", "--sort", "-cores", "--limit", "2"},
+		"1":         {"-P", "--sort", "-totalcpu", "--limit", "1"},
 		"2499,2500": {"--limit", "2"},
 	} {
 		var got []string

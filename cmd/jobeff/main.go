@@ -72,7 +72,6 @@ type program struct {
 	stdout io.Writer
 	getenv func(string) string
 	now    func() time.Time
-	plain  bool // --plain
 }
 
 // options says what standard output can show.
@@ -84,7 +83,7 @@ func (p *program) options() report.Options {
 			columns = w
 		}
 	}
-	return report.Reader(p.getenv, columns, p.plain)
+	return report.Reader(p.getenv, columns)
 }
 
 // errUnhealthy sets the exit code after doctor or policy test has printed what failed.

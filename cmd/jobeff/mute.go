@@ -11,7 +11,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/report"
-	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -19,44 +18,38 @@ const muteHelp = `jobeff mute stops the mails about one of your workloads until 
 are measured and shown as before.
 
 NAME is a workload from the list of jobeff workload. A JOBID stands for the workload
-of that job.`
+of that job. Without a name, jobeff mute lists what is muted.`
 
-// defaultMute is the length of a mute without --until and --for.
+// defaultMute is the length of a mute without --until.
 const defaultMute = "30days"
 
 // muteFlags are the flags of jobeff mute.
 type muteFlags struct {
-	until, span, reason, user string
-	list, json                bool
+	until, reason, user string
 }
 
 func (p *program) muteCommand() *cobra.Command {
 	var flags muteFlags
 	c := &cobra.Command{
-		Use:   "mute NAME|JOBID",
+		Use:   "mute [NAME|JOBID]",
 		Short: "Stop the mails about a workload for some time",
 		Long:  muteHelp,
-		Example: `  jobeff mute lmp-3fa2c1 --for 90days --reason "memory needs these nodes"
-  jobeff mute --list`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if flags.list == (len(args) == 0) && len(args) < 2 {
-				return nil
-			}
-			return cli.Usagef("jobeff mute takes one workload or job, or --list")
-		},
+		Example: `  jobeff mute lmp-3fa2c1 --until 90days --reason "memory needs these nodes"
+  jobeff mute                          what is muted`,
+		Args: cli.One("workload or job", 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if flags.list {
-				return p.mutes(cmd.Context(), flags)
+			if len(args) == 0 && (cmd.Flags().Changed("until") || flags.reason != "") {
+				return cli.Usagef("name the workload or job to mute: jobeff workload lists yours")
+			}
+			if len(args) == 0 {
+				return p.mutes(cmd.Context(), flags.user)
 			}
 			return p.mute(cmd.Context(), args[0], flags)
 		},
 	}
-	c.Flags().StringVar(&flags.until, "until", "", "mute until `DATE`, as 2026-12-31 or +2weeks")
-	c.Flags().StringVar(&flags.span, "for", "", "how `LONG` the mute lasts, as 90days or 4weeks; default: "+defaultMute)
-	c.Flags().StringVar(&flags.reason, "reason", "", "why, for you and the site's operators to read")
-	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators; with --list their mutes")
-	c.Flags().BoolVar(&flags.list, "list", false, "list what is muted")
-	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
+	c.Flags().StringVar(&flags.until, "until", defaultMute, "mute until `DATE`, as 2026-12-31, or for a time, as 4weeks")
+	c.Flags().StringVar(&flags.reason, "reason", "", "`WHY`: you and the site's operators can read it")
+	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators")
 	return c
 }
 
@@ -68,7 +61,7 @@ func (p *program) unmuteCommand() *cobra.Command {
 		Example: "  jobeff unmute lmp-3fa2c1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usagef("jobeff unmute takes one workload or job, not %d: jobeff mute --list shows what is muted", len(args))
+				return cli.Usagef("jobeff unmute takes one workload or job, not %d: jobeff mute lists what is muted", len(args))
 			}
 			return nil
 		},
@@ -78,23 +71,14 @@ func (p *program) unmuteCommand() *cobra.Command {
 	return c
 }
 
-// end is when a mute ends.
+// end is when a mute ends: a date, or a span from now.
 func (f *muteFlags) end(now time.Time) (time.Time, error) {
-	if f.until != "" && f.span != "" {
-		return now, cli.Usagef("--until and --for both say when the mute ends: leave one of them out")
-	}
-	text, flag := "+"+cmp.Or(f.span, defaultMute), "--for"
-	if f.until != "" {
-		text, flag = f.until, "--until"
-	}
-	until, err := cli.ParseTime(text, now)
+	until, err := cli.ParseFuture(f.until, now)
 	switch {
-	case err != nil && f.until == "":
-		return now, cli.Usagef("--for %q is no span: write one as 90days, 4weeks or 36hours", f.span)
 	case err != nil:
-		return now, cli.Usagef("--until %q is no date: write one as 2026-12-31, 12/31/26 or +30days", f.until)
+		return now, cli.Usagef("--until %q: write a date, as 2026-12-31, or how long, as 4weeks", f.until)
 	case !until.After(now):
-		return now, cli.Usagef("%s: %s is past: give a time in the future", flag, until.Format("2006-01-02 15:04"))
+		return now, cli.Usagef("--until: %s is past: give a time in the future", until.Format("2006-01-02 15:04"))
 	}
 	return until, nil
 }
@@ -117,11 +101,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	if err != nil {
 		return err
 	}
-	v := view.NewMute(w, p.options().Unicode)
-	if flags.json {
-		return view.Write(p.stdout, v)
-	}
-	return report.TextOfPart(p.stdout, v.Words, p.options())
+	return report.TextOfPart(p.stdout, words.Muted(w, p.options().Unicode), p.options())
 }
 
 // unmute ends a mute.
@@ -142,21 +122,17 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 }
 
 // mutes lists the muted workloads of a user, of the caller by default.
-func (p *program) mutes(ctx context.Context, flags muteFlags) error {
+func (p *program) mutes(ctx context.Context, user string) error {
 	c, err := connect()
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
+	list, err := c.Workloads(ctx, listing.WorkloadQuery{User: cmp.Or(user, myself()), Muted: true, Limit: mostListed})
 	if err != nil {
 		return err
 	}
-	v := view.NewMutes(list, p.options().Unicode)
-	if flags.json {
-		return view.Write(p.stdout, v)
-	}
-	return report.TextOfPart(p.stdout, v.Words, p.options())
+	return report.TextOfPart(p.stdout, words.OfMutes(list, p.options().Unicode), p.options())
 }
 
 // mostListed bounds the list of muted workloads.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/rule"
 	"jobeff/report"
-	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -30,37 +28,20 @@ what another network or equal work could save at most. A rule says one of
 The rules are in jobeff.toml, see jobeff.toml(5).`
 
 func (p *program) explainCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:     "explain JOBID",
 		Short:   "Show how each of the site's rules judged a job",
 		Long:    explainHelp,
 		Example: "  jobeff explain 123",
 		Args:    cli.One("job", 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.explain(cmd.Context(), args[0], asJSON) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.explain(cmd.Context(), args[0]) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	return c
 }
 
 // explain prints every rule's verdict on a job.
-func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
+func (p *program) explain(ctx context.Context, id string) error {
 	if before, _, step := strings.Cut(id, "."); step {
 		return cli.Usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
-	}
-	if asJSON {
-		of, err := served(ctx, id)
-		if err != nil {
-			return err
-		}
-		var judged struct {
-			ID       string          `json:"id"`
-			Verdicts json.RawMessage `json:"verdicts"`
-		}
-		if err := json.Unmarshal(of, &judged); err != nil {
-			return err
-		}
-		return view.Write(p.stdout, judged)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
@@ -70,8 +51,8 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 }
 
 const rulesHelp = `jobeff rules shows the rules that jobs are judged by: what each asks, of which jobs, and
-what it says to their owners. It reads jobeff.toml on this machine. jobeffd judges by its
-own machine's file: where they differ, ask there.`
+what it says to their owners. It reads jobeff.toml on this machine. jobeffd judges by the
+file on its own machine: if yours differs, run this there.`
 
 // rulesCommand shows the rules.
 func (p *program) rulesCommand() *cobra.Command {

@@ -15,8 +15,8 @@ import (
 
 // printedCommand matches a command in a text. The words after its values belong to the sentence.
 var (
-	printedCommand = regexp.MustCompile(`\bjobeff (?:compare \d[\d_+]*(?: \d[\d_+]*)?|(?:explain|where|live|report|mute|unmute) \d[\d_+]*|workload(?: plan)? [\w.:@+-]*[\w+]|(?:un)?mute [\w.:@+-]*[\w+]|digest --week \S*\d|--full \d[\d_+]*|\d[\d_+]*(?: --tasks)?|-S -\d+days)`)
-	prose          = regexp.MustCompile(`(?:workload|mute) (?:plan )?(?:lists|shows|says|names|for|plan|NAME|JOBID)$`)
+	printedCommand = regexp.MustCompile(`\bjobeff (?:compare \d[\d_+]*(?: \d[\d_+]*)?|(?:explain|where|live|report|mute|unmute) \d[\d_+]*|workload [\w.:@+-]*[\w+]|(?:un)?mute [\w.:@+-]*[\w+]|digest --week \S*\d|--full \d[\d_+]*|\d[\d_+]*(?: --tasks)?|-S -\d+days)`)
+	prose          = regexp.MustCompile(`(?:workload|mute) (?:lists|shows|says|names|for|NAME|JOBID)$`)
 	mailReader     = regexp.MustCompile(`Subject: \[shadow, for (\w+)\]`)
 	brokenCommand  = regexp.MustCompile(`(?m)jobeff(?: (?:--full|compare|explain|where|live|report|mute|unmute|workload))?$`)
 )

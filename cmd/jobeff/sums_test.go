@@ -287,7 +287,7 @@ func (s *sums) digest(name string, before week) week {
 		all := row{jobs: used[1], used: used[2], judged: head[2], lost: head[1]}
 		s.digestTable(name+", "+table, rows, before.tables[table], all, w.whole[table] && table != "application")
 	}
-	if shown := s.digestHTML(name, s.jobeff("digest", "--week", name, "--preview=-")); len(shown) != len(w.tables) {
+	if shown := s.digestHTML(name, s.jobeff("digest", "--week", name, "--html", "-")); len(shown) != len(w.tables) {
 		s.t.Errorf("%s: the mail has %d tables, the text %d", name, len(shown), len(w.tables))
 	} else {
 		for i, table := range []string{"account", "user", "application"} {

@@ -17,12 +17,10 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
-	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
-	"jobeff/report/shell"
 	"jobeff/report/view"
 	"jobeff/report/words"
 )
@@ -39,9 +37,6 @@ NAME is a workload's name or key, the name of jobs that left no record of a
 program, or the beginning of a name or key. A JOBID stands for the
 workload of that job; its run is then compared with the others.`
 
-const planHelp = `jobeff workload plan prints the sbatch line of the run that would teach most about a
-workload: the one on the core count that narrows the curve's intervals most.`
-
 // workloadFlags are the flags of jobeff workload.
 type workloadFlags struct {
 	json    bool
@@ -49,10 +44,8 @@ type workloadFlags struct {
 	all     bool
 	since   string
 	limit   int
-	curve   curveFlags
+	predict []string
 	html    string
-	forPlan bool
-	format  string
 	list    words.ListOptions
 }
 
@@ -68,8 +61,7 @@ func (p *program) workloadCommand() *cobra.Command {
 		Example: `  jobeff workload                      my workloads of the last 90 days
   jobeff workload lmp-3fa2c1           one of them, with its curve
   jobeff workload --predict 64,128 123 that of job 123, and its time on more cores
-  jobeff workload lmp-3fa2c1 --html lmp.html
-  jobeff workload plan lmp-3fa2c1      the run that would teach most`,
+  jobeff workload lmp-3fa2c1 --html lmp.html`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Usagef("jobeff workload shows one workload at a time, not %d: quote a name with blanks", len(args))
@@ -80,56 +72,27 @@ func (p *program) workloadCommand() *cobra.Command {
 			switch {
 			case flags.html != "" && (len(args) == 0 || flags.json):
 				return cli.Usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
-			case flags.format != "" && (flags.format != "sbatch" || len(args) == 0 || flags.json || flags.html != ""):
-				return cli.Usagef("jobeff workload NAME --format sbatch prints the line of one workload; there is no other format beside --json and --html")
 			case len(args) == 0:
 				return p.workloads(cmd.Context(), flags)
 			}
 			return p.workload(cmd.Context(), args[0], flags)
 		},
 	}
-	flags.register(c)
+	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
+	c.Flags().StringVarP(&flags.user, "user", "u", "", "workloads of this `USER`, a name or a uid, for operators")
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
-	c.Flags().StringVar(&flags.format, "format", "", "print only the `sbatch` line that would have fitted its jobs, for scripts")
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most the `N` workloads that ran last")
 	c.Flags().BoolVarP(&flags.list.NoHeader, "noheader", "n", false, "no column headings in a list")
 	c.Flags().BoolVarP(&flags.list.Parsable2, "parsable2", "P", false, "a list with whole values, separated by |, for scripts")
-	c.Flags().StringSliceVar(&flags.curve.predict, "predict", nil, "core counts to predict the time for, as 64,128; default: twice the largest")
-	c.Flags().Float64Var(&flags.curve.level, "level", 0.9, "confidence of the intervals, 0.5 to 0.99 (0.9: 9 of 10 true values lie inside)")
-	c.AddCommand(p.planCommand())
+	c.Flags().StringSliceVar(&flags.predict, "predict", nil, predictHelp)
 	return c
 }
 
-func (f *workloadFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
-	c.Flags().StringVarP(&f.user, "user", "u", "", "workloads of this `USER`, a name or a uid, for operators")
-}
-
-func (p *program) planCommand() *cobra.Command {
-	flags := workloadFlags{forPlan: true, curve: curveFlags{level: 0.9}}
-	c := &cobra.Command{
-		Use:     "plan NAME|JOBID",
-		Short:   "Print the sbatch line of the run that would teach most",
-		Long:    planHelp,
-		Example: "  jobeff workload plan lmp-3fa2c1",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("jobeff workload plan takes one workload or job, not %d: jobeff workload lists yours", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.workload(cmd.Context(), args[0], flags) },
-	}
-	flags.register(c)
-	return c
-}
-
-// workload shows one workload, or what to run next.
+// workload shows one workload.
 func (p *program) workload(ctx context.Context, name string, flags workloadFlags) error {
-	flags.curve.method = "combined"
-	settings, err := flags.curve.settings()
+	predict, err := coreCounts(flags.predict)
 	if err != nil {
 		return err
 	}
@@ -142,17 +105,10 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if err != nil {
 		return err
 	}
-	if len(w.Runs) == 0 && len(w.Jobs) > 0 || flags.format != "" {
-		return p.namedJobs(w, j, flags)
+	if len(w.Runs) == 0 && len(w.Jobs) > 0 {
+		return p.namedJobs(w, flags)
 	}
-	study := workload.NewStudy(w, j, p.now(), settings)
-	if flags.forPlan {
-		v := view.NewPlan(study, p.options().Unicode)
-		if flags.json {
-			return view.Write(p.stdout, v)
-		}
-		return report.TextOfPlan(p.stdout, v, p.options())
-	}
+	study := workload.NewStudy(w, j, p.now(), curve.Settings{Predict: predict})
 	v := view.NewWorkload(study, flags.html != "" || p.options().Unicode)
 	switch {
 	case flags.json:
@@ -163,23 +119,10 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	return report.TextOfWorkload(p.stdout, v, p.options())
 }
 
-// namedJobs shows a workload of jobs that left no record of a program. With --format it prints only the sbatch line, of any
-// workload.
-func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) error {
-	switch {
-	case flags.format != "":
-		study := workload.NewStudy(w, j, p.now(), curve.Settings{})
-		r := policy.RequestOf(cmp.Or(study, &workload.Study{Workload: w}))
-		if j != nil {
-			r = policy.RequestFor(study, j)
-		}
-		if r.Why != "" {
-			return fmt.Errorf("no line for workload %s: %s", w.Name, r.Why)
-		}
-		_, err := fmt.Fprintln(p.stdout, shell.Request(r))
-		return err
-	case flags.forPlan || flags.html != "":
-		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to plan a run for, or to draw", w.Name)
+// namedJobs shows a workload of jobs that left no record of a program.
+func (p *program) namedJobs(w *job.Workload, flags workloadFlags) error {
+	if flags.html != "" {
+		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to draw", w.Name)
 	}
 	v := view.NewNamedJobs(w, p.options().Unicode)
 	if flags.json {

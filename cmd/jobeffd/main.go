@@ -70,8 +70,8 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // flags override the configuration.
 type flags struct {
-	config, database, socket, listen string
-	read, debug, sockets             bool
+	config, database, socket string
+	read, debug, sockets     bool
 }
 
 func command(stderr io.Writer) *cobra.Command {
@@ -107,10 +107,9 @@ defaults. On a single machine, started as root, it needs nothing else.`,
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
 	fs.StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
 	fs.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket, instead of server.socket")
-	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on with munge, instead of server.listen")
-	fs.BoolVar(&f.read, "read", false, "answer people at client.to, beside the jobeffd that takes the reports")
-	fs.BoolVar(&f.sockets, "sockets", false, "write the addresses into systemd's socket units, and end")
-	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
+	fs.BoolVar(&f.read, "read", false, "only answer people, at client.to; another jobeffd takes the reports")
+	fs.BoolVar(&f.sockets, "sockets", false, "write jobeff.toml's addresses into systemd's socket units, then exit")
+	fs.BoolVar(&f.debug, "debug", false, "also log each question")
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.AddCommand(admin.Command())
 	return cmd
@@ -125,7 +124,7 @@ func (f *flags) load(c *cobra.Command) (*etc.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, to := range map[string]*string{"database": &cfg.Server.Database, "socket": &cfg.Server.Socket, "listen": &cfg.Server.Listen} {
+	for name, to := range map[string]*string{"database": &cfg.Server.Database, "socket": &cfg.Server.Socket} {
 		if flag := c.Flags().Lookup(name); flag.Changed {
 			*to = flag.Value.String()
 		}

@@ -354,7 +354,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"database in use", 1, []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
 		{"database in use by another name", 1, []string{"--config", good, "--database", link, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + link},
 		{"socket in use", 1, []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
-		{"bad address", 1, []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
+		{"bad address", 1, []string{"--config", file("listen.toml", "[server]\nlisten = \"256.0.0.1:1\"\n"), "--database", filepath.Join(dir, "c.db"), "--socket", ""},
 			"is that an address of this machine"},
 		{"an argument", 1, []string{"start"}, "unknown command"},
 	} {

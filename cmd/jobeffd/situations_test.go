@@ -245,7 +245,7 @@ var request = regexp.MustCompile(`(?:sbatch|srun|mpirun|mpiexec)(?: [^ (),;]*[^ 
 // scripts must all ask for the same, or all for nothing. So must its workload's page and text of now, whose newest job may be
 // another one. A mail may ask only for what the job that it names asks for.
 func (s seen) requests() []string {
-	wrong := append(s.oneRequest("job", "page", "workload", "line"), s.oneRequest("workload now", "workload page")...)
+	wrong := append(s.oneRequest("job", "page", "workload"), s.oneRequest("workload now", "workload page")...)
 	mailed := strings.Join(s["mailed"], " ")
 	for _, letter := range s["mail"] {
 		for _, line := range request.FindAllString(letter, -1) {
@@ -326,7 +326,7 @@ func (s *situation) happen(t *testing.T, program string) seen {
 		c.mute(last, situationsNow.AddDate(0, 0, s.muted))
 	}
 	c.notify(situationsNow)
-	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "line": {c.ask(program, "workload", last, "--format", "sbatch")}, "page": {c.page("/jobs/" + last)}}
+	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last), c.ask(program, "--full", last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
 	if key := workloadLink.FindStringSubmatch(c.markup("/jobs/" + last)); key != nil {
 		got["workload page"], got["workload now"] = []string{c.page("/workloads/" + key[1])}, []string{c.ask(program, "workload", key[1])}
 	}

@@ -58,8 +58,7 @@ func TestSocketsHeld(t *testing.T) {
 	d := newDaemon(t)
 	unix, tcp, metrics := listenFor(t, "unix", d.socket), listenFor(t, "tcp", ":0"), listenFor(t, "tcp", "127.0.0.1:0")
 	_, port, _ := net.SplitHostPort(tcp.Addr().String())
-	d.args = append(d.args, "--listen", ":"+port)
-	os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), fmt.Appendf(nil, "[server]\nsacct_interval = \"0s\"\nmetrics = %q\n", metrics.Addr()), 0o644)
+	os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), fmt.Appendf(nil, "[server]\nsacct_interval = \"0s\"\nlisten = \":%s\"\nmetrics = %q\n", port, metrics.Addr()), 0o644)
 	d.hold(t, tcp, unix, metrics)
 	var over atomic.Bool
 	var asked atomic.Int64
@@ -124,24 +123,25 @@ func TestSocketsDiffer(t *testing.T) {
 	d := newDaemon(t)
 	unix, tcp := listenFor(t, "unix", d.socket), listenFor(t, "tcp", "127.0.0.1:0")
 	for _, c := range []struct {
-		name string
-		held []net.Listener
-		args []string
-		want string
+		name, listen, socket string
+		held                 []net.Listener
+		want                 string
 	}{
-		{"one more in the file", []net.Listener{unix}, []string{"--listen", tcp.Addr().String()}, "systemd does not hold " + tcp.Addr().String() + " (server.listen) for jobeffd"},
-		{"another port", []net.Listener{unix, tcp}, []string{"--listen", "127.0.0.1:1"}, "systemd holds " + tcp.Addr().String() + " for jobeffd, which no setting names"},
-		{"one address of all", []net.Listener{unix, tcp}, []string{"--listen", strings.Replace(tcp.Addr().String(), "127.0.0.1", "", 1)}, "which no setting names"},
-		{"one more in the unit", []net.Listener{unix, tcp}, nil, "systemd holds " + tcp.Addr().String() + " for jobeffd, which no setting names"},
-		{"twice in the unit", []net.Listener{unix, unix}, nil, "systemd holds " + d.socket + " for jobeffd, which no setting names"},
-		{"another socket", []net.Listener{unix}, []string{"--socket", "/nowhere"}, "systemd holds " + d.socket},
+		{"one more in the file", tcp.Addr().String(), d.socket, []net.Listener{unix}, "systemd does not hold " + tcp.Addr().String() + " (server.listen) for jobeffd"},
+		{"another port", "127.0.0.1:1", d.socket, []net.Listener{unix, tcp}, "systemd holds " + tcp.Addr().String() + " for jobeffd, which no setting names"},
+		{"one address of all", strings.Replace(tcp.Addr().String(), "127.0.0.1", "", 1), d.socket, []net.Listener{unix, tcp}, "which no setting names"},
+		{"one more in the unit", "", d.socket, []net.Listener{unix, tcp}, "systemd holds " + tcp.Addr().String() + " for jobeffd, which no setting names"},
+		{"twice in the unit", "", d.socket, []net.Listener{unix, unix}, "systemd holds " + d.socket + " for jobeffd, which no setting names"},
+		{"another socket", "", "/nowhere", []net.Listener{unix}, "systemd holds " + d.socket},
 	} {
 		d := newDaemon(t)
 		d.hold(t, c.held...)
-		args := append(d.program, "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", unix.Addr().String())
+		config := filepath.Join(d.dir, "jobeff.toml")
+		os.WriteFile(config, fmt.Appendf(nil, "[server]\nlisten = %q\n", c.listen), 0o644)
+		args := append(d.program, "--config", config, "--database", d.db, "--socket", c.socket)
 		ctx, cancel := context.WithTimeout(ctx, time.Minute) // one that starts would go on for ever
 		defer cancel()
-		cmd := exec.CommandContext(ctx, args[0], append(args[1:], c.args...)...)
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Env, cmd.ExtraFiles = append(append(os.Environ(), "JOBEFFD_TEST=1"), d.env...), d.held
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != exitConfig || !bytes.Contains(out, []byte(c.want)) ||

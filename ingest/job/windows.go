@@ -1,7 +1,6 @@
 package job
 
 import (
-	"strings"
 	"time"
 )
 
@@ -79,11 +78,6 @@ type WaitLink struct {
 	Waits CallAt   `json:"waits"`
 	For   CallAt   `json:"for"`
 	Share Estimate `json:"share"` // of the time that ranks of the path wait
-}
-
-// Calls tells whether one of the two calls is of a function; "" stands for any.
-func (l *WaitLink) Calls(function string) bool {
-	return function == "" || strings.EqualFold(l.Waits.Function, function) || strings.EqualFold(l.For.Function, function)
 }
 
 // CallAt is a call and where in the code it stands.

@@ -165,13 +165,13 @@ func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 	model, between := &score{name: "extended Amdahl alone"}, &score{name: "jobeff, inner points"}
 	refused = map[string]string{}
 	for _, n := range inners(tb) {
-		r80, r90 := Fit(n.seen, Settings{Predict: []int{n.truth.N}}), Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
+		r80, r90 := Fit(n.seen, Settings{Level: 0.8, Predict: []int{n.truth.N}}), Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
 		if r80.Refused == "" && r80.Predicted[0].T != nil {
 			between.add(r80.Predicted[0], r90.Predicted[0], n)
 		}
 	}
 	for _, n := range nexts(tb) {
-		r80 := Fit(n.seen, Settings{Predict: []int{n.truth.N}})
+		r80 := Fit(n.seen, Settings{Level: 0.8, Predict: []int{n.truth.N}})
 		r90 := Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
 		if r80.Refused != "" {
 			refused[n.curve] = r80.Refused
@@ -192,7 +192,7 @@ func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 		for i := range blind {
 			blind[i].Tau = nil
 		}
-		b80 := Fit(blind, Settings{Predict: []int{n.truth.N}})
+		b80 := Fit(blind, Settings{Level: 0.8, Predict: []int{n.truth.N}})
 		b90 := Fit(blind, Settings{Level: 0.9, Predict: []int{n.truth.N}})
 		rough.add(b80.Predicted[0], b90.Predicted[0], n)
 		rivals := Rivals(n.seen)

@@ -49,7 +49,7 @@ func BenchmarkWorkloads(b *testing.B) {
 	for range runtime.GOMAXPROCS(0) {
 		done.Go(func() {
 			for i := range next {
-				Fit(curves[i%len(curves)], Settings{})
+				Fit(curves[i%len(curves)], Settings{Level: 0.8})
 			}
 		})
 	}

@@ -14,10 +14,10 @@ type Point struct {
 }
 
 // Settings say what to make of a curve. The zero value is what jobeff shows: intervals
-// of 80 % confidence, the 0.80 that POP recommends, the combined method, and the time at
+// of 90 % confidence, the 0.80 that POP recommends, the combined method, and the time at
 // twice the largest core count.
 type Settings struct {
-	Level   float64 // of the intervals, 0 < level < 1; 0 means 0.8
+	Level   float64 // of the intervals, 0 < level < 1; 0 means 0.9
 	Line    float64 // parallel efficiency that n_eff keeps; 0 means 0.8
 	Method  Method  // MethodCombined, or the paper's own
 	Predict []int   // core counts to say the time of; none means twice the largest
@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	defaultLevel = 0.8
+	defaultLevel = 0.9
 	defaultLine  = 0.8
 	// runSpread is how much ln t of one run differs from that of the next where
 	// nothing was run twice: the nugget of METRICS 4.

@@ -11,7 +11,7 @@ func TestMeasuredShare(t *testing.T) {
 		return Group{N: n, X: math.Log(n), Y: math.Log(seconds), r: share, Runs: 1}
 	}
 	odds := func(v float64) float64 { return v / (1 + v) } // a share from its odds
-	c := &curve{settings: Settings{}.WithDefaults(), shares: []Group{at(4, 100, 0.2), at(16, 50, 0.5)}, groups: make([]Group, 4)}
+	c := &curve{settings: Settings{Level: 0.8}.WithDefaults(), shares: []Group{at(4, 100, 0.2), at(16, 50, 0.5)}, groups: make([]Group, 4)}
 	step := math.Ln2 // of ln n
 	tau := -0.35 + 0.3*(math.Log(25./20)/(2*step)+0.35)
 	useful := -1 + 0.3*(math.Log(25./80)/(2*step)+1)
@@ -58,7 +58,7 @@ func TestMeasuredShare(t *testing.T) {
 // where it does not, they are the smallest n and twice the largest.
 func TestEfficientIntervals(t *testing.T) {
 	of := func(shares ...float64) *curve {
-		c := &curve{settings: Settings{}.WithDefaults(), result: &Result{Smallest: 1, Largest: 1 << (len(shares) - 1)}}
+		c := &curve{settings: Settings{Level: 0.8}.WithDefaults(), result: &Result{Smallest: 1, Largest: 1 << (len(shares) - 1)}}
 		for i, share := range shares {
 			n := float64(int(1) << i)
 			c.groups = append(c.groups, Group{N: n, X: math.Log(n), Y: -float64(i) / 2, r: share, Runs: 1})
@@ -121,7 +121,7 @@ func TestPrediction(t *testing.T) {
 		t.Errorf("no overhead: %+v", got)
 	}
 	m := known[0]
-	k := &curve{settings: Settings{}.WithDefaults(), exact: true, groups: make([]Group, 4), timeFit: fitted{shape: shapeOf(m), level: math.Log(m.T1)}}
+	k := &curve{settings: Settings{Level: 0.8}.WithDefaults(), exact: true, groups: make([]Group, 4), timeFit: fitted{shape: shapeOf(m), level: math.Log(m.T1)}}
 	for _, c := range []struct{ last, n, rises float64 }{{0.6, 32, 1.6}, {0.6, 16 * math.Sqrt2, 1.3}, {0.6, 64, 1.6}, {0.6, 8, 1}, {0.4, 32, 1}, {0.3, 32, 1}, {math.NaN(), 32, 1}} {
 		if k.shares = nil; c.last > 0 {
 			k.shares = []Group{{N: 16, X: math.Log(16), r: c.last}}
@@ -131,10 +131,10 @@ func TestPrediction(t *testing.T) {
 		wantClose(t, "down", e.Value-e.Low, half, 1e-9)
 		wantClose(t, "up", e.High-e.Value, half*c.rises, 1e-9)
 	}
-	four := Fit(noisyTimes(m, 1, 2, 4, 8), Settings{}).curve
+	four := Fit(noisyTimes(m, 1, 2, 4, 8), Settings{Level: 0.8}).curve
 	slope, _ := four.slopes.at(16)
 	wantClose(t, "half the model, half the slope", four.logTime(16).Value, (math.Log(four.timeFit.model(four.timeFit.level).Time(16))+slope)/2, 1e-9)
-	r := Fit(made(m, true, 1, 2, 4, 8), Settings{Predict: []int{16}})
+	r := Fit(made(m, true, 1, 2, 4, 8), Settings{Level: 0.8, Predict: []int{16}})
 	value, low, high := r.curve.share(16)
 	if pe := *r.Predicted[0].PE; pe != (Estimate{1 - value, 1 - high, 1 - low}) {
 		t.Errorf("PE %+v, shares %v, %v to %v", pe, value, low, high)

@@ -42,9 +42,9 @@ func checkParameters(t *testing.T, r *Result, m Amdahl) {
 
 func TestExactCurvesGiveTheirParametersBack(t *testing.T) {
 	for _, m := range known {
-		checkParameters(t, Fit(made(m, true, 1, 2, 4, 8, 16, 32), Settings{}), m)
-		checkParameters(t, Fit(made(m, true, 24, 48, 96, 192), Settings{}), m)
-		checkParameters(t, Fit(made(m, true, 1, 3, 10, 40, 200, 1000, 5000), Settings{}), m)
+		checkParameters(t, Fit(made(m, true, 1, 2, 4, 8, 16, 32), Settings{Level: 0.8}), m)
+		checkParameters(t, Fit(made(m, true, 24, 48, 96, 192), Settings{Level: 0.8}), m)
+		checkParameters(t, Fit(made(m, true, 1, 3, 10, 40, 200, 1000, 5000), Settings{Level: 0.8}), m)
 	}
 }
 
@@ -56,8 +56,8 @@ func TestExactRunTimesGiveParametersBackWhereTheyCan(t *testing.T) {
 			continue
 		}
 		tried++
-		checkParameters(t, Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64), Settings{}), m)
-		checkParameters(t, Fit(made(m, false, 1, 4, 16, 64), Settings{}), m)
+		checkParameters(t, Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64), Settings{Level: 0.8}), m)
+		checkParameters(t, Fit(made(m, false, 1, 4, 16, 64), Settings{Level: 0.8}), m)
 	}
 	if tried < 2 {
 		t.Errorf("only %d models can be told from run times: choose others", tried)
@@ -67,7 +67,7 @@ func TestExactRunTimesGiveParametersBackWhereTheyCan(t *testing.T) {
 func TestExactCurvesGiveTheClosedForms(t *testing.T) {
 	cores := []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048}
 	for _, m := range known {
-		r := Fit(made(m, true, cores...), Settings{Predict: []int{100, 4096}})
+		r := Fit(made(m, true, cores...), Settings{Level: 0.8, Predict: []int{100, 4096}})
 		if n := m.Fastest(); n < 2048 {
 			if r.Fast.Estimate == nil {
 				t.Fatalf("%+v: n_fast %s, want %g", m, r.Fast.Note, n)
@@ -162,13 +162,13 @@ func TestUnitsAndOrderDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, m := range known {
 		points := noisy(m, rng, 0.05, 1, 2, 4, 4, 8, 16, 32, 32)
-		want := Fit(points, Settings{Predict: []int{3, 48}})
+		want := Fit(points, Settings{Level: 0.8, Predict: []int{3, 48}})
 		longer := slices.Clone(points)
 		for i := range longer {
 			tau := *longer[i].Tau * 60
 			longer[i].T, longer[i].Tau = longer[i].T*60, &tau
 		}
-		got := Fit(longer, Settings{Predict: []int{3, 48}})
+		got := Fit(longer, Settings{Level: 0.8, Predict: []int{3, 48}})
 		same(t, "f_s", got.Serial, want.Serial, 1)
 		same(t, "b", got.B, want.B, 1)
 		same(t, "c", got.C, want.C, 1)
@@ -176,7 +176,7 @@ func TestUnitsAndOrderDoNotMatter(t *testing.T) {
 		same(t, "t", *got.Predicted[1].T, *want.Predicted[1].T, 60)
 		same(t, "PE", *got.Predicted[0].PE, *want.Predicted[0].PE, 1)
 		rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
-		got = Fit(points, Settings{Predict: []int{3, 48}})
+		got = Fit(points, Settings{Level: 0.8, Predict: []int{3, 48}})
 		same(t, "f_s", got.Serial, want.Serial, 1)
 		same(t, "t_1", got.T1, want.T1, 1)
 		same(t, "tau", *got.Predicted[1].Tau, *want.Predicted[1].Tau, 1)
@@ -204,7 +204,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 		m := Amdahl{Serial: math.Exp(-10 + 6*rng.Float64()), C: math.Exp(1 + 5*rng.Float64()), T1: 100}
 		m.B = (0.1 + 0.85*rng.Float64()) * (m.C + 1)
 		points := noisy(m, rng, 0.03, 1, 2, 4, 8, 16, 32)
-		r := Fit(points, Settings{})
+		r := Fit(points, Settings{Level: 0.8})
 		count("f_s", r.Serial, m.Serial)
 		count("b", r.B, m.B)
 		count("c", r.C, m.C)
@@ -214,7 +214,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 		for i := range points {
 			points[i].Tau = nil
 		}
-		count("PE without tau", *Fit(points, Settings{}).Predicted[0].PE, 1-m.Share(64))
+		count("PE without tau", *Fit(points, Settings{Level: 0.8}).Predicted[0].PE, 1-m.Share(64))
 	}
 	for name, n := range held {
 		if share := float64(n) / curves; share < 0.70 {

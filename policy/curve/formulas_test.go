@@ -18,7 +18,7 @@ var usualTail = distuv.StudentsT{Sigma: 1, Nu: 2}.Quantile(0.9)
 
 // TestDefaults: what is not said, or cannot be, is what jobeff shows.
 func TestDefaults(t *testing.T) {
-	usual := Settings{Level: 0.8, Line: 0.8, Spread: 0.05}
+	usual := Settings{Level: 0.9, Line: 0.8, Spread: 0.05}
 	for _, s := range []Settings{{}, {Level: 1, Line: 1}, {Level: -1, Line: -1, Spread: -1}} {
 		if got := s.WithDefaults(); !reflect.DeepEqual(got, usual) {
 			t.Errorf("%+v became %+v", s, got)
@@ -309,7 +309,7 @@ func TestSerialPart(t *testing.T) {
 			continue
 		}
 		twins++
-		r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{})
+		r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{Level: 0.8})
 		wantClose(t, "f_s", r.Serial.Value, math.Min(m.Serial, other.Serial), 1e-4)
 		if !r.B.Within(m.B*(1-1e-4)) && !r.B.Within(m.B*(1+1e-4)) || !r.B.Within(other.B*(1-1e-4)) && !r.B.Within(other.B*(1+1e-4)) {
 			t.Errorf("b %+v does not hold %v and %v", r.B, m.B, other.B)
@@ -320,12 +320,12 @@ func TestSerialPart(t *testing.T) {
 	}
 	for _, m := range known { // the measured overhead tells which of the two it is
 		if other, ok := m.mirrored(); ok {
-			checkParameters(t, Fit(made(other, true, 1, 2, 4, 8, 16, 32), Settings{}), other)
+			checkParameters(t, Fit(made(other, true, 1, 2, 4, 8, 16, 32), Settings{Level: 0.8}), other)
 		}
 	}
 	for serial, without := range map[float64]bool{1e-7: true, 0.3: false} {
 		m := Amdahl{Serial: serial, B: 5, C: 20, T1: 100}
-		if r := Fit(noisy(m, rand.New(rand.NewPCG(2, 2)), 0.01, 1, 2, 4, 8, 16, 32), Settings{}); (r.Serial.Low == 0) != without {
+		if r := Fit(noisy(m, rand.New(rand.NewPCG(2, 2)), 0.01, 1, 2, 4, 8, 16, 32), Settings{Level: 0.8}); (r.Serial.Low == 0) != without {
 			t.Errorf("f_s %v: %+v", serial, r.Serial)
 		}
 	}
@@ -339,7 +339,7 @@ func TestModest(t *testing.T) {
 		points []Point
 		less   bool
 	}{{noisyTimes(m, 64, 128, 256, 512, 1024), true}, {noisyTimes(m, 32, 64, 128, 256, 512), false}, {made(m, false, 64, 128, 256, 512, 1024), false}} {
-		k := Fit(c.points, Settings{}).curve
+		k := Fit(c.points, Settings{Level: 0.8}).curve
 		n := float64(c.points[0].N)
 		times, share := k.timeFit.model(0).Share(n), k.model.Share(n)
 		if c.less && (times <= 0.5 || share >= 0.5) || !c.less && math.Abs(share/times-1) > 1e-9 {
@@ -352,13 +352,13 @@ func TestModest(t *testing.T) {
 func TestWhatAResultSays(t *testing.T) {
 	smooth := made(known[0], true, 4, 8, 16, 32)
 	superlinear := table([]float64{1, 100}, []float64{2, 50}, []float64{4, 25}, []float64{8, 9.9})
-	for model, r := range map[string]*Result{"extended Amdahl": Fit(smooth, Settings{}), "local slope": Fit(superlinear, Settings{}),
-		"extended Amdahl, the paper's procedure": Fit(made(known[0], false, 4, 8, 16, 32, 64), Settings{Method: MethodHoefinger})} {
+	for model, r := range map[string]*Result{"extended Amdahl": Fit(smooth, Settings{Level: 0.8}), "local slope": Fit(superlinear, Settings{Level: 0.8}),
+		"extended Amdahl, the paper's procedure": Fit(made(known[0], false, 4, 8, 16, 32, 64), Settings{Level: 0.8, Method: MethodHoefinger})} {
 		if r.Model() != model {
 			t.Errorf("%s, want %s", r.Model(), model)
 		}
 	}
-	r, refused := Fit(smooth, Settings{}), Fit(smooth[:1], Settings{})
+	r, refused := Fit(smooth, Settings{Level: 0.8}), Fit(smooth[:1], Settings{Level: 0.8})
 	for n, said := range map[float64]bool{1.9: false, 2: true, 10: true, 10.5: true, 64: true, 64.1: false, 65: false} {
 		if got := r.Time(n); (got != nil) != said || said && *got != *r.curve.logTime(n).exp() || refused.Time(n) != nil {
 			t.Errorf("on %v cores: %+v", n, got)
@@ -383,7 +383,7 @@ func TestWhatAResultSays(t *testing.T) {
 		for i := range missing {
 			points[i].Tau = nil
 		}
-		if r := Fit(points, Settings{}); !slices.ContainsFunc(r.Warnings, func(w doubt.Doubt) bool { return w.Code == WarnNoOverhead && w.Text == want }) {
+		if r := Fit(points, Settings{Level: 0.8}); !slices.ContainsFunc(r.Warnings, func(w doubt.Doubt) bool { return w.Code == WarnNoOverhead && w.Text == want }) {
 			t.Errorf("%v, want %q", r.Warnings, want)
 		}
 	}
@@ -413,11 +413,11 @@ func TestNextRuns(t *testing.T) {
 			t.Errorf("%v: %+v", n, got)
 		}
 	}
-	c := Fit(made(known[0], true, 1, 2, 4, 8), Settings{}).curve
+	c := Fit(made(known[0], true, 1, 2, 4, 8), Settings{Level: 0.8}).curve
 	_, low, high := c.share(16)
 	wantClose(t, "width of PE", c.widthOf(aboutPE), high-low, 1e-12)
 	wantClose(t, "width of t", c.widthOf(aboutTime), math.Log(c.predict(16).T.Ratio()), 1e-9)
-	blind := Fit(noisyTimes(known[0], 1, 2, 4, 8, 16), Settings{})
+	blind := Fit(noisyTimes(known[0], 1, 2, 4, 8, 16), Settings{Level: 0.8})
 	if n := blind.Next; n == nil || n.About != aboutTime || !(n.After < n.Width) {
 		t.Errorf("run times alone: %+v", n)
 	}
@@ -428,7 +428,7 @@ func TestNextRuns(t *testing.T) {
 		want   int // 0: none
 	}{{nil, "", 0}, {superlinear, "", 8}, {append(superlinear, table([]float64{8, 9, 1})...), MethodHoefinger, 0}, {made(known[0], false, 1, 2, 4), "", 8}, {made(known[0], false, 10, 12, 14, 16), "", 32}} {
 		got := 0
-		if n := Fit(c.points, Settings{Method: c.method}).Next; n != nil {
+		if n := Fit(c.points, Settings{Level: 0.8, Method: c.method}).Next; n != nil {
 			got = n.N
 		}
 		if got != c.want {
@@ -449,14 +449,14 @@ func noisyTimes(m Amdahl, cores ...int) []Point {
 // times is known. The points are those of a plasma code, on a machine with other work.
 func TestMeasured(t *testing.T) {
 	once := table([]float64{1, 25}, []float64{2, 12}, []float64{3, 113}, []float64{4, 118})
-	r := Fit(once, Settings{})
+	r := Fit(once, Settings{Level: 0.8})
 	if e := r.Fast.Estimate; e == nil || e.Value != 2 || e.Low != 1 || e.High != 3 || r.Fast.Note != NoteOnce {
 		t.Errorf("n_fast %+v, %q", e, r.Fast.Note)
 	}
 	if n := r.Next; n == nil || n.N != 2 || n.About != AboutSpread || n.Width != 0 {
 		t.Errorf("next run: %+v", n)
 	}
-	if n := Fit(append(once, once...), Settings{}).Next; n != nil {
+	if n := Fit(append(once, once...), Settings{Level: 0.8}).Next; n != nil {
 		t.Errorf("next run, after two on each: %+v", n)
 	}
 	for _, vertex := range []float64{9, 11, 16, 20} {

@@ -15,7 +15,7 @@ import (
 // steps come to.
 func TestHoefinger(t *testing.T) {
 	m := Amdahl{Serial: serialStart * math.Pow(serialStep, 20), B: 50, C: 60, T1: 1000}
-	r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{Method: MethodHoefinger, Predict: []int{256, 512}})
+	r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{Level: 0.8, Method: MethodHoefinger, Predict: []int{256, 512}})
 	if r.Refused != "" || warned(r, WarnStandardError) || warned(r, WarnDropped) {
 		t.Fatalf("refused %q, warnings %v", r.Refused, r.Warnings)
 	}
@@ -38,7 +38,7 @@ func TestHoefingerOnMeasuredCurves(t *testing.T) {
 		if len(n.seen) != 6 {
 			continue
 		}
-		r := Fit(n.seen, Settings{Method: MethodHoefinger})
+		r := Fit(n.seen, Settings{Level: 0.8, Method: MethodHoefinger})
 		if r.Refused != "" {
 			continue
 		}
@@ -87,7 +87,7 @@ func TestHoefingerErrors(t *testing.T) {
 		t.Error("two runs give two parameters with errors")
 	}
 	m := Amdahl{Serial: serialStart * math.Pow(serialStep, 20), B: 50, C: 60, T1: 1000}
-	r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{Method: MethodHoefinger, Predict: []int{256}})
+	r := Fit(made(m, false, 1, 2, 4, 8, 16, 32, 64, 128), Settings{Level: 0.8, Method: MethodHoefinger, Predict: []int{256}})
 	p := r.Predicted[0]
 	for what, v := range map[string]struct {
 		got  *Estimate
@@ -102,7 +102,7 @@ func TestHoefingerErrors(t *testing.T) {
 	for _, cores := range [][]int{{1, 2, 4, 8, 16, 32, 64, 128}, {1, 8, 16, 32, 64}, {1, 8, 16, 64}} {
 		points := made(m, false, cores...)
 		points[0].T *= 0.7
-		r, want := Fit(points, Settings{Method: MethodHoefinger}), "without the 1 core count with the fewest cores"
+		r, want := Fit(points, Settings{Level: 0.8, Method: MethodHoefinger}), "without the 1 core count with the fewest cores"
 		if len(cores) == 4 {
 			want = "c - b = " + figure.Number(r.C.Value-r.B.Value)
 		}

@@ -99,7 +99,7 @@ func FuzzReadCurve(f *testing.F) {
 			if method == MethodHoefinger && len(points) > 12 {
 				continue
 			}
-			checkSound(t, Fit(points, Settings{Method: method, Predict: []int{1, 3, 2 * points[0].N}}))
+			checkSound(t, Fit(points, Settings{Level: 0.8, Method: method, Predict: []int{1, 3, 2 * points[0].N}}))
 		}
 	})
 }

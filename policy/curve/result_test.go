@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		"superlinear, three":       {table([]float64{1, 100, 1}, []float64{2, 50, 1}, []float64{4, 19, 1}), "superlinear: 4 cores are 1.32 times"},
 		"nothing that can be runs": {[]Point{{N: 0, T: 1}, {N: 2, T: 0}, {N: 3, T: math.NaN()}}, "no runs"},
 	} {
-		r := Fit(c.points, Settings{})
+		r := Fit(c.points, Settings{Level: 0.8})
 		if !strings.Contains(r.Refused, c.want) {
 			t.Errorf("%s: refused %q, want %q", name, r.Refused, c.want)
 		}
@@ -64,11 +64,11 @@ func TestDoubtsAreSaid(t *testing.T) {
 		"overhead not known": {table([]float64{1, 100}, []float64{2, 52}, []float64{4, 28}, []float64{8, 16}), WarnNoOverhead},
 		"a bad run":          {append(slices.Clone(smooth), Point{N: 16, T: -3}), WarnDropped},
 	} {
-		r := Fit(c.points, Settings{})
+		r := Fit(c.points, Settings{Level: 0.8})
 		if r.Refused != "" || !warned(r, c.code) {
 			t.Errorf("%s: refused %q, warnings %v, want %s", name, r.Refused, r.Warnings, c.code)
 		}
-		if warned(Fit(smooth, Settings{}), c.code) || warned(Fit(table([]float64{10, 9, 0}, []float64{12, 8, 0}, []float64{15, 7, 0}, []float64{20, 6, 0}), Settings{}), c.code) {
+		if warned(Fit(smooth, Settings{Level: 0.8}), c.code) || warned(Fit(table([]float64{10, 9, 0}, []float64{12, 8, 0}, []float64{15, 7, 0}, []float64{20, 6, 0}), Settings{Level: 0.8}), c.code) {
 			t.Errorf("%s: a smooth curve is warned about too", name)
 		}
 	}
@@ -76,7 +76,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 
 func TestErraticDataHaveWiderIntervals(t *testing.T) {
 	points := table([]float64{1, 100}, []float64{2, 52}, []float64{4, 28}, []float64{8, 16})
-	c := &curve{settings: Settings{}.WithDefaults(), groups: Grouped(points), result: &Result{Smallest: 1, Largest: 8}}
+	c := &curve{settings: Settings{Level: 0.8}.WithDefaults(), groups: Grouped(points), result: &Result{Smallest: 1, Largest: 8}}
 	c.search()
 	c.slopes, _ = newSlopes(c.groups)
 	calm := c.logTime(16)
@@ -88,7 +88,7 @@ func TestErraticDataHaveWiderIntervals(t *testing.T) {
 
 func TestNothingIsSaidBeyondTwiceTheLargest(t *testing.T) {
 	points := made(known[0], true, 4, 8, 16, 32)
-	r := Fit(points, Settings{Predict: []int{64, 65, 2, 1}})
+	r := Fit(points, Settings{Level: 0.8, Predict: []int{64, 65, 2, 1}})
 	for i, said := range []bool{true, false, true, false} {
 		if p := r.Predicted[i]; (p.T != nil) != said || (p.Note == "") != said {
 			t.Errorf("%d cores: t %v, note %q", p.N, p.T, p.Note)
@@ -103,7 +103,7 @@ func TestSuperlinear(t *testing.T) {
 		"in the middle": table([]float64{1, 100, 1}, []float64{2, 50, 1}, []float64{4, 19, 1}, []float64{8, 10, 1}),
 		"in the last":   table([]float64{1, 100}, []float64{2, 50}, []float64{4, 25}, []float64{8, 9.9}),
 	} {
-		r := Fit(points, Settings{})
+		r := Fit(points, Settings{Level: 0.8})
 		p := r.Predicted[0]
 		if r.Refused != "" || !strings.Contains(r.NoModel, "superlinear: ") || r.Serial != (Estimate{}) || r.T1 != (Estimate{}) {
 			t.Errorf("%s: refused %q, parameters: %q, %+v", name, r.Refused, r.NoModel, r)
@@ -119,11 +119,11 @@ func TestSuperlinear(t *testing.T) {
 
 func TestSpreadOfRunsCounts(t *testing.T) {
 	quiet := table([]float64{1, 100}, []float64{2, 52}, []float64{4, 28}, []float64{8, 16}, []float64{16, 17})
-	if r := Fit(quiet, Settings{}); r.Fast.Estimate != nil {
+	if r := Fit(quiet, Settings{Level: 0.8}); r.Fast.Estimate != nil {
 		t.Errorf("n_fast %v although one run on 16 cores was 6 %% slower than one on 8", r.Fast.Estimate)
 	}
 	quiet[4].T = 19
-	if r := Fit(quiet, Settings{}); r.Fast.Estimate != nil {
+	if r := Fit(quiet, Settings{Level: 0.8}); r.Fast.Estimate != nil {
 		t.Errorf("n_fast %v although one run on 16 cores was only 19 %% slower than one on 8", r.Fast.Estimate)
 	}
 	quiet[4].T = 17
@@ -131,7 +131,7 @@ func TestSpreadOfRunsCounts(t *testing.T) {
 		t.Errorf("n_fast %q although two runs on 16 cores were 6 %% slower than two on 8", r.Fast.Note)
 	}
 	loud := append(quiet, table([]float64{8, 19}, []float64{8, 14}, []float64{16, 20}, []float64{16, 13})...)
-	if r := Fit(loud, Settings{}); r.Fast.Note != NoteNotDetermined {
+	if r := Fit(loud, Settings{Level: 0.8}); r.Fast.Note != NoteNotDetermined {
 		t.Errorf("n_fast %v, %q although the runs differ by 40 %%", r.Fast.Estimate, r.Fast.Note)
 	}
 }
@@ -197,7 +197,7 @@ func TestEfficient(t *testing.T) {
 			points = append(points, Point{N: 1 << i, T: times, Tau: &tau})
 		}
 		groups := Grouped(points)
-		k := &curve{settings: Settings{}.WithDefaults(), groups: groups, shares: groups, result: &Result{Largest: 8}}
+		k := &curve{settings: Settings{Level: 0.8}.WithDefaults(), groups: groups, shares: groups, result: &Result{Largest: 8}}
 		got := k.efficient()
 		switch e := got.Estimate; {
 		case got.Note != c.note || (e == nil) != (c.want == 0):
@@ -210,7 +210,7 @@ func TestEfficient(t *testing.T) {
 
 func TestRoughEstimate(t *testing.T) {
 	m := known[0]
-	r := Fit(made(m, true, 4, 16), Settings{Predict: []int{8, 32}})
+	r := Fit(made(m, true, 4, 16), Settings{Level: 0.8, Predict: []int{8, 32}})
 	if r.Refused != "" || !warned(r, WarnRough) {
 		t.Fatalf("refused %q, warnings %v", r.Refused, r.Warnings)
 	}
@@ -223,19 +223,19 @@ func TestRoughEstimate(t *testing.T) {
 
 func TestNextRun(t *testing.T) {
 	m := Amdahl{Serial: 0.001, B: 19, C: 20, T1: 1000}
-	r := Fit(made(m, true, 1, 2, 64, 128), Settings{})
+	r := Fit(made(m, true, 1, 2, 64, 128), Settings{Level: 0.8})
 	if n := r.Next; n == nil || n.N <= 2 || n.N >= 64 || n.After >= n.Width {
 		t.Errorf("the line is crossed between 2 and 64 cores, but the next run is %+v", n)
 	}
-	r = Fit(made(Amdahl{Serial: 1e-5, B: 1, C: 500, T1: 1000}, true, 1, 2, 4, 8), Settings{})
+	r = Fit(made(Amdahl{Serial: 1e-5, B: 1, C: 500, T1: 1000}, true, 1, 2, 4, 8), Settings{Level: 0.8})
 	if n := r.Next; n == nil || n.N != 16 {
 		t.Errorf("nothing is reached by 8 cores, but the next run is %+v", n)
 	}
-	r = Fit(made(m, true, 64, 128, 256, 512), Settings{})
+	r = Fit(made(m, true, 64, 128, 256, 512), Settings{Level: 0.8})
 	if n := r.Next; n == nil || n.N != 32 {
 		t.Errorf("the line lies under 64 cores, but the next run is %+v", n)
 	}
-	if n := Fit(made(m, false, 8, 16, 32), Settings{}).Next; n == nil || n.N != 64 {
+	if n := Fit(made(m, false, 8, 16, 32), Settings{Level: 0.8}).Next; n == nil || n.N != 64 {
 		t.Errorf("a fourth core count is needed, but the next run is %+v", n)
 	}
 }
@@ -258,12 +258,12 @@ func TestManyCoreCountsAreThinned(t *testing.T) {
 	for n := 1; n <= 500; n++ {
 		cores = append(cores, n)
 	}
-	r := Fit(made(known[0], true, cores...), Settings{})
+	r := Fit(made(known[0], true, cores...), Settings{Level: 0.8})
 	if r.Refused != "" || !warned(r, WarnDropped) || r.Largest != 500 || r.Counts != 500 {
 		t.Errorf("refused %q, %d counts up to %d, warnings %v", r.Refused, r.Counts, r.Largest, r.Warnings)
 	}
 	checkParameters(t, r, known[0])
-	if r := Fit(made(known[0], true, cores[:40]...), Settings{}); warned(r, WarnDropped) {
+	if r := Fit(made(known[0], true, cores[:40]...), Settings{Level: 0.8}); warned(r, WarnDropped) {
 		t.Errorf("of 40 core counts, %v", r.Warnings)
 	}
 }

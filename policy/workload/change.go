@@ -176,7 +176,7 @@ func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 			continue
 		}
 		if through == nil {
-			through = curve.Fit(points, curve.Settings{Level: adviceLevel})
+			through = curve.Fit(points, curve.Settings{})
 		}
 		if t := through.At(r.Cores()).T; t != nil && r.Cores() <= through.Largest {
 			times, byCurve = append(times, math.Log(r.Elapsed/t.Value)), true

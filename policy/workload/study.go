@@ -76,8 +76,6 @@ type SectionPoint struct {
 }
 
 const (
-	// adviceLevel is the confidence of a study's intervals.
-	adviceLevel = 0.9
 	// weakDrift is by what factor the useful time per rank may differ in weak scaling.
 	weakDrift = 1.25
 	// mostStudied bounds what a study takes to compute: the newest runs.
@@ -98,9 +96,6 @@ const (
 func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Settings) *Study {
 	if w == nil || len(w.Runs) == 0 && len(w.Jobs) > 0 {
 		return nil
-	}
-	if settings.Level == 0 {
-		settings.Level = adviceLevel
 	}
 	s := gathered(w, j, settings.WithDefaults())
 	s.of(j)

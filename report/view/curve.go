@@ -71,6 +71,8 @@ type Next struct {
 	About string   `json:"about"`
 	Width *float64 `json:"width"`
 	After *float64 `json:"width_after"`
+
+	Sbatch *string `json:"sbatch"` // the line that starts it; null: of no workload
 }
 
 // Rival is a simpler model.
@@ -128,7 +130,7 @@ func curveNext(n *curve.NextRun) *Next {
 	if n == nil {
 		return nil
 	}
-	return &Next{n.N, n.About, finite(n.Width), finite(n.After)}
+	return &Next{N: n.N, About: n.About, Width: finite(n.Width), After: finite(n.After)}
 }
 
 func curvePrediction(q curve.Prediction) Prediction {

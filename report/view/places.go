@@ -1,9 +1,6 @@
 package view
 
 import (
-	"slices"
-	"strings"
-
 	"jobeff/ingest/job"
 	"jobeff/report/words"
 )
@@ -46,9 +43,9 @@ type Places struct {
 	Words words.Places `json:"-"`
 }
 
-// NewPlaces makes the view of the places of a job, or of those of one function. wide: its reader sees characters outside ASCII.
-func NewPlaces(j *job.Job, function string, wide bool) *Places {
-	out := &Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}, Words: words.OfPlaces(j, function, wide)}
+// NewPlaces makes the view of the places of a job. wide: its reader sees characters outside ASCII.
+func NewPlaces(j *job.Job, wide bool) *Places {
+	out := &Places{ID: j.DisplayID, Places: []CallPlace{}, Links: []WaitLink{}, Words: words.OfPlaces(j, wide)}
 	e := job.PlacedExecution(j.Executions)
 	if e != nil {
 		out.Places, out.Share = places(e)
@@ -56,11 +53,8 @@ func NewPlaces(j *job.Job, function string, wide bool) *Places {
 	for i := range j.Executions {
 		x := &j.Executions[i]
 		if w := x.Windows; w != nil && w.Path != nil && (e == nil || x == e) {
-			out.Links = waitLinks(w.Path, function)
+			out.Links = waitLinks(w.Path)
 		}
-	}
-	if function != "" {
-		out.Places = slices.DeleteFunc(out.Places, func(p CallPlace) bool { return !strings.EqualFold(p.Function, function) })
 	}
 	return out
 }

@@ -107,7 +107,7 @@ func waitPath(p *job.WaitPath) *WaitPath {
 		return nil
 	}
 	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...),
-		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare, Links: waitLinks(p, "")}
+		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare, Links: waitLinks(p)}
 	for _, s := range p.Ranks {
 		out.Ranks = append(out.Ranks, PathShare{Rank: &s.Rank, Share: s.Share})
 	}
@@ -117,13 +117,11 @@ func waitPath(p *job.WaitPath) *WaitPath {
 	return out
 }
 
-// waitLinks are the links of one function, or all of them ("").
-func waitLinks(p *job.WaitPath, function string) []WaitLink {
+func waitLinks(p *job.WaitPath) []WaitLink {
 	out := []WaitLink{}
 	for i := range p.Links {
-		if l := &p.Links[i]; l.Calls(function) {
-			out = append(out, WaitLink{callAt(p, &l.Waits), callAt(p, &l.For), l.Share.Value, l.Share.Low, l.Share.High})
-		}
+		l := &p.Links[i]
+		out = append(out, WaitLink{callAt(p, &l.Waits), callAt(p, &l.For), l.Share.Value, l.Share.Low, l.Share.High})
 	}
 	return out
 }

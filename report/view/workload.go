@@ -124,6 +124,9 @@ func workloadFigures(s *workload.Study, request *policy.Request) Workload {
 	if len(w.Jobs) > 0 {
 		d.Request = requestOf(request)
 	}
+	if d.Curve.Next != nil {
+		d.Curve.Next.Sbatch = said(shell.Plan(s))
+	}
 	for _, c := range s.Counts {
 		d.Counts = append(d.Counts, countOf(c))
 	}
@@ -186,29 +189,6 @@ func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, mo
 	}
 	for _, s := range studies {
 		d.Workloads = append(d.Workloads, workloadFigures(s, policy.RequestOf(s)))
-	}
-	return d
-}
-
-// Plan is the view of the run that would teach most of a workload.
-type Plan struct {
-	Key    string  `json:"key"`
-	Name   string  `json:"name"`
-	Next   *Next   `json:"next"`   // null: no run would teach more
-	Nodes  *int    `json:"nodes"`  // null: not known
-	Sbatch *string `json:"sbatch"` // the line
-
-	Words words.Plan `json:"-"`
-}
-
-// NewPlan makes it.
-func NewPlan(study *workload.Study, wide bool) *Plan {
-	d := &Plan{Key: study.Workload.Key, Name: study.Workload.Name, Next: curveNext(study.Curve.Next), Words: words.OfPlan(study, wide)}
-	if n := study.Curve.Next; n != nil {
-		d.Sbatch = said(shell.Plan(study))
-		if nodes := study.NodesFor(n.N); nodes > 0 {
-			d.Nodes = &nodes
-		}
 	}
 	return d
 }

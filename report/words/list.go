@@ -24,7 +24,6 @@ type ListOptions struct {
 	Which     string            // jobs were asked for: "of account chem that you may see ", "" for no choice
 	Sort      string            // as ParseSort has it; "": as the lines are given
 	Most      int               // lines, the first ones; 0: all
-	Skip      int               // so many of these first
 	All       *listing.Selected // what the lines are only the first of; nil: they are all
 	Rest      string            // the command that lists what is left out; ""
 	More      bool              // the server has more, in the order of the lines as they are given
@@ -63,9 +62,8 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 		given = slices.Concat(given, listing.LinesOf(waits))
 	}
 	lines := linesOf(given)
-	all, left := selected(lines, opts), len(lines)-opts.Skip
+	all, left := selected(lines, opts), len(lines)
 	sortLines(lines, opts.Sort)
-	lines = lines[min(opts.Skip, len(lines)):]
 	if opts.Most > 0 {
 		lines = lines[:min(opts.Most, len(lines))]
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -24,19 +23,16 @@ type Places struct {
 	Parts []block.Part
 }
 
-// OfPlaces names all places at which an execution of a job called MPI, or called one function, with the
-// callers that are sure. wide: its reader sees characters outside ASCII.
-func OfPlaces(of *job.Job, function string, wide bool) Places {
+// OfPlaces names all places at which an execution of a job called MPI, with the callers that are sure.
+// wide: its reader sees characters outside ASCII.
+func OfPlaces(of *job.Job, wide bool) Places {
 	j := inert.Copy(of, wide)
 	e := job.PlacedExecution(j.Executions)
 	if e == nil {
 		return Places{None: "no places are known of job " + j.DisplayID + ": " + whyNoPlaces(j)}
 	}
-	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Items: placesItems(e, function), Notes: placesNotes(e, j)}
-	if len(part.Items) == 0 {
-		part = block.Part{Heading: "No place called " + function}
-	}
-	return Places{Parts: []block.Part{part, linksPart(e.Windows, function)}}
+	part := block.Part{Heading: "Where MPI was called in " + path.Base(e.Executable) + " (share of the time in MPI)", Items: placesItems(e), Notes: placesNotes(e, j)}
+	return Places{Parts: []block.Part{part, linksPart(e.Windows)}}
 }
 
 // whyNoPlaces says why a job has none.
@@ -175,17 +171,14 @@ func placesNotes(e *job.Execution, j *job.Job) []string {
 	return notes
 }
 
-// placesItems list the places of one function, or of all (""), with their callers.
-func placesItems(e *job.Execution, function string) (items []string) {
+// placesItems list the places with their callers.
+func placesItems(e *job.Execution) (items []string) {
 	all, shares, ranks := job.PlacedTime(e.Classes), e.Places.Shares(e.Classes), 0
 	for i := range e.Nodes {
 		ranks += e.Nodes[i].Ranks
 	}
 	for i := range e.Places.List {
 		p := &e.Places.List[i]
-		if function != "" && !strings.EqualFold(function, p.Function) {
-			continue
-		}
 		s := spot{time: p.Time, sampled: p.Sampled, samples: p.Samples, share: shares[i]}
 		s.within(all)
 		item := fmt.Sprintf("%s %s at %s", p.Function, s.text(), e.Places.FrameText(p, 0))

@@ -143,23 +143,23 @@ func pathTexts(w *job.Windows) []string {
 	if len(calls) > 0 {
 		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
 	}
-	links := linkTexts(p, "")
+	links := linkTexts(p)
 	return append(texts, links[:min(len(links), mostPathCalls)]...)
 }
 
-// linksPart has all waits of one function, or for one, or all of them (""). It is silent where pathTexts is.
-func linksPart(w *job.Windows, function string) block.Part {
+// linksPart has all waits. It is silent where pathTexts is.
+func linksPart(w *job.Windows) block.Part {
 	if !w.Determined() || len(pathTexts(w)) < 2 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Waits that make other ranks late", Items: linkTexts(w.Path, function)}
+	return block.Part{Heading: "Waits that make other ranks late", Items: linkTexts(w.Path)}
 }
 
 // linkTexts say which call waits where for which one, if that is surely some of the waiting.
-func linkTexts(p *job.WaitPath, function string) (texts []string) {
+func linkTexts(p *job.WaitPath) (texts []string) {
 	for i := range p.Links {
 		l := &p.Links[i]
-		if !l.Calls(function) || l.Share.Value < waitsLeast || l.Share.Low <= 0 {
+		if l.Share.Value < waitsLeast || l.Share.Low <= 0 {
 			continue
 		}
 		s := spot{share: l.Share.Value, low: l.Share.Low, high: l.Share.High}
@@ -175,7 +175,7 @@ func linkTexts(p *job.WaitPath, function string) (texts []string) {
 
 // linksNote says how to get the names of the lines in links.
 func linksNote(w *job.Windows, j *job.Job) string {
-	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path, "")) == 0 || w.Path.Looked {
+	if len(pathTexts(w)) < 2 || len(linkTexts(w.Path)) == 0 || w.Path.Looked {
 		return ""
 	}
 	return "`jobeff " + cmp.Or(j.DisplayID, "JOBID") + "` names functions, files and lines of these waits, where the program lies"

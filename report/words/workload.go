@@ -13,7 +13,6 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/shell"
 )
 
 // Workload is what the runs of one workload say: the measurements on each core count, the
@@ -259,25 +258,6 @@ func apartPart(s *workload.Study) block.Part {
 		b.Items, b.Notes = b.Items[:listed], []string{"and " + figure.Count(more) + " more; --json has them all"}
 	}
 	return b
-}
-
-// Plan is the run that would teach most.
-type Plan struct {
-	Said string
-	Line string // that starts it; "": none would teach more
-}
-
-// OfPlan says which run would teach most about a workload.
-func OfPlan(study *workload.Study, wide bool) Plan {
-	s := inert.Copy(study, wide)
-	next := s.Curve.Next
-	switch {
-	case next == nil && s.Curve.Refused != "":
-		return Plan{Said: "no run is planned for " + s.Workload.Name + ": " + whyRefused(s)}
-	case next == nil:
-		return Plan{Said: "no run on other cores would teach more about " + s.Workload.Name}
-	}
-	return Plan{s.Workload.Name + ": " + nextRun(next), shell.Plan(s)}
 }
 
 // mostRunsListed is how many runs a page lists.

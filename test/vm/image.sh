@@ -63,7 +63,7 @@ add_jobeff() {
 	cp "$REPO"/build/jobeff*.deb "$R/root/jobeff/build/"
 	for deb in "$R"/root/jobeff/build/*.deb; do
 		dpkg-deb -R "$deb" "$R/older"
-		sed -i 's/^Version:.*/Version: 0.1.0+0/' "$R/older/DEBIAN/control"
+		sed -i 's/^Version:.*/Version: 0.0.9/' "$R/older/DEBIAN/control"
 		if [ -e "$R/older/usr/sbin/jobeffd" ]; then before_sockets; fi
 		dpkg-deb -Znone -b "$R/older" "$R/root/jobeff/older/" >/dev/null
 		rm -r "$R/older"

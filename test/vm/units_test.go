@@ -3,6 +3,7 @@ package vm
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestUnits(t *testing.T) {
 		test func(*testing.T, *machine)
 	}{
 		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"sockets_held", testSocketsHeld}, {"watchdog", testWatchdog}, {"interim", testInterim}, {"upgrade", testUpgrade},
-		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval},
+		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval}, {"readme", testReadme},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, m) })
 	}
@@ -290,4 +291,27 @@ func testRemoval(t *testing.T, m *machine) {
 	}
 	m.must(t, "dpkg -i /root/jobeff/build/*.deb; systemctl enable --now jobeffd jobeffd-read; systemctl restart slurmd; slurm-ready; "+active)
 	m.run(t)
+}
+
+// testReadme follows README's Install on a machine without jobeff, each line as printed, up to the first job.
+func testReadme(t *testing.T, m *machine) {
+	m.must(t, "dpkg --purge jobeff-node jobeffd jobeff; rm -rf /etc/jobeff; systemctl restart slurmd")
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, install, _ := strings.Cut(string(readme), "\n## Install\n")
+	install, _, _ = strings.Cut(install, "\n## ")
+	lines := regexp.MustCompile(`(?m)^    (.*)$`).FindAllStringSubmatch(install, -1)
+	if len(lines) < 5 {
+		t.Fatalf("README's Install has the lines %q", lines)
+	}
+	for _, line := range lines {
+		m.must(t, "cd /root/jobeff/build; "+strings.Replace(line[1], "apt install", "echo y | apt install", 1)) // it asks
+	}
+	m.must(t, "slurm-ready")
+	m.run(t)
+	if out := m.must(t, "jobeff admin doctor"); !strings.Contains(out, " 0 failed") {
+		t.Errorf("doctor:\n%s", out)
+	}
 }

@@ -27,13 +27,13 @@ with
 
   jobeffd --database FILE --socket /tmp/demo.sock --config /dev/null
 
-The same --seed and --until give the same year.`
+The same --jobs and --until give the same year.`
 
 // demoBatch is the number of jobs in one transaction.
 const demoBatch = 2000
 
 func demoDataCommand() *cobra.Command {
-	var o demo.Options
+	o := demo.Options{Seed: 1}
 	var until string
 	c := &cobra.Command{
 		Use:     "demo-data FILE",
@@ -41,8 +41,8 @@ func demoDataCommand() *cobra.Command {
 		Example: "  jobeff admin demo-data /tmp/demo.db",
 		Args:    cli.One("new FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.Jobs < 1 || o.Users < 1 || o.Workloads < 1 {
-				return cli.Usagef("--jobs, --users and --workloads must be 1 or more")
+			if o.Jobs < 1 {
+				return cli.Usagef("--jobs must be 1 or more")
 			}
 			o.Until = time.Now()
 			if until != "" {
@@ -53,11 +53,8 @@ func demoDataCommand() *cobra.Command {
 			return demoData(cmd, args[0], o)
 		},
 	}
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "the `NUMBER` that the year is made from")
 	c.Flags().IntVar(&o.Jobs, "jobs", 300_000, "number of jobs")
-	c.Flags().IntVar(&o.Users, "users", 50, "number of users")
-	c.Flags().IntVar(&o.Workloads, "workloads", 200, "number of workloads")
-	c.Flags().StringVar(&until, "until", "", "end of the year, a `TIME` (now)")
+	c.Flags().StringVar(&until, "until", "", "the `TIME` when the made-up year ends (default: now)")
 	return c
 }
 

@@ -140,5 +140,5 @@ func reader(cmd *cobra.Command) report.Options {
 			columns = w
 		}
 	}
-	return report.Reader(os.Getenv, columns, false)
+	return report.Reader(os.Getenv, columns)
 }

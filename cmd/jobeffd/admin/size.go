@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,38 +13,32 @@ import (
 	"jobeff/report/figure"
 )
 
+// foretoldDays is how far ahead size looks.
+const foretoldDays = 365
+
 func (f *databaseFlags) sizeCommand() *cobra.Command {
 	var perDay float64
-	var days int
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "size",
 		Long: `size measures how much room a job takes in the database. From the number of jobs in a
 day (the last week's, or --jobs-per-day) and from [retention] in jobeff.toml it predicts
-the database's size. An SQLite file never shrinks: new jobs take the room of dropped
+the database's size in a year. An SQLite file never shrinks: new jobs take the room of dropped
 ones.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if perDay < 0 || days < 1 || days > 36500 {
-				return cli.Usagef("--jobs-per-day is 0 or more, --days 1 to 36500")
+			if perDay < 0 {
+				return cli.Usagef("--jobs-per-day %v: give 0 or more", perDay)
 			}
 			return f.beside(func(s *store.Store) error {
-				z, err := s.Size(cmd.Context(), f.retain, perDay, days, time.Now())
+				z, err := s.Size(cmd.Context(), f.retain, perDay, foretoldDays, time.Now())
 				if err != nil {
 					return err
-				}
-				if asJSON {
-					out := json.NewEncoder(cmd.OutOrStdout())
-					out.SetIndent("", "  ")
-					return out.Encode(z)
 				}
 				return printSize(cmd.OutOrStdout(), z)
 			})
 		},
 	}
-	c.Flags().Float64Var(&perDay, "jobs-per-day", 0, "assume `N` jobs in a day")
-	c.Flags().IntVar(&days, "days", 365, "predict the size `N` days from now")
-	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	c.Flags().Float64Var(&perDay, "jobs-per-day", 0, "assume `N` jobs a day, not last week's")
 	return c
 }
 
