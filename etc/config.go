@@ -1,6 +1,6 @@
 // Package etc is the shipped configuration of jobeff and its strict reader.
 //
-// It stands at the left end of the flow: the plugin's body, the node side, the
+// It is at the left end of the flow: the plugin's body, the node side, the
 // daemon and the CLI all begin by loading one Config and hand its parts on. The
 // embedded jobeff.toml is both the shipped file and, with rare.toml, the only list of defaults.
 package etc
@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Config is everything that can be set. Each field's meaning and default stand
-// beside its key in jobeff.toml, or in rare.toml where hardly any site changes it.
+// Config holds everything that a site can set. Each field's meaning and default are next to its key in
+// jobeff.toml, or in rare.toml if hardly any site changes it.
 type Config struct {
 	Measure   Measure   `toml:"measure"`
 	Workload  Workload  `toml:"workload"`

@@ -91,7 +91,7 @@ func syntaxError(file string, err error) error {
 	return fmt.Errorf("%s:%d: %s: %s", file, max(line, 1), m[2], what)
 }
 
-// typeName is a type in TOML's words.
+// typeName names a type in TOML's words.
 func typeName(s string) string {
 	switch s {
 	case "bool":

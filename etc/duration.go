@@ -33,7 +33,7 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // Days is a time span in whole days: "90d".
 type Days time.Duration
 
-// UnmarshalText reads "90d", or "90days" as sacct's times have it.
+// UnmarshalText reads "90d", or "90days" as in sacct's times.
 func (d *Days) UnmarshalText(text []byte) error {
 	number, unit := string(text), false
 	for _, u := range []string{"d", "day", "days"} {

@@ -51,9 +51,8 @@ func defaults(decode func(*Config, string, []byte) error, text []byte) *Config {
 	return c
 }
 
-// Path is the configuration file of a command that a person or a unit starts:
-// $JOBEFF_CONFIG, else DefaultPath. Root's code in Slurm's contexts must not call
-// it, since a job's environment may reach it there.
+// Path returns the configuration file of a command that a person or a unit starts: $JOBEFF_CONFIG, else
+// DefaultPath. Root's code in Slurm's contexts must not call it, since a job can set that variable there.
 func Path() string {
 	if p := os.Getenv("JOBEFF_CONFIG"); p != "" {
 		return p

@@ -45,7 +45,7 @@ type Digest struct {
 	Accounts map[string][]string `toml:"accounts"` // address → accounts
 }
 
-// Location is the time zone of digests and notices; check has made sure that it exists.
+// Location returns the time zone of digests and notices; check has made sure that it exists.
 func (d *Digest) Location() *time.Location {
 	zone, err := time.LoadLocation(d.Zone)
 	if err != nil {
@@ -57,7 +57,8 @@ func (d *Digest) Location() *time.Location {
 	return zone
 }
 
-// localByName is this machine's zone under a name that others know, too, as "Europe/Berlin"; nil where it has none.
+// localByName returns this machine's zone under a name that people know, such as "Europe/Berlin"; nil if it has
+// none.
 func localByName() *time.Location {
 	file, err := os.Readlink("/etc/localtime")
 	if _, name, found := strings.Cut(file, "/zoneinfo/"); found && err == nil && os.Getenv("TZ") == "" {
@@ -124,7 +125,7 @@ func checkMail(m *Mail, d *Digest, n *Notice) (key, msg string) {
 	return "", ""
 }
 
-// checkLogin keeps a password from whoever pretends to be the server.
+// checkLogin keeps passwords from a machine that pretends to be the mail server.
 func checkLogin(m *Mail) string {
 	if m.User == "" || m.TLS == TLSAlways && m.PasswordFile != "" {
 		return ""

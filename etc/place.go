@@ -9,8 +9,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// File is a TOML file that parses. It finds the line at which a key is first set. The toml package itself has lines
-// only for its errors.
+// File is a TOML file that parses. It finds the line on which a key is first set: the toml package gives lines
+// only in its errors.
 type File struct {
 	name       string
 	statements func() []statement // read when somebody asks
@@ -23,13 +23,13 @@ type statement struct {
 	opens bool           // it is the head of a further element of an array of tables
 }
 
-// NewFile is the file of that name with this text.
+// NewFile makes a File of a name and a text.
 func NewFile(name string, text []byte) *File {
 	return &File{name, sync.OnceValue(func() []statement { return statementsOf(text) })}
 }
 
-// statementsOf reads a text in one pass. It collects lines until they parse alone: then they are a statement, a comment or
-// empty. A key with its value is parsed again below the head of its table.
+// statementsOf reads a text in one pass. It collects lines until they parse by themselves: they are then a
+// statement, a comment or empty. A key with its value is parsed again below the head of its table.
 func statementsOf(text []byte) (all []statement) {
 	var head, part string
 	line := 1
@@ -46,7 +46,7 @@ func statementsOf(text []byte) (all []statement) {
 			all = append(all, s)
 		default:
 			s.tree = nil
-			_, _ = toml.Decode(head+"\n"+part, &s.tree) // it parses, since each of both did
+			_, _ = toml.Decode(head+"\n"+part, &s.tree) // it parses, since each part did
 			all = append(all, s)
 		}
 		line += strings.Count(part, "\n")
@@ -55,7 +55,7 @@ func statementsOf(text []byte) (all []statement) {
 	return all
 }
 
-// lineOf is the line where a key is first set, 1 where it never is.
+// lineOf returns the line on which a key is first set, or 1 if it never is.
 func (f *File) lineOf(key []string) int {
 	for _, s := range f.statements() {
 		if defined(s.tree, key) {
@@ -102,7 +102,7 @@ func (p Place) At(key ...string) string {
 	return p.File.at(begins)
 }
 
-// tables returns the tables in v, which is one table or a list of them.
+// tables returns the tables in v: one, or a list of them.
 func tables(v any) []map[string]any {
 	switch v := v.(type) {
 	case map[string]any:

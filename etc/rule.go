@@ -31,7 +31,7 @@ type Rule struct {
 // defaultCoverage is the least_coverage of a rule that sets none.
 const defaultCoverage = 0.9
 
-// At is FILE:LINE of the rule's key, or of the table where the key was left out.
+// At returns FILE:LINE of the rule's key, or of its table if the key was left out.
 func (r *Rule) At(key string) string {
 	if p, ok := r.origin[key]; ok {
 		return p.At(key)

@@ -5,7 +5,8 @@ import (
 	"regexp"
 )
 
-// Web says how jobeffd's pages learn who looks: by a header of a proxy, and from which proxies it counts.
+// Web says how jobeffd identifies the viewer of a page: by which header, and from which proxies it accepts
+// that.
 type Web struct {
 	ProxyHeader string   `toml:"proxy_header"`
 	ProxyUsers  []string `toml:"proxy_users"`

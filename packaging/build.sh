@@ -3,7 +3,7 @@
 # default. nfpm is a Go tool with a module file of its own, so that jobeff's stays small.
 #
 # TARGET             the folder for them (build)
-# JOBEFF_MAINTAINER  who answers for them: NAME <ADDRESS> (the last commit's author)
+# JOBEFF_MAINTAINER  the maintainer that they name: NAME <ADDRESS> (the last commit's author)
 # SOURCE_DATE_EPOCH  the time of the files in them (that commit's): the same tree gives the same packages
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -23,7 +23,7 @@ fi
 # put MODE FILE TARGET
 put() { install -D -m "$1" "$2" "$3"; }
 
-# put_text FILE TARGET: a text that names files below /usr.
+# put_text FILE TARGET: installs a text, and changes the paths below /usr in it to PREFIX.
 put_text() {
 	put 644 "$1" "$2"
 	sed -i "s#/usr/\(bin\|sbin\|lib/jobeff\)\([/ ]\)#$PREFIX/\1\2#g" "$2"
@@ -48,7 +48,7 @@ install_jobeff() {
 	put_page jobeff.toml.5
 	put 644 packaging/completions/jobeff "$dest/share/bash-completion/completions/jobeff"
 	put 644 packaging/completions/jobeff.fish "$dest/share/fish/vendor_completions.d/jobeff.fish"
-	for where in vendor-completions site-functions; do # zsh's on Debian; elsewhere
+	for where in vendor-completions site-functions; do # zsh's folder on Debian, and elsewhere
 		put 644 packaging/completions/_jobeff "$dest/share/zsh/$where/_jobeff"
 	done
 	put_doc jobeff
@@ -119,7 +119,7 @@ install_jobeffd() {
 	schema=$(printf '%s\n' ingest/store/migrations/*.sql | sed -n '$s|.*/0*\([0-9]*\)_.*|\1|p')
 	put 644 packaging/prometheus/jobeff.rules.yml "$dest/share/jobeff/jobeff.rules.yml"
 	put 644 packaging/grafana/jobeff.json "$dest/share/jobeff/grafana.json"
-	echo "$schema" >"$dest/share/jobeff/schema" # a downgrade is refused by it
+	echo "$schema" >"$dest/share/jobeff/schema" # jobeffd.preinst compares it, and refuses a downgrade
 	put_page jobeffd.8
 	put 644 packaging/ldap/mailaddress "$dest/share/doc/jobeffd/examples/mailaddress"
 	put_doc jobeffd

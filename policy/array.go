@@ -12,7 +12,7 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Array is what the tasks of an array say together, each by its last attempt.
+// Array sums up the tasks of an array, each by its last attempt.
 type Array struct {
 	ID         string // 123
 	Tasks      int
@@ -27,7 +27,7 @@ type Array struct {
 	Request    *Request      // that fits all of them
 }
 
-// Counted is the number of tasks with something of that name.
+// Counted is a name, and the number of tasks that it applies to.
 type Counted struct {
 	Name  string
 	Tasks int
@@ -37,7 +37,7 @@ type Counted struct {
 type ArrayPart struct {
 	Program string // its path; "": they left no record of one
 	Tasks   int
-	// The figures are those of tasks that were completed; where there are none, of all.
+	// The figures are those of completed tasks or, if there are none, of all.
 	Of        int
 	Completed bool
 	// Fractions, bytes and s.
@@ -47,14 +47,14 @@ type ArrayPart struct {
 
 // Spread is how a figure differs from task to task.
 type Spread struct {
-	Tasks                     int // how many tasks tell it
+	Tasks                     int // how many tasks have the figure
 	Least, Median, Mean, Most float64
 }
 
-// worstTasks is how many tasks are named.
+// worstTasks bounds Array.Worst: a reader looks at a few.
 const worstTasks = 3
 
-// leastLost is what a task must have lost to be one of them, core-hours.
+// leastLost is the least loss of a task in Array.Worst, core-hours: smaller ones would be printed as 0.
 const leastLost = 0.005
 
 // ArrayOf sums up the attempts of an array's tasks; nil for none.
@@ -98,7 +98,7 @@ func ArrayOf(attempts []job.Job) *Array {
 
 const completed = "COMPLETED"
 
-// lastAttempts are the last attempts of tasks, by their number.
+// lastAttempts returns the last attempt of each task, by the task's number.
 func lastAttempts(attempts []job.Job) (tasks []job.Job) {
 	at := map[uint32]int{}
 	for _, j := range attempts {
@@ -131,7 +131,7 @@ func countedOf(sums map[string]int) (all []Counted) {
 	return all
 }
 
-// Counting are the tasks whose figures count: those that were completed or, where none was, all that ended.
+// Counting returns the tasks whose figures count: the completed ones or, if there are none, all that ended.
 func Counting(tasks []job.Job) (some []job.Job, areCompleted bool) {
 	some = slices.DeleteFunc(slices.Clone(tasks), func(j job.Job) bool { return j.StateWord() != completed })
 	if len(some) > 0 {
@@ -184,7 +184,7 @@ func spreadOf(tasks []job.Job, value func(*job.Job) *float64) (s Spread) {
 	return s
 }
 
-// worst names the tasks that lost most.
+// worst fills in the tasks that lost most.
 func (a *Array) worst(tasks []job.Job) {
 	by := (*job.Job).LostCoreHours
 	if a.Idle = a.Hours.Judged == 0; a.Idle {
@@ -195,8 +195,8 @@ func (a *Array) worst(tasks []job.Job) {
 	a.Worst = all[:min(worstTasks, len(all))]
 }
 
-// IdleCoreHours are those in which a job's CPUs were not busy, as Slurm counted it; nil: not known. A busy CPU is taken
-// to occupy the other hardware threads of its core as well.
+// IdleCoreHours returns the core-hours in which a job's CPUs were not busy, as Slurm counted; nil: not known. A
+// busy CPU is taken to occupy the other hardware threads of its core as well.
 func IdleCoreHours(j *job.Job) *float64 {
 	if j.End.IsZero() || j.CPUEfficiency() == nil || j.UsedTime() == nil {
 		return nil
@@ -205,7 +205,7 @@ func IdleCoreHours(j *job.Job) *float64 {
 	return &idle
 }
 
-// HoursOf sums up the core-hours of jobs of a list. Lost is a part of Judged, the core-hours whose loss is
+// HoursOf sums up the core-hours of a list's jobs. Lost is a part of Judged, the core-hours whose loss is
 // known.
 func HoursOf(jobs []job.Job) (sum listing.Hours) {
 	add := func(to *float64, more *job.CoreTime) {

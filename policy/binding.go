@@ -8,8 +8,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Binding describes a program whose busy threads had fewer CPUs than there are threads, although the job
-// had one for each.
+// Binding describes a program whose busy threads had to share CPUs, although the job had one for each.
 type Binding struct {
 	Ranks, Each int    // ranks, and busy threads of each
 	Line        string // how to start it with a core for each; "": its launcher is not known
@@ -18,7 +17,7 @@ type Binding struct {
 	Threads bool
 }
 
-// BindingOf is nil where threads had their CPUs, or where the job has too few.
+// BindingOf returns nil if the threads had their CPUs, or if the job has too few.
 func BindingOf(j *job.Job) *Binding {
 	load := job.LoadOf(j.Executions)
 	if load == nil || load.CrowdBusy == 0 || load.CrowdRanks == 0 || len(j.Executions) != 1 {
@@ -39,8 +38,8 @@ func BindingOf(j *job.Job) *Binding {
 	return b
 }
 
-// line is the command that starts the program under the launcher that it had. OMP_PLACES matters only to
-// OpenMP, and cannot leave the CPUs that the launcher allows.
+// line returns the command that starts the program under the same launcher. OMP_PLACES affects OpenMP only, and
+// keeps to the CPUs that the launcher allows.
 func (b *Binding) line(from string, h *job.Hardware) string {
 	apart := h.Sockets > 1 && b.Ranks > 1 && b.Each <= h.Cores/h.Sockets // ranks are spread over the sockets
 	start, places := "", "cores"
@@ -74,7 +73,7 @@ func (b *Binding) line(from string, h *job.Hardware) string {
 	return start + " YOUR-PROGRAM"
 }
 
-// launcher is what started the ranks, by the names that it gave them; "": not known.
+// launcher names what started the ranks, by the kind of key that it gave them; "": not known.
 func launcher(e *job.Execution) string {
 	switch {
 	case strings.HasPrefix(e.Key, "pmix:slurm."), e.KeyFrom == "pmi":

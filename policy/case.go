@@ -16,22 +16,22 @@ type Case struct {
 	Fields
 	Unknown map[string]string // fields that are not known → why
 	Doubts  []string          // what makes the figures uncertain
-	Ended   string            // how it ended, a clause, where that forbids judging what it ran; else ""
+	Ended   string            // a clause on how it ended, if that forbids judging what it ran; else ""
 	why     Cause
 	Hours   CoreHours
-	// SoFar is what rules that look while the job runs may read of it; nil: its nodes do not report one common moment.
+	// SoFar holds what rules about running jobs may read; nil: its nodes do not report one common moment.
 	SoFar       *Case
-	Runs        bool       // it runs
-	AsOf        string     // how a text of such a case begins
-	Request     *Request   // what the next one is to ask for
-	Waits       []string   // those of Doubts that are the cause itself: ranks lacked CPUs
-	FewRuns     []string   // what makes past_inflexion uncertain
-	CPUDoubt    string     // … what Slurm counted of CPUs
-	MemoryDoubt string     // … and of memory
-	Muted       *time.Time // its owner wants to be told nothing of it until then
+	Runs        bool       // it is running
+	AsOf        string     // "So far, as of …: ", put before the texts of a SoFar
+	Request     *Request   // what to ask for next time
+	Waits       []string   // those of Doubts that are themselves the cause: ranks lacked CPUs
+	FewRuns     []string   // why past_inflexion is uncertain
+	CPUDoubt    string     // why Slurm's CPU figures are
+	MemoryDoubt string     // why its memory figures are
+	Muted       *time.Time // its owner asked for no mails about it until then
 }
 
-// Fields that are not known for a reason that concerns them all.
+// Fields that share one reason when they are not known.
 var (
 	EfficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
 		"communication_efficiency", "idle_ranks", "idle_rank_share", "openmp_parallel_efficiency", "openmp_load_balance",
@@ -51,14 +51,14 @@ func (c *Case) unknown(why string, names ...string) {
 	}
 }
 
-// Fields that only the runs of a job's workload tell.
+// Fields that need the runs of the job's workload.
 var (
 	curveFields    = []string{"n_fast", "n_eff"}
 	CoreFields     = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
 	workloadFields = slices.Concat(CoreFields, []string{"slower_than_before", "compare"})
 )
 
-// workload fills in what the other runs of the job's workload tell.
+// workload fills in what the runs of the job's workload show.
 func (c *Case) workload(j *job.Job, s *workload.Study) {
 	switch {
 	case s == nil && job.WorkloadOf(j) == "":
@@ -118,8 +118,8 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	}
 }
 
-// triesCores says whether the job ran one program on several core counts: a test of
-// how it scales, whose slow runs are no mistake.
+// triesCores reports whether the job ran one program on several core counts. That is a test of how it scales,
+// and its slow runs are no mistake.
 func triesCores(j *job.Job) bool {
 	sizes := map[string]int{}
 	for i := range j.Executions {
@@ -136,7 +136,7 @@ func triesCores(j *job.Job) bool {
 	return false
 }
 
-// estimated is a curve's core count. Where the curve has none, it notes why.
+// estimated returns a curve's core count. If the curve has none, it notes why.
 func estimated(c *Case, field string, count curve.CoreCount) float64 {
 	if count.Estimate == nil {
 		c.unknown(count.Note, field)

@@ -50,21 +50,21 @@ const (
 // String is the text with the mend.
 func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend) }
 
-// fewerMayHelp says whether a smaller core count can be the answer to the cause.
+// fewerMayHelp reports whether a smaller core count can be the answer to the cause.
 func (c Cause) fewerMayHelp() bool {
 	return slices.Contains([]string{"", CauseCommunication, CauseSerialisation, CauseTransfer, CauseWithoutRank, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
 }
 
-// blursUseful says whether the useful time contains time in which ranks did not compute: the
-// efficiencies are then higher than the truth.
+// blursUseful reports whether the useful time contains time in which ranks did not compute. The efficiencies
+// are then higher than the truth.
 func (c Cause) blursUseful() bool {
 	return slices.Contains([]string{CauseContention, CauseAsleep, CausePaging, CauseThrottled}, c.Code)
 }
 
-// sentence makes one of a clause.
+// sentence makes a sentence of a clause.
 func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
 
-// clause is the text's first sentence as a part of one: "it ran out of memory".
+// clause returns the text's first sentence as a clause: "it ran out of memory".
 func (c Cause) clause() string {
 	if c.Text == "" {
 		return ""
@@ -73,7 +73,7 @@ func (c Cause) clause() string {
 	return strings.ToLower(first[:1]) + first[1:]
 }
 
-// warnings are those of the job and of its executions.
+// warnings returns those of the job and of its executions.
 func warnings(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	for i := range j.Executions {
@@ -82,9 +82,9 @@ func warnings(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// recommend is the core count that the job should have had. It is nil where the study knows none,
-// where the number of cores is not the cause of the lost time, where something else ended the job,
-// or where several programs shared the cores.
+// recommend returns the core count that the job should have had. It is nil if the study knows none, if the
+// number of cores did not cause the lost time, if something else ended the job, or if several programs shared
+// the cores.
 func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
 	if !ofCores(j, why) {
 		return nil
@@ -92,7 +92,7 @@ func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommend
 	return study.Recommend(j)
 }
 
-// Options are the core counts to choose from, under the conditions of a recommendation.
+// Options returns the core counts to choose from, under the conditions of recommend.
 func Options(study *workload.Study, j *job.Job) []workload.Option {
 	if j != nil && !ofCores(j, CauseOf(j)) {
 		return nil
@@ -100,8 +100,8 @@ func Options(study *workload.Study, j *job.Job) []workload.Option {
 	return study.Options(j)
 }
 
-// ofCores says whether a job's core count may be what is wrong with it. Its time must be that of
-// whole programs which did not run beside each other.
+// ofCores reports whether a job's core count may be its fault. The job's programs must have run to their end,
+// and one after the other.
 func ofCores(j *job.Job, why Cause) bool {
 	return CutShort(j) == "" && why.fewerMayHelp() && !atOnce(j.Executions)
 }
@@ -113,7 +113,7 @@ func CauseOf(j *job.Job) Cause {
 	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), throttled(j, load), contended(j, load), paging(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
 }
 
-// onGPUs is the cause where the job may have computed on GPUs: nothing is measured there.
+// onGPUs is the cause if the job may have computed on GPUs: nothing is measured there.
 func onGPUs(j *job.Job, load *job.Load) Cause {
 	switch {
 	case j.GPUs > 0:
@@ -124,7 +124,7 @@ func onGPUs(j *job.Job, load *job.Load) Cause {
 	return Cause{}
 }
 
-// withThreads is the cause where threads that were not measured computed, or may have.
+// withThreads is the cause if unmeasured threads computed, or may have.
 func withThreads(j *job.Job, load *job.Load) Cause {
 	switch {
 	case !job.ThreadsUnknown(j.Executions):
@@ -137,7 +137,7 @@ func withThreads(j *job.Job, load *job.Load) Cause {
 	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}
 }
 
-// contended is the cause where ranks waited for CPUs: the useful time is then not all useful.
+// contended is the cause if ranks waited for CPUs: a part of the useful time is then such waiting.
 func contended(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseContention, Mend: "Each rank and thread wants a CPU of its own, and to be bound to it."}
 	if load != nil && load.CrowdBusy > 0 {
@@ -160,14 +160,14 @@ func contended(j *job.Job, load *job.Load) Cause {
 	return Cause{}
 }
 
-// asleepBelow: ranks slept if they had CPU time in less than this part of their time.
+// asleepBelow is the part of the ranks' time that their CPU time must reach: with less, they slept.
 const asleepBelow = 0.8
 
 // readEnough is the part of the ranks' time that their own readings must cover to be believed. Ranks read their
-// counters at MPI calls: one that was killed after a long time without any was last read long before.
+// counters at MPI calls. One that is killed long after its last call was last read then.
 const readEnough = 0.5
 
-// asleep is the cause where ranks used little CPU time although they were not in MPI.
+// asleep is the cause if ranks used little CPU time although they were not in MPI.
 func asleep(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseAsleep, Mend: "See whether it waits for files, or sleeps."}
 	ran := job.RankSeconds(j.Executions)
@@ -185,15 +185,15 @@ func asleep(j *job.Job, load *job.Load) Cause {
 	return c
 }
 
-// AsleepText says that a job's ranks used little CPU time although they were not in MPI, whatever ended it; "": they did not,
-// or that is not known.
+// AsleepText describes ranks that used little CPU time although they were not in MPI, whatever ended the job;
+// "": they did not, or that is not known.
 func AsleepText(j *job.Job) string { return asleep(j, job.LoadOf(j.Executions)).Text }
 
-// heldUp is the part of the time from which a CPU limit, or waiting for memory, is a cause.
+// heldUp is the part of the time from which a CPU limit, or waiting for memory, counts as a cause.
 const heldUp = 0.05
 
-// throttled is the cause where a limit of CPU time stopped the job. Its threads wanted to run in the throttled time,
-// too: it is compared with the sum of both.
+// throttled is the cause if a limit of CPU time stopped the job. Its threads wanted to run in the throttled
+// time, too, so that is taken as a part of it and the CPU time together.
 func throttled(j *job.Job, load *job.Load) Cause {
 	if j.Cgroup == nil || j.Cgroup.Throttled == nil {
 		return Cause{}
@@ -213,11 +213,11 @@ func throttled(j *job.Job, load *job.Load) Cause {
 		"Slurm sets no such limit: ask your support who does. Fewer ranks or threads lose less to it."}
 }
 
-// slowFault is the longest that one page fault may be thought to have waited for a disk.
+// slowFault bounds how long one page fault may be taken to have waited for a disk.
 const slowFault = 20 * time.Millisecond
 
-// paging is the cause where the job waited for memory. Either the kernel says so of whole nodes (PSI), or ranks were
-// off the CPU outside MPI, and page faults that read from a disk can be why.
+// paging is the cause if the job waited for memory. Either the kernel says so for whole nodes (PSI), or ranks
+// were off the CPU outside MPI, and page faults that read from a disk may be why.
 func paging(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CausePaging, Mend: "It may map files, which can be read in larger pieces instead, or its nodes may have too little memory."}
 	if g := j.Cgroup; g != nil && g.Stalled != nil && g.Nodes > 0 && j.Elapsed > 0 {

@@ -12,12 +12,12 @@ import (
 	"jobeff/report/figure"
 )
 
-// outstanding: a rank or node that computes this many times as long as the next one is what all
-// others wait for.
+// outstanding is the factor over the next one from which a rank or node that computes longer is named: all
+// others wait for it.
 const outstanding = 1.25
 
-// lostTo says what cost most of the lost time (METRICS 1). A job at the 0.80 that POP recommends,
-// or above it, lost little.
+// lostTo returns what cost most of the lost time (METRICS 1). A job at the 0.80 that POP recommends, or above
+// it, lost little.
 func lostTo(j *job.Job) Cause {
 	m := j.Metrics
 	if m == nil || m.Parallel >= figure.Line {
@@ -52,7 +52,7 @@ func lostTo(j *job.Job) Cause {
 	return unequal(j)
 }
 
-// unequal says whose work was more than that of the others.
+// unequal names the rank or node that had the most work, or says where the imbalance lies.
 func unequal(j *job.Job) Cause {
 	if len(j.Executions) == 1 && job.ExecutionMetrics(&j.Executions[0]) != nil {
 		e := &j.Executions[0]
@@ -70,7 +70,7 @@ func unequal(j *job.Job) Cause {
 		"Distribute the work evenly among the ranks."}
 }
 
-// oneRank is the cause where one rank computed much longer than all others.
+// oneRank is the cause if one rank computed much longer than all others.
 func oneRank(e *job.Execution) Cause {
 	elapsed := job.ExecutionMetrics(e).Elapsed
 	all := shares(e, elapsed)
@@ -88,7 +88,7 @@ func oneRank(e *job.Execution) Cause {
 	return c
 }
 
-// oneNode is the cause where the ranks of one node computed much longer than those of all others.
+// oneNode is the cause if the ranks of one node computed much longer than those of all others.
 func oneNode(e *job.Execution) Cause {
 	elapsed := job.ExecutionMetrics(e).Elapsed
 	type node struct {
@@ -108,11 +108,11 @@ func oneNode(e *job.Execution) Cause {
 	return Cause{}
 }
 
-// manyIdle: idle ranks are the cause if there are several, and more than this share of all. One
-// may be a master, and a few may write files for the others.
+// manyIdle is the share of idle ranks above which they are the cause, if there are several. One may be a
+// master, and a few may write files for the others.
 const manyIdle = 0.25
 
-// idle is the cause where many ranks of the job's only program hardly computed.
+// idle is the cause if many ranks of the job's only program hardly computed.
 func idle(j *job.Job) Cause {
 	if len(j.Executions) != 1 || j.Metrics == nil {
 		return Cause{}
@@ -126,15 +126,15 @@ func idle(j *job.Job) Cause {
 		"The input may have too few parts for so many ranks, or the ranks run different programs."}
 }
 
-// A rank is idle if it computed for less than idleBelow of its program's time, and for less than
-// idleBeside of what the busiest rank did: where all wait in MPI, none is idle beside the others.
+// A rank is idle if it computed for less than idleBelow of its program's time, and for less than idleBeside of
+// what the busiest rank did. So no rank is idle if all of them wait in MPI.
 const (
 	idleBelow  = 0.05
 	idleBeside = 0.25
 )
 
-// idleRanks counts an execution's idle ranks. Elapsed is in s. Known is false where no times of
-// single ranks are kept.
+// idleRanks counts an execution's idle ranks. elapsed is in s. known is false if the times of single ranks are
+// not kept.
 func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	all := shares(e, elapsed)
 	if all == nil {
@@ -149,8 +149,8 @@ func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	return n, true
 }
 
-// shares are the useful times of an execution's ranks as parts of elapsed (s); nil where no times
-// of single ranks are kept.
+// shares returns the useful times of an execution's ranks as parts of elapsed (s); nil if the times of single
+// ranks are not kept.
 func shares(e *job.Execution, elapsed float64) (all []float64) {
 	for i := range e.Nodes {
 		times, told := e.Nodes[i].UsefulTimes()
@@ -164,11 +164,11 @@ func shares(e *job.Execution, elapsed float64) (all []float64) {
 	return all
 }
 
-// fullyIdle: threads are idle if all of a rank's together computed at most this many times as long
-// as one thread of the rank could.
+// fullyIdle bounds the useful time of all threads of a rank, in multiples of what one thread could compute: up
+// to it, the threads count as idle.
 const fullyIdle = 1.1
 
-// inThreads is the cause where the job lost more to OpenMP than to MPI (METRICS 2).
+// inThreads is the cause if the job lost more to OpenMP than to MPI (METRICS 2).
 func inThreads(m *job.Metrics) Cause {
 	h := m.Hybrid
 	if h == nil {
@@ -185,7 +185,7 @@ func inThreads(m *job.Metrics) Cause {
 	return threadsLost(h)
 }
 
-// threadsLost says what OpenMP's time was lost to.
+// threadsLost returns the part of OpenMP that cost most.
 func threadsLost(h *job.Hybrid) Cause {
 	o := h.OpenMP()
 	part := func(lost float64) string {
@@ -203,8 +203,8 @@ func threadsLost(h *job.Hybrid) Cause {
 		"Make regions, chunks and tasks fewer and larger, and critical sections shorter."}
 }
 
-// waiting says whether ranks wait for each other's work or for messages (METRICS 1). It is empty
-// where the intervals overlap: then it is not known which figure is the lower one.
+// waiting finds out whether ranks wait for each other's work or for messages (METRICS 1). It returns no cause
+// if the intervals overlap: either figure may then be the lower one.
 func waiting(w *job.Windows) Cause {
 	if !w.Determined() {
 		return Cause{}
@@ -225,10 +225,10 @@ func waiting(w *job.Windows) Cause {
 	return Cause{}
 }
 
-// most is the share of the waiting from which a chain of ranks, or a call, is named.
+// most is the share of the waiting that a chain of ranks, or a call, must have to be named.
 const most = 0.5
 
-// through names the ranks that wait, and the call, where most of the waiting is there.
+// through names the ranks that wait, and the call, if they have most of the waiting.
 func through(p *job.WaitPath) string {
 	switch {
 	case p == nil:

@@ -27,8 +27,8 @@ const outOfMemory = "OUT_OF_MEMORY"
 // limits are the states in which Slurm ended a job at a set time, with the name of that time.
 var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the deadline"}
 
-// endOf is how the job ended: Slurm's state of the job in one word, or OUT_OF_MEMORY where a
-// step of it ended so.
+// endOf returns how the job ended: Slurm's state in one word, or OUT_OF_MEMORY if a step's lack of memory ended
+// it.
 func endOf(j *job.Job) string {
 	if state := j.StateWord(); !stepsRanOut(j, state) {
 		return state
@@ -36,9 +36,8 @@ func endOf(j *job.Job) string {
 	return outOfMemory
 }
 
-// stepsRanOut says whether steps that ran out of memory are why the job ended as it did. Every
-// program that did not come to its end must be in such a step. If all came to their end, the job
-// must have FAILED.
+// stepsRanOut reports whether steps that ran out of memory ended the job. Every program that did not come to
+// its end must be in such a step. If all came to their end, the job must have FAILED.
 func stepsRanOut(j *job.Job, state string) bool {
 	ids, cut := j.Usage.StepsOutOfMemory(), 0
 	if len(ids) == 0 {
@@ -57,8 +56,8 @@ func stepsRanOut(j *job.Job, state string) bool {
 	return cut > 0 || state == "FAILED"
 }
 
-// CutShort is the word of Slurm for what ended the job before its ranks were done: the figures
-// are those of what ran until then. It is "" where nothing did.
+// CutShort returns Slurm's word for what ended the job before its ranks were done; "": nothing did. Its figures
+// cover what ran until then.
 func CutShort(j *job.Job) string {
 	end := endOf(j)
 	if _, bad := endings[end]; !bad && limits[end] == "" || finished(j) {
@@ -67,8 +66,8 @@ func CutShort(j *job.Job) string {
 	return end
 }
 
-// AtLimit says which limit a job ran up to, and how long other jobs of its workload or name took on as many nodes and
-// CPUs; "": it ran up to none.
+// AtLimit names the limit that a job ran up to, and how long other jobs of its workload or name took on as many
+// nodes and CPUs; "": it ran up to none.
 func AtLimit(j *job.Job) string {
 	end := CutShort(j)
 	switch {
@@ -76,7 +75,7 @@ func AtLimit(j *job.Job) string {
 		return ""
 	case end != "TIMEOUT" || j.TimeLimit <= 0:
 		return "It ran up to " + limits[end] + "."
-	case j.Elapsed+time.Minute < j.TimeLimit: // Slurm was told another one since
+	case j.Elapsed+time.Minute < j.TimeLimit: // somebody changed the limit meanwhile
 		return fmt.Sprintf("It ran up to %s, which was %s.%s", limits[end], figure.Clock(j.Elapsed), othersTook(j))
 	}
 	return fmt.Sprintf("It ran up to %s of %s.%s", limits[end], figure.Clock(j.TimeLimit), othersTook(j))
@@ -117,8 +116,8 @@ func othersTook(j *job.Job) string {
 	return text + "."
 }
 
-// finished says whether every rank of the job's programs called MPI_Finalize. What ended the
-// job then came later, or concerned something else.
+// finished reports whether every rank of the job's programs called MPI_Finalize. What ended the job then came
+// later, or concerned something else.
 func finished(j *job.Job) bool {
 	for i := range j.Executions {
 		if e := &j.Executions[i]; !e.CameToEnd() {
@@ -145,7 +144,7 @@ func ended(j *job.Job) Cause {
 	return c
 }
 
-// namedSteps is how many steps are named.
+// namedSteps is how many steps a text names if it leaves out several.
 const namedSteps = 4
 
 // stepsText names steps.
@@ -159,11 +158,11 @@ func stepsText(ids []string) string {
 	return "Its steps " + figure.And(ids)
 }
 
-// A job that was ended from outside hung if all of its ranks were in MPI calls that they never
-// left, for more than hungShare of its time. One that reached its limit may have hung, too, if its
-// parallel efficiency is below hungBelow and hungIn of the ranks' time was in one MPI function, or if
-// it is below hungAlone, in whatever function. No rank may have computed for more than hungBusiest of the time: the others
-// waited for that one then.
+// A job that was ended from outside may have hung if all of its ranks were in MPI calls that they never left,
+// for more than hungShare of its time. One that reached its limit may also have hung if its parallel efficiency
+// is below hungBelow and hungIn of the ranks' time was in one MPI function, or if the efficiency is below
+// hungAlone. No rank may have computed for more than hungBusiest of the time: the others then waited for that
+// one.
 const (
 	hungShare   = 0.1
 	hungBelow   = 0.2
@@ -172,8 +171,8 @@ const (
 	hungBusiest = 0.5
 )
 
-// hung is the cause of a job that stood still when something ended it. Where a rank ran out of memory, or a node
-// failed, the others stood still because of that: it is no hang.
+// hung is the cause of a job that stood still when something ended it. If a rank ran out of memory, or a node
+// failed, the others stood still because of that, which is no hang.
 func hung(j *job.Job) Cause {
 	end := CutShort(j)
 	withEnd := func(text string) Cause {
@@ -200,14 +199,14 @@ func hung(j *job.Job) Cause {
 	return Cause{}
 }
 
-// busiestSlept says whether the rank that was outside MPI most may have slept there for half of that time.
+// busiestSlept reports whether the rank that was outside MPI most may have slept there for half of that time.
 func busiestSlept(j *job.Job) bool {
 	load := job.LoadOf(j.Executions)
 	return load != nil && load.Slept.Seconds() > j.Metrics.MPI.Communication*j.Metrics.Elapsed/2
 }
 
-// stoodStill is how long at the end no program of the job went on; 0 where one did, or where that
-// is a small part of its time.
+// stoodStill returns how long no program of the job went on before its end; 0 if one did, or if that is a small
+// part of its time.
 func stoodStill(j *job.Job) (least time.Duration) {
 	for i := range j.Executions {
 		e := &j.Executions[i]
@@ -226,7 +225,7 @@ func stoodStill(j *job.Job) (least time.Duration) {
 	return least
 }
 
-// costliestCall is the MPI function with the most time, and its share of the ranks' time.
+// costliestCall returns the MPI function with the most time, and its share of the ranks' time.
 func costliestCall(j *job.Job) (name string, share float64) {
 	times := map[string]float64{}
 	for i := range j.Executions {
@@ -245,10 +244,10 @@ func costliestCall(j *job.Job) (name string, share float64) {
 	return name, share
 }
 
-// suspendedShare is the part of a job's time from which its suspension changes its figures.
+// suspendedShare is the part of a job's time from which a suspension counts as changing its figures.
 const suspendedShare = 0.01
 
-// suspended is a job that Slurm stopped for a while: its ranks' clocks went on.
+// suspended is the cause if Slurm stopped the job for a while: its ranks' clocks went on.
 func suspended(j *job.Job) Cause {
 	stopped := j.Suspended()
 	if stopped.Seconds() <= suspendedShare*j.Elapsed.Seconds() {

@@ -13,8 +13,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// course is how the ranks of an execution spent their time, in the buckets of its timeline. In the
-// buckets from lo to hi-1 all ranks ran all the time.
+// course holds how the ranks of an execution spent their time, in the buckets of its timeline. All ranks ran
+// throughout the buckets from lo to hi-1.
 type course struct {
 	e                *job.Execution
 	begin            []time.Time
@@ -23,9 +23,9 @@ type course struct {
 	lo, hi           int
 }
 
-// An execution's course is put into words if it has at least courseLeast whole buckets, each at least
-// courseLength long. Ranks run for courseWhole of a whole bucket. Up to courseCut buckets at either end
-// may be cut, as ranks begin and end one after the other.
+// Course describes an execution if it has at least courseLeast whole buckets, each at least courseLength long.
+// In a whole bucket, ranks ran for at least courseWhole of the time. Up to courseCut buckets at either end may
+// be cut, as ranks begin and end one after the other.
 const (
 	courseLeast  = 12
 	courseLength = time.Second
@@ -33,12 +33,12 @@ const (
 	courseWhole  = 0.99
 )
 
-// misplaced are the warnings that leave in doubt when something was, or whose time it is.
+// misplaced are the warnings that put in doubt when something happened, or to whom its time belongs.
 var misplaced = []string{doubt.WarnClock, doubt.WarnClockDrift, doubt.WarnTorn, doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnImpossible, doubt.WarnForeign, doubt.WarnForeignNode, doubt.WarnPart}
 
-// Course says in sentences what the course of an execution shows beyond the spread of its buckets: since
-// when its ranks are in MPI or in files, and what comes again and again (METRICS 1, "Over time"). There
-// are none where that may be chance, or where it is not sure when something was.
+// Course says in sentences what the course of an execution shows beyond the spread of its buckets: since when
+// its ranks are in MPI or in files, and what comes again and again (METRICS 1, "Over time"). It says nothing if
+// that may be chance, or if the clocks leave in doubt when something was.
 func Course(j *job.Job, e *job.Execution) (said []string) {
 	c := newCourse(j, e)
 	if c == nil {
@@ -52,7 +52,7 @@ func Course(j *job.Job, e *job.Execution) (said []string) {
 	return said
 }
 
-// newCourse is nil where nothing may be said.
+// newCourse returns nil if nothing may be said.
 func newCourse(j *job.Job, e *job.Execution) *course {
 	t := e.Timeline
 	if t == nil || e.Folded != nil || suspended(j).Code != "" ||
@@ -77,8 +77,8 @@ func newCourse(j *job.Job, e *job.Execution) *course {
 	return c
 }
 
-// whole finds the buckets in which all ranks ran, and says whether these are enough, and one after the
-// other.
+// whole finds the buckets in which all ranks ran. It reports whether these are enough, without a gap, and
+// nearly the whole run.
 func (c *course) whole(ranks int) bool {
 	in := func(d time.Duration) bool {
 		return d.Seconds() >= courseWhole*float64(ranks)*c.length.Seconds()
@@ -92,7 +92,7 @@ func (c *course) whole(ranks int) bool {
 	return c.hi-c.lo >= courseLeast && len(c.elapsed)-c.hi <= courseCut
 }
 
-// share is the part of the ranks' time that went into something.
+// share returns the part of the ranks' time that was spent on something.
 func (c *course) share(spent []time.Duration, from, to int) float64 {
 	return total(spent[from:to]).Seconds() / total(c.elapsed[from:to]).Seconds()
 }
@@ -104,8 +104,8 @@ func total(all []time.Duration) (sum time.Duration) {
 	return sum
 }
 
-// turned says until when, and since when, how much of the time went into something; "" without a turn.
-// The bucket in which a turn lies is on neither side.
+// turned says how much of the time went into something before and after each turn; "" without a turn. The
+// bucket in which a turn lies is on neither side.
 func (c *course) turned(spent []time.Duration, into string) string {
 	shares := make([]float64, 0, c.hi-c.lo)
 	for i := c.lo; i < c.hi; i++ {
@@ -146,14 +146,14 @@ func (c *course) turned(spent []time.Duration, into string) string {
 	return strings.Join(parts, "; ") + "."
 }
 
-// at is when a bucket begins.
+// at writes when a bucket begins.
 func (c *course) at(bucket int) string { return figure.Beside(c.begin[bucket], c.begin[0]) }
 
-// otherCalls is the part of some time that other calls than the named one may have taken.
+// otherCalls bounds the part of some time that may belong to other calls than the named one.
 const otherCalls = 0.05
 
-// in names what time of the ranks went into: the function, if nearly all of it must have been in that one,
-// else all of MPI or of files.
+// in names what the ranks' time went into: one function, if nearly all of the time must be its own, else all of
+// MPI or of files.
 func (c *course) in(all string, spent time.Duration) string {
 	var whole, listed time.Duration
 	for i := range c.e.Nodes {
@@ -178,22 +178,23 @@ func (c *course) in(all string, spent time.Duration) string {
 	return first.Name
 }
 
-// What time goes into, if it is not known into which function.
+// What the time went into if no single function had nearly all of it.
 const (
 	inMPI   = "MPI"
 	inFiles = "MPI_File functions"
 )
 
-// A change is a turn only if the shares on both sides lie leastTurn apart, and timesSpread times as far as
-// those of one side among themselves, in every bucket. Each side has at least sideLeast buckets.
+// A change is a turn if the shares on its two sides lie leastTurn apart, and timesSpread times as far as the
+// shares on one side lie from each other. This holds for every bucket. Each side has at least sideLeast
+// buckets.
 const (
 	leastTurn   = 0.1
 	timesSpread = 2
 	sideLeast   = 4
 )
 
-// turnsOf are the buckets in which shares turned from one level to another for good, one or two; nil where
-// they did not. Two are looked for only where one does not explain the shares.
+// turnsOf returns the buckets in which shares turned from one level to another for good, one or two; nil if
+// they did not. It looks for two only if one does not explain the shares.
 func turnsOf(shares []float64) (turns []int) {
 	n, best := len(shares), 0.0
 	for a := sideLeast; a < n-sideLeast; a++ {
@@ -208,7 +209,7 @@ func turnsOf(shares []float64) (turns []int) {
 		for b := a + 1 + sideLeast; b < n-sideLeast; b++ {
 			first := apartBy(shares[:a], shares[a+1:b])
 			if first == 0 {
-				break // nor will it be of more shares
+				break // more shares only lie closer
 			}
 			if apart := min(first, apartBy(shares[a+1:b], shares[b+1:])); apart > best {
 				best, turns = apart, []int{a, b}
@@ -218,7 +219,7 @@ func turnsOf(shares []float64) (turns []int) {
 	return turns
 }
 
-// apartBy is how far two lists of shares lie apart; 0 where that may be chance.
+// apartBy returns how far apart two lists of shares lie; 0 if that may be chance.
 func apartBy(a, b []float64) float64 {
 	spread := max(slices.Max(a)-slices.Min(a), slices.Max(b)-slices.Min(b))
 	apart := max(slices.Min(a)-slices.Max(b), slices.Min(b)-slices.Max(a))
@@ -228,16 +229,15 @@ func apartBy(a, b []float64) float64 {
 	return apart
 }
 
-// Time in files repeats if it comes in at least leastBeats beats, evenly spaced within beatDoubt
-// buckets, with little time in files besides. A beat is a row of busy buckets with quiet ones on
-// both sides.
+// Time in files repeats if there are at least leastBeats beats, evenly spaced within beatDoubt buckets, with
+// little time in files besides. A beat is a row of busy buckets between quiet ones.
 const (
 	leastBeats = 6
-	leastEvery = 4 // buckets
+	leastEvery = 4 // buckets between beats
 	beatDoubt  = 1
 	quietBelow = 0.1 // of the busiest bucket
 	leastShare = 0.01
-	besides    = 0.05 // of their time, outside of them
+	besides    = 0.05 // of the beats' time, outside of them
 )
 
 // beat is one time in files that may repeat.
@@ -271,8 +271,8 @@ func (c *course) repeated() string {
 		figure.Seconds(sum/n), len(beats), figure.Interval(slices.Min(spent), slices.Max(spent), figure.Seconds))
 }
 
-// beatsOf are the beats, and after how many buckets the next one comes; nil if they do not repeat.
-// A busy bucket at either end is no beat: its time may have begun or ended elsewhere.
+// beatsOf returns the beats and their distance in buckets; nil if they do not repeat. A busy bucket at either
+// end is no beat: its time may have begun or ended elsewhere.
 func beatsOf(each []float64) (beats []beat, every float64) {
 	quiet, rest := quietBelow*slices.Max(each), 0.0
 	for i := 0; i < len(each); i++ {
@@ -285,7 +285,7 @@ func beatsOf(each []float64) (beats []beat, every float64) {
 			continue
 		}
 		b := beat{wide: i - from}
-		for k := max(from-1, 0); k <= min(i, len(each)-1); k++ { // with what reaches into the quiet ones beside it
+		for k := max(from-1, 0); k <= min(i, len(each)-1); k++ { // with the parts that reach into the quiet buckets beside it
 			b.spent += each[k]
 			b.at += each[k] * (float64(k) + 0.5)
 		}

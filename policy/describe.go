@@ -13,8 +13,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Describe makes a job's case. A job from a list has no executions, so what only these tell is
-// unknown. Without a study, so is what the runs of its workload tell.
+// Describe makes a job's case. A job from a list has no executions, so its fields that come from these are
+// unknown. Without a study, so are those from the runs of its workload.
 func Describe(j *job.Job, study *workload.Study) *Case {
 	c := &Case{Unknown: map[string]string{}, Runs: j.IsRunning()}
 	if c.Runs && (j.Together || j.Hung != nil) {
@@ -38,7 +38,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	return c
 }
 
-// upToNow is a job that runs, as if it had ended when its nodes last reported.
+// upToNow returns a running job as if it had ended when its nodes last reported.
 func upToNow(j *job.Job) *job.Job {
 	now := *j
 	now.End, now.AsOf, now.Elapsed = j.AsOf, time.Time{}, max(j.AsOf.Sub(j.Start), 0)
@@ -80,7 +80,7 @@ func (c *Case) size(j *job.Job) {
 	}
 }
 
-// notMeasured says why nothing is known of what a job's nodes recorded; "": it is.
+// notMeasured returns why nothing is known from a job's nodes; "": something is.
 func notMeasured(j *job.Job) string {
 	switch {
 	case j.Metrics == nil:
@@ -128,7 +128,7 @@ func (c *Case) threads(m *job.Metrics) {
 	c.OpenMPEfficiency, c.OpenMPLoadBalance, c.OpenMPScheduling, c.OpenMPSerialisation = o.Parallel, o.LoadBalance, o.Scheduling, o.Serialisation
 }
 
-// executions fills in what only the job's executions tell.
+// executions fills in what comes from the job's executions alone.
 func (c *Case) executions(j *job.Job) {
 	c.Executions, c.Threaded = job.CountExecutions(j.Executions), job.Threaded(j.Executions)
 	main := &j.Executions[job.MainExecution(j.Executions)]
@@ -168,8 +168,8 @@ func (c *Case) waits(w *job.Windows) {
 	}
 }
 
-// singletons counts the ranks of steps with several tasks that are each an MPI world of one: all
-// of them (alone), and the largest group with the same program, arguments and input (alike).
+// singletons counts the ranks of steps with several tasks that are each an MPI world of one: all of them
+// (alone), and the largest group with the same program, arguments and input (alike).
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
@@ -188,8 +188,8 @@ func singletons(executions []job.Execution) (alone, alike int) {
 	return alone, alike
 }
 
-// unused counts the nodes without a rank whose CPUs were idle: Slurm's CPU time is hardly
-// more than the ranks can have had.
+// unused counts the nodes without a rank whose CPUs were idle. They were if Slurm's CPU time hardly exceeds
+// what the ranks can have used.
 func (c *Case) unused(j *job.Job) {
 	if c.NodesUsed == 0 || c.NodesUsed >= j.Nodes {
 		return
@@ -205,8 +205,8 @@ func (c *Case) unused(j *job.Job) {
 	c.Unused = j.Nodes - c.NodesUsed
 }
 
-// othersBusy says whether Slurm counted CPU time beside that of the ranks: something else
-// ran on the CPUs that had none.
+// othersBusy reports whether Slurm counted more CPU time than the ranks had: something else ran on the CPUs
+// without a rank.
 func othersBusy(j *job.Job) bool {
 	if j.Usage == nil || j.UsedTime() == nil {
 		return false
@@ -215,7 +215,7 @@ func othersBusy(j *job.Job) bool {
 	return j.Usage.TotalCPU.Seconds()-ranks > busyShare*(3600**j.UsedCoreHours()-ranks)
 }
 
-// ranksCPU is the CPU time of the ranks, s: counted, else the most that one thread each can have.
+// ranksCPU returns the CPU time of the ranks, s: counted, else at most one thread's for each.
 func ranksCPU(j *job.Job) float64 {
 	if load := job.LoadOf(j.Executions); load != nil && load.Ranks == j.Metrics.Ranks {
 		return load.CPU.Seconds()
@@ -270,12 +270,12 @@ var doubtful = []string{doubt.WarnOdd, doubt.WarnAssumedEnd, doubt.WarnRunning, 
 	doubt.WarnStatic, doubt.WarnPreload, doubt.WarnUnseen, doubt.WarnForeign, doubt.WarnUnreadable, doubt.WarnNodesMissing, doubt.WarnInterim,
 	doubt.WarnImpossible, doubt.WarnOutboxFull, doubt.WarnLeft}
 
-// CastsDoubt says whether a warning, by its code, casts doubt on a job's efficiency.
+// CastsDoubt reports whether a warning, by its code, casts doubt on a job's efficiency.
 func CastsDoubt(code string) bool {
 	return slices.Contains(doubtful, code) || code == doubt.WarnCoverage || code == doubt.WarnMerging
 }
 
-// doubts collects what lowers the confidence in every verdict of the job.
+// doubts collects the reasons that lower the confidence in every verdict on the job.
 func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {
 		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %s: some ranks were not recorded", figure.Efficiency(c.Coverage)))
@@ -310,7 +310,7 @@ func (c *Case) doubts(j *job.Job) {
 	}
 }
 
-// atOnce says whether MPI programs ran beside each other for long.
+// atOnce reports whether MPI programs ran at the same time for long.
 func atOnce(executions []job.Execution) bool {
 	var sum float64
 	for i := range executions {

@@ -4,7 +4,7 @@ import "reflect"
 
 // Fields are what a rule's condition and text may read. The tags hold the name that a rule
 // uses and the help that `jobeff admin policy fields` prints, with unit and source. Fields
-// that are not known of a job stand in Case.Unknown.
+// that are not known for a job are in Case.Unknown.
 type Fields struct {
 	User      string   `expr:"user" doc:"The job's owner, as Slurm names them."`
 	Account   string   `expr:"account" doc:"Slurm's account that the job is charged to."`
@@ -116,7 +116,7 @@ func AllFields() []Field {
 	return all
 }
 
-// fieldIndex is where in Fields a name is.
+// fieldIndex holds the index in Fields of each name.
 var fieldIndex = func() map[string]int {
 	index := map[string]int{}
 	for i := range fieldsType.NumField() {
@@ -125,7 +125,8 @@ var fieldIndex = func() map[string]int {
 	return index
 }()
 
-// Value is the field of that name: a string, a []string, an int, a float64 or a bool; nil: there is no such field.
+// Value returns the field of that name: a string, a []string, an int, a float64 or a bool; nil: there is no
+// such field.
 func (f *Fields) Value(name string) any {
 	i, known := fieldIndex[name]
 	if !known {

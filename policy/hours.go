@@ -13,19 +13,19 @@ import (
 // CoreHours is where a job's core-hours went (METRICS 6), in whole microseconds; nil: not known. Lost is the sum of its
 // five parts. Lists, months, digests and counters sum up what the store keeps of it.
 type CoreHours struct {
-	Used    *job.CoreTime // AllocCPUS x Elapsed, of a job that runs so far
-	SMT     *job.CoreTime // of these on further hardware threads of cores with a rank: job.Job.FurtherThreads
-	Lost    *job.CoreTime // used, less these and the ranks' useful time
-	MPI     *job.CoreTime // of the lost ones, those in MPI
-	IO      *job.CoreTime // those in MPI_File_*
-	OpenMP  *job.CoreTime // those of threads in barriers, scheduling, and serial parts
-	Idle    *job.CoreTime // those on cores without a rank while an MPI program ran
-	Outside *job.CoreTime // those outside MPI_Init to MPI_Finalize
-	NoCPU   *job.CoreTime // of the useful ones, those in which a rank had no CPU, at least; nil: few, or not known
-	NoMPI   bool          // it ran no MPI: Outside are those outside of the first parallel region to the end
+	Used    *job.CoreTime // AllocCPUS x Elapsed; of a running job, those so far
+	SMT     *job.CoreTime // of Used, on further hardware threads of cores with a rank: job.Job.FurtherThreads
+	Lost    *job.CoreTime // Used, less SMT and the ranks' useful time
+	MPI     *job.CoreTime // of Lost, in MPI
+	IO      *job.CoreTime // of Lost, in MPI_File_*
+	OpenMP  *job.CoreTime // of Lost, of threads in barriers, scheduling and serial parts
+	Idle    *job.CoreTime // of Lost, on cores without a rank while an MPI program ran
+	Outside *job.CoreTime // of Lost, outside MPI_Init to MPI_Finalize
+	NoCPU   *job.CoreTime // of the useful ones, at least: a rank had no CPU; nil: few, or not known
+	NoMPI   bool          // it ran no MPI: Outside is then outside of the first parallel region to the end
 }
 
-// Judged are the core-hours whose loss is known; nil: it is not known of them.
+// Judged returns the core-hours whose loss is known; nil: there are none.
 func (h *CoreHours) Judged() *job.CoreTime {
 	if h.Lost == nil {
 		return nil
@@ -34,8 +34,8 @@ func (h *CoreHours) Judged() *job.CoreTime {
 	return &judged
 }
 
-// CoreHoursOf works out where a job's core-hours went, as far as it is known. A job from a list has no executions: only
-// what it used is known. Of a step nothing is known: Slurm's figures are those of the whole job.
+// CoreHoursOf works out where a job's core-hours went, as far as it is known. For a job from a list, which has
+// no executions, only Used is known. For a step nothing is: Slurm's figures are those of the whole job.
 func CoreHoursOf(j *job.Job) CoreHours {
 	if ref, err := slurmid.Parse(j.DisplayID); err == nil && ref.Step != "" {
 		return CoreHours{}
@@ -56,7 +56,7 @@ func CoreHoursOf(j *job.Job) CoreHours {
 	return h
 }
 
-// CoreHoursListed are those of a job from a list, as the store keeps them: without parts of the lost ones.
+// CoreHoursListed returns those of a job from a list, as the store keeps them: without the parts of Lost.
 func CoreHoursListed(j *job.Job) CoreHours {
 	h := CoreHours{Used: j.UsedTime(), Lost: j.Lost}
 	if h.Used != nil && j.Judged != nil {
@@ -69,8 +69,8 @@ func CoreHoursListed(j *job.Job) CoreHours {
 // CoreTime rounds seconds of a core to microseconds, at most 1e18 of them, which an int64 holds.
 func CoreTime(seconds float64) job.CoreTime { return job.CoreTime(math.Round(min(1e6*seconds, 1e18))) }
 
-// split divides the core-hours of a job whose every rank and thread was recorded. Slurm counts whole seconds, so a part may
-// come out negative: it is then 0.
+// split divides the core-hours of a job whose every rank and thread was recorded. Slurm counts whole seconds,
+// so a part may come out negative: split makes it 0.
 func (h *CoreHours) split(j *job.Job) {
 	m := j.Metrics
 	mpi, io, openmp := m.MPITime, m.IOTime, 0.0
@@ -92,14 +92,14 @@ func (h *CoreHours) split(j *job.Job) {
 	if h.Outside = &left; float64(*h.Idle) > busyShare*float64(*h.Used) && othersBusy(j) {
 		h.Lost, h.Idle = nil, nil
 	}
-	if j.Used != nil { // how many CPUs it had while its programs ran is not kept
+	if j.Used != nil { // the number of CPUs while its programs ran is not kept
 		h.Idle, h.Outside = nil, nil
 	}
 }
 
-// withoutCPU is the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a file or a
-// CPU. The ranks' own readings tell, or the CPU time that Slurm counted; nil: it is less than a tenth of the useful
-// time, or not known.
+// withoutCPU returns the useful time in which the job's ranks had no CPU, at least: they slept, or waited for a
+// file or a CPU. It comes from the ranks' own readings, or from Slurm's CPU time. nil: less than a tenth of the
+// useful time, or not known.
 func withoutCPU(j *job.Job) *job.CoreTime {
 	useful, least := j.Metrics.RealUseful(), 0.0
 	if load := job.LoadOf(j.Executions); load != nil && j.Metrics.Hybrid == nil { // threads of OpenMP sleep outside useful time, too
@@ -155,19 +155,18 @@ func (c *Case) hours(j *job.Job) {
 	}
 }
 
-// busyShare: if CPUs without a rank were busy for more than this part of their time, something
-// else ran there.
+// busyShare is the part of their time from which busy CPUs without a rank mean that something else ran there.
 const busyShare = 0.05
 
-// busyUseful: if ranks had a CPU for less than this part of their useful time, NoCPU says so.
+// busyUseful is the part of the useful time for which ranks must have had a CPU: with less, NoCPU holds the
+// rest.
 const busyUseful = 0.9
 
-// manyWithout is the part of the job's core-hours from which CPUs without a rank or thread are
-// mentioned.
+// manyWithout is the part of the job's core-hours from which CPUs without a rank or thread are mentioned.
 const manyWithout = 0.25
 
-// WithoutRank says how many of a job's CPUs had neither a rank nor a thread while its programs ran,
-// the mean of that time; "" where they are few, or where it is not known.
+// WithoutRank says how many of a job's CPUs had neither a rank nor a thread while its programs ran, as a mean
+// over that time; "": few, or not known.
 func WithoutRank(j *job.Job) string {
 	idle, ran := withoutRank(j)
 	if ran == 0 {
@@ -176,8 +175,8 @@ func WithoutRank(j *job.Job) string {
 	return fmt.Sprintf("%s of %s had no rank and no thread.", figure.Count(int(math.Round(idle/ran))), figure.Counted(j.CPUs, "CPU"))
 }
 
-// withoutRank is the time of the CPUs without a rank or thread, and how long the job's programs ran, s;
-// 0 and 0 where they are few, or where it is not known.
+// withoutRank returns the time of the CPUs without a rank or thread, and how long the job's programs ran, s; 0
+// and 0: few such CPUs, or not known.
 func withoutRank(j *job.Job) (idle, ran float64) {
 	if !j.IsWhole() || j.Used != nil || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
 		return 0, 0

@@ -17,8 +17,8 @@ const (
 	mostOdd    = 3
 )
 
-// HungText says since when nothing of a job that runs has moved, what its ranks are in, and how to see where in
-// its program; "" for a job that is not known to hang.
+// HungText says since when nothing of a running job has moved, what its ranks are in, and how to see where in
+// its program; "": it is not known to hang.
 func HungText(j *job.Job) string {
 	h := j.Hung
 	if h == nil {
@@ -38,17 +38,18 @@ func HungText(j *job.Job) string {
 	return text
 }
 
-// stoodText is HungText of a job that has ended. Whether it moved between its nodes' last word and its end is not known.
+// stoodText is HungText for a job that has ended. Whether it moved between its nodes' last report and its end
+// is not known.
 func stoodText(h *hang.Hung) string {
 	return fmt.Sprintf("It seemed to hang: from %s to %s, when its nodes last told of it before its end, nothing of it moved.", figure.Minute(h.Since), figure.Minute(h.AsOf)) + groupsText(h, then)
 }
 
-// tense has the verbs of what ranks do: of one, and of several.
+// tense holds the verbs for what ranks do: for one rank, and for several.
 type tense struct{ is, are, has, have string }
 
 var now, then = tense{"is", "are", "has", "have"}, tense{"was", "were", "had", "had"}
 
-// groupsText says which ranks are in what, a sentence for each.
+// groupsText says which ranks are in which call, a sentence for each.
 func groupsText(h *hang.Hung, t tense) (text string) {
 	for i := range h.Calls[:min(len(h.Calls), mostGroups)] {
 		text += " " + callsText(&h.Calls[i], t)
@@ -59,7 +60,8 @@ func groupsText(h *hang.Hung, t tense) (text string) {
 	return text
 }
 
-// callsText says which ranks are in what, with node and, while it runs, process where they are few.
+// callsText says which ranks are in which call. If they are few, it names their nodes and, while the job runs,
+// processes.
 func callsText(c *hang.OpenCalls, t tense) string {
 	who, verb, have := "ranks "+c.Ranks, t.are, t.have
 	switch {
@@ -70,7 +72,7 @@ func callsText(c *hang.OpenCalls, t tense) string {
 	case c.Count > mostOdd:
 		who = figure.Count(c.Count) + " of " + figure.Counted(c.Size, "rank")
 	}
-	if c.Ranks == "" || c.Size == 0 { // MPI_Init has not told who they are
+	if c.Ranks == "" || c.Size == 0 { // it is not known which ranks they are before MPI_Init ends
 		who = figure.Counted(c.Count, "rank")
 	}
 	if c.Function == hang.RankEnded {
@@ -101,5 +103,5 @@ func callsText(c *hang.OpenCalls, t tense) string {
 	return sentence(text + " (" + strings.Join(places, ", ") + ")")
 }
 
-// states are what the kernel's letters mean, where that says something.
+// states words the kernel's letters that are worth a word.
 var states = map[string]string{"S": ", asleep", "D": ", waiting for a device or a file system"}

@@ -16,52 +16,52 @@ import (
 // Kind is what a request changes first.
 type Kind string
 
-// The kinds of a request, the first that applies to a job.
+// The kinds of a request. requestFor takes the first that applies, in its own order.
 const (
-	AskTogether Kind = "together"  // its ranks never met: how they are started as one program
-	AskBound    Kind = "bound"     // its threads shared cores although the job had enough: how it is started with a core for each
-	AskCores    Kind = "cores"     // another core count, which the runs of its workload show to be better
+	AskTogether Kind = "together"  // its ranks never met: how to start them as one program
+	AskBound    Kind = "bound"     // its threads shared cores although the job had enough: how to start it with a core for each
+	AskCores    Kind = "cores"     // another core count, which is better according to the runs of its workload
 	AskMoreCPUs Kind = "cpus"      // a CPU for each of its busy threads
 	AskLessCPUs Kind = "one_cpu"   // one CPU for each rank, whose other threads had hardly anything to do
 	AskNodes    Kind = "nodes"     // only the nodes on which ranks ran
-	AskSpread   Kind = "spread"    // twice the nodes: it ran out of all the memory that those had
+	AskSpread   Kind = "spread"    // twice the nodes: it ran out of all the memory of its own
 	AskAsItRan  Kind = "as_it_ran" // with the memory and time that it needs; Less and More say what changes
 )
 
-// Request is what the next job like one is to ask for. There is one for each job, array and workload, and whatever
-// speaks of what to ask for says this.
+// Request is what to ask for next time. There is one for each job, array and workload. All texts about what to
+// ask for come from it.
 type Request struct {
-	Why  string // why nothing is known to ask for; "": the following is
+	Why  string // why it is not known what to ask for; "": the following is
 	Kind Kind
 
-	// What Slurm is asked for; 0: as it was.
+	// What to ask Slurm for; 0: as before.
 	Nodes, Tasks, CPUsPerTask int
 	Memory                    int64         // bytes of each node
 	Time                      time.Duration // whole minutes
-	NoMemory, NoTime          string        // why they are as they were
+	NoMemory, NoTime          string        // why they stay as before
 
-	Less, More []string        // what changes, of "memory", "time" and "CPUs"
-	Needs      *workload.Needs // what memory and time follow from; nil: they are as they were
-	Like       job.Ran         // the job that it is for, or compares with
+	Less, More []string        // what changes: "memory", "time" and "CPUs"
+	Needs      *workload.Needs // the reasons for memory and time; nil: they stay as before
+	Like       job.Ran         // the job that it is for, or is compared with
 	Array      bool            // Like is an array, with the time of all its tasks
 	JobName    string          // identifies the workload; "": something else does
 	Workload   string          // the name that its user gave the workload
 
 	Best    *workload.Recommendation // of AskCores
-	Instead int                      // cores of the job, …
-	Once    bool                     // … on which it ran once only
-	Ranks   int                      // of the job, where the request names them
-	MPI     string                   // the library of AskTogether
-	Start   string                   // the line of AskBound
+	Instead int                      // the job's cores, for AskCores
+	Once    bool                     // the workload ran only once on Instead cores
+	Ranks   int                      // the job's ranks, if the request names them
+	MPI     string                   // the library, for AskTogether
+	Start   string                   // the command, for AskBound
 	Saved   *curve.Estimate          // core-hours of the job; nil: not known
 }
 
-// Leave says whether what the job asked for is right, by all that is known.
+// Leave reports whether the job asked for the right things, as far as is known.
 func (r *Request) Leave() bool {
 	return r.Why == "" && r.Kind == AskAsItRan && len(r.Less)+len(r.More) == 0
 }
 
-// Said is what to ask for, in one sentence.
+// Said words what to ask for, in one sentence.
 func (r *Request) Said() string {
 	switch {
 	case r.Why != "":
@@ -99,10 +99,10 @@ func (r *Request) Said() string {
 	return "Ask for " + figure.And(all) + "."
 }
 
-// RequestFor is the request for the next job like this one. Study is that of its workload, or nil.
+// RequestFor makes the request for the next job like this one. study is that of its workload, or nil.
 func RequestFor(study *workload.Study, j *job.Job) *Request { return requestFor(study, j, CauseOf(j)) }
 
-// requestFor is RequestFor for a job whose cause was looked for before.
+// requestFor is RequestFor with the job's cause, which the caller knows already.
 func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
 	all, like := alikeOf(study, j)
 	r := &Request{Kind: AskAsItRan, Like: like}
@@ -127,8 +127,8 @@ func requestFor(study *workload.Study, j *job.Job, why Cause) *Request {
 	return r
 }
 
-// RequestOf is the request for a job like the newest one of a workload. Where that was not read whole, it is for one
-// like the newest that was completed.
+// RequestOf makes the request for a job like the newest one of a workload. If that was not read with its
+// executions, it is for a job like the newest completed one.
 func RequestOf(study *workload.Study) *Request {
 	w := study.Workload
 	if as, last := AsLast(study); last != nil {
@@ -159,8 +159,8 @@ func RequestOf(study *workload.Study) *Request {
 	return r
 }
 
-// AsLast is a study as the workload's newest job sees it, and that job. Where the job was not read whole, it is the
-// study as it is, and nil.
+// AsLast returns a study from the view of the workload's newest job, and that job. If the job was not read with
+// its executions, it returns the study unchanged, and nil.
 func AsLast(study *workload.Study) (*workload.Study, *job.Job) {
 	if last := study.Workload.Last; last != nil {
 		return study.As(last), last
@@ -168,7 +168,7 @@ func AsLast(study *workload.Study) (*workload.Study, *job.Job) {
 	return study, nil
 }
 
-// RequestOfTasks is the request that fits each task of an array.
+// RequestOfTasks makes the request that fits each task of an array.
 func RequestOfTasks(id string, tasks []job.Job) *Request {
 	r := &Request{Kind: AskAsItRan, Array: true}
 	if len(tasks) > 0 {
@@ -203,7 +203,7 @@ func RequestOfTasks(id string, tasks []job.Job) *Request {
 	return r
 }
 
-// alikeOf are the jobs of the same work as j, itself among them, and j as it is there.
+// alikeOf returns the jobs of the same work as j, j among them, and j's own entry.
 func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
 	if all = j.Alike; len(all) == 0 && study != nil {
 		all = study.Workload.Jobs
@@ -217,7 +217,8 @@ func alikeOf(study *workload.Study, j *job.Job) (all []job.Ran, like job.Ran) {
 	return all, like
 }
 
-// notCompared says whether another core count might be better, but something ended the job before it was done.
+// notCompared reports whether another core count might be better, but something ended the job before it was
+// done.
 func (a *asking) notCompared() bool {
 	end := CutShort(a.job)
 	if end == "" || a.study == nil || len(a.study.Counts) < 2 {
@@ -226,7 +227,7 @@ func (a *asking) notCompared() bool {
 	return end != outOfMemory && limits[end] == "" || a.study.AdvisedOn(CoresOf(a.job))
 }
 
-// asking is what a request is made of. Study and job may be nil.
+// asking holds what a request is made from. study and job may be nil.
 type asking struct {
 	study *workload.Study
 	job   *job.Job
@@ -235,7 +236,7 @@ type asking struct {
 	room  *job.Room
 }
 
-// cores makes the request for another core count, where the runs show one to be better.
+// cores makes the request for another core count, if the runs show one to be better.
 func (a *asking) cores(r *Request) bool {
 	var best *workload.Recommendation
 	if a.job == nil {
@@ -251,7 +252,7 @@ func (a *asking) cores(r *Request) bool {
 	r.Once = a.study.At(r.Instead).Runs < 2
 	r.CPUsPerTask = a.study.ThreadsFor(n)
 	r.Tasks, r.Nodes = n/r.CPUsPerTask, a.study.NodesFor(n)
-	for _, ran := range slices.Backward(a.alike) { // the newest that had them
+	for _, ran := range slices.Backward(a.alike) { // the newest job on them
 		if ran.Ranks == r.Tasks && (r.Nodes == 0 || ran.Nodes == r.Nodes) && !workload.NotCompleted(&ran) {
 			r.Like, r.Needs = ran, workload.NeedsOf(a.alike, ran, a.room)
 			break
@@ -264,8 +265,8 @@ func (a *asking) cores(r *Request) bool {
 	return true
 }
 
-// together is the request for copies of one program that never met. Copies that differ in arguments
-// or input may be on purpose. Of equal copies, all but one repeated the work.
+// together makes the request for copies of one program that never met. Copies that differ in arguments or input
+// may be on purpose. Of equal copies, all but one repeated the work.
 func (a *asking) together(r *Request) bool {
 	var copies []*job.Execution
 	hours, ranks := 0.0, 0
@@ -296,7 +297,7 @@ func surely(hours float64) *curve.Estimate {
 	return &curve.Estimate{Value: hours, Low: hours, High: hours}
 }
 
-// cpus is the request for ranks that share too few CPUs. What it saves is not known.
+// cpus makes the request for ranks that share too few CPUs. What it saves is not known.
 func (a *asking) cpus(r *Request) bool {
 	load := job.LoadOf(a.job.Executions)
 	if a.why.Code != CauseContention || load == nil || load.CrowdBusy == 0 || len(a.job.Executions) != 1 {
@@ -327,12 +328,10 @@ func (a *asking) others(r *Request) {
 	a.sizes(r)
 }
 
-// busyNode: if nodes without a rank were busy for more than this part of their time, other work
-// ran there.
+// busyNode is the part of their time from which busy nodes without a rank mean that other work ran there.
 const busyNode = 0.05
 
-// nodes is the request for a job with nodes that had no rank, if Slurm's TotalCPU shows that these
-// were idle.
+// nodes makes the request for a job with nodes without a rank, if Slurm's TotalCPU shows that these were idle.
 func (a *asking) nodes(r *Request) bool {
 	j, m := a.job, a.job.Metrics
 	if m == nil || j.Usage == nil || len(j.Executions) != 1 || j.CPUs == 0 || m.Nodes == 0 || m.Nodes >= j.Nodes || CutShort(j) != "" {
@@ -347,7 +346,7 @@ func (a *asking) nodes(r *Request) bool {
 	return true
 }
 
-// oneEach is the request for a job with idle threads. The job then takes at most 1.1 times as long
+// oneEach makes the request for a job with idle threads. The job then takes at most 1.1 times as long
 // (fullyIdle).
 func (a *asking) oneEach(r *Request) bool {
 	j := a.job
@@ -366,7 +365,7 @@ func (a *asking) oneEach(r *Request) bool {
 	return true
 }
 
-// CoresOf are the cores of a job's main program.
+// CoresOf returns the cores of a job's main program.
 func CoresOf(j *job.Job) int {
 	main := job.MainExecution(j.Executions)
 	if main < 0 {
@@ -376,8 +375,8 @@ func CoresOf(j *job.Job) int {
 	return e.Size * e.Threads()
 }
 
-// Answers says whether the request is an answer to a rule that flagged a job. It goes by the fields that the rule
-// reads, since sites write rules of their own. A verdict that jobeffd sent names them only in its condition.
+// Answers reports whether the request answers a rule that flagged a job. It looks at the fields that the rule
+// reads, since sites write rules of their own. A verdict from jobeffd names them only in its condition.
 func (r *Request) Answers(v *Verdict) bool {
 	if v.Outcome != Flagged || r.Why != "" {
 		return false

@@ -23,15 +23,15 @@ func (a *asking) asItRan(r *Request) {
 	}
 }
 
-// mostThreads: up to so many CPUs may be the hardware threads of one core if their number is not known.
+// mostThreads bounds the CPUs that may be the hardware threads of one core, if their number is not known.
 const mostThreads = 2
 
-// leastSeen is how long jobs that kept one core busy must have run in sum before one CPU is asked
-// for, s.
+// leastSeen is the time that jobs with one busy core must have run in sum before one CPU is asked for, s.
 const leastSeen = 600
 
-// shape fills in the tasks of r.Like and the CPUs of each, so that their product is what the job was given. Jobs that
-// used one core each time ask for one. Without MPI, Slurm's tasks count: srun starts as many as are asked for.
+// shape fills in the tasks of r.Like and the CPUs of each, so that their product is what the job was given. If
+// the jobs used one core each time, it asks for one. Without MPI it takes Slurm's tasks: srun starts as many as
+// are asked for.
 func (a *asking) shape(r *Request, done []job.Ran) {
 	l := &r.Like
 	if r.Nodes = l.Nodes; l.Nodes < 1 || l.CPUs < 1 {
@@ -53,15 +53,14 @@ func (a *asking) shape(r *Request, done []job.Ran) {
 	}
 }
 
-// Memory and time that are near enough to what the job had stay as they were. A time limit that is too long
+// A request lowers memory or time only if at most this part of it is needed. A time limit that is too long
 // costs others little, so time may differ by more.
 const (
 	muchLessMemory = 0.75
 	muchLessTime   = 0.5
 )
 
-// sizes takes over the needed memory and time. Where they are near what the job had, the request
-// repeats what it had.
+// sizes takes over the needed memory and time. If they are near what the job had, the request repeats that.
 func (a *asking) sizes(r *Request) {
 	n := r.Needs
 	r.Memory, r.Time, r.NoMemory, r.NoTime = n.Memory, n.Time, n.NoMemory, n.NoTime
@@ -94,7 +93,7 @@ func (a *asking) sizes(r *Request) {
 	default:
 		r.Time = limit
 	}
-	if a.room != nil && a.room.Time > 0 && r.Time > a.room.Time { // it had more than it may have now
+	if a.room != nil && a.room.Time > 0 && r.Time > a.room.Time { // it had more than is allowed now
 		if r.Time = a.room.Time.Truncate(time.Minute); same {
 			r.Less = append(r.Less, "time")
 		}
@@ -106,7 +105,8 @@ func wholeNodes(j *job.Job) bool {
 	return whole
 }
 
-// Reserves says by how much memory and time exceed the most that the runs needed, as fractions of that; 0: not known.
+// Reserves returns by how much memory and time exceed the most that the runs needed, as fractions of that; 0:
+// not known.
 func (r *Request) Reserves() (memory, limit float64) {
 	if r.Memory > 0 && r.Needs.Most > 0 {
 		memory = max(float64(r.Memory)/r.Needs.Most-1, 0)
@@ -117,9 +117,9 @@ func (r *Request) Reserves() (memory, limit float64) {
 	return memory, limit
 }
 
-// Freed says how many GiB-hours of memory and core-hours the job would at least have left to others with this request;
-// less than 0: what it lacked. Both are 0 unless the request is AskAsItRan. CPUs are rounded up to whole cores, which
-// Slurm may give with all their hardware threads.
+// Freed returns the GiB-hours of memory and the core-hours that the job would at least have left to others with
+// this request; negative: what it lacked. Both are 0 unless the request is AskAsItRan. CPUs are rounded up to
+// whole cores, which Slurm may give with all their hardware threads.
 func (r *Request) Freed() (memoryHours, coreHours float64) {
 	l, hours := &r.Like, r.Like.Elapsed/3600
 	if r.Kind != AskAsItRan || r.Why != "" {

@@ -7,11 +7,11 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// UsedFields are those that Slurm's accounting tells of any job, with MPI or without. A job that did not end by
-// itself might have used more.
+// UsedFields are the fields that come from Slurm's accounting, for jobs with MPI or without. A job that did not
+// end by itself might have used more.
 var UsedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "least_memory", "memory_efficiency", "needed_nodes", "time_efficiency"}
 
-// usage fills in what the job asked for beside its cores, and what it used.
+// usage fills in what the job asked for besides its cores, and what it used.
 func (c *Case) usage(j *job.Job) {
 	if !j.ByScript() {
 		c.unknown("it was no batch script: a session waits for its user, and ends when they go", "cpu_efficiency", "busy_cores", "time_efficiency")
@@ -108,14 +108,14 @@ func (c *Case) memory(j *job.Job) {
 	}
 }
 
-// gib is a number of bytes in GiB.
+// gib converts bytes to GiB.
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
-// spareNode is by how much a node must exceed what was used, to hold it: a mean is below its peaks.
+// spareNode is the factor by which nodes must exceed what was used to hold it: a mean is below its peaks.
 const spareNode = 1.2
 
-// nodesNeeded fills in how many of the job's nodes would have held what it used. For ranks that is
-// another question, as they wait for each other. A busy CPU is taken to have a core of its own.
+// nodesNeeded fills in how many of the job's nodes would have held what it used. It says nothing about jobs
+// with ranks, as these wait for each other. A busy CPU is taken to need a core of its own.
 func (c *Case) nodesNeeded(j *job.Job) {
 	for _, name := range []string{"nodes", "alloc_cores", "busy_cores", "requested_memory", "needed_memory"} {
 		if why := c.Unknown[name]; why != "" {

@@ -16,10 +16,10 @@ const (
 	Flagged    Outcome = "flagged"     // the condition holds
 	Passed     Outcome = "passed"      // it does not
 	CannotTell Outcome = "cannot_tell" // too little is known, or the job is too small to judge
-	NotAsked   Outcome = "not_asked"   // the job runs and the rule is about jobs that have ended, or it is switched off
+	NotAsked   Outcome = "not_asked"   // the job is running and the rule is about ended jobs, or the rule is switched off
 )
 
-// String is the outcome for people.
+// String words the outcome for people.
 func (o Outcome) String() string { return strings.ReplaceAll(string(o), "_", " ") }
 
 // Confidence is how sure a verdict is.
@@ -36,20 +36,19 @@ type Verdict struct {
 	Rule        string
 	Condition   string
 	Outcome     Outcome
-	Shadow      bool     // told to nobody
+	Shadow      bool     // the rule is in shadow: nobody is mailed
 	Reason      string   // one sentence
-	Figures     []Figure `json:"-"` // what the condition reads, as far as it is known
-	Text        string   // for the job's owner, where it is flagged
+	Figures     []Figure `json:"-"` // what the condition reads, as far as is known
+	Text        string   // for the job's owner, if it is flagged
 	Link        string
 	Hours       CoreHours
-	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known, or the rule asks of something else
+	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known, or the rule asks for something else
 	Confidence  Confidence
 	Doubts      []string
-	Muted       *time.Time // nobody is told until then: the job's owner muted the workload
+	Muted       *time.Time // no mail until then: the job's owner muted the workload
 }
 
-// Together is how sure all verdicts of a job are, and why they are not: the doubts that each of
-// them has.
+// Together returns how sure all verdicts on a job are, and the doubts that all of them share.
 func Together(all []Verdict) (Confidence, []string) {
 	var doubts []string
 	judged := false
@@ -69,7 +68,7 @@ func Together(all []Verdict) (Confidence, []string) {
 	return Sure, nil
 }
 
-// Flags are the names of the rules that flag a job, without those in shadow.
+// Flags returns the names of the rules that flag a job, without those in shadow.
 func Flags(all []Verdict) []string {
 	names := []string{}
 	for _, v := range all {
@@ -91,7 +90,7 @@ type Example struct {
 	Name   string
 	At     string // FILE:LINE
 	Case   *Case
-	Expect map[string]Outcome // by rule; other rules may say what they like
+	Expect map[string]Outcome // by rule; other rules may have any verdict
 }
 
 // Mismatch is a rule whose verdict on an example is not the expected one.

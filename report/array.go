@@ -10,7 +10,7 @@ import (
 	"jobeff/report/words"
 )
 
-// TextOfArray writes what the tasks of an array say together.
+// TextOfArray writes the summary of an array's tasks.
 func TextOfArray(w io.Writer, v *view.Array, opts Options) error {
 	p, s := newTerminal(opts), &v.Words
 	p.headline(s.Headline)
@@ -24,7 +24,7 @@ func TextOfArray(w io.Writer, v *view.Array, opts Options) error {
 	return p.writeTo(w)
 }
 
-// ScreenOfArray writes the first of it, in one screen: as many of its programs as have room.
+// ScreenOfArray writes its beginning, in one screen: as many of the array's programs as have room.
 func ScreenOfArray(w io.Writer, v *view.Array, opts Options) error {
 	programs := len(v.Words.Programs)
 	for fewer := 0; ; fewer++ {
@@ -39,7 +39,7 @@ func ScreenOfArray(w io.Writer, v *view.Array, opts Options) error {
 	}
 }
 
-// firstOfArray writes some of its programs.
+// firstOfArray writes that with some of its programs.
 func firstOfArray(p *terminal, v *view.Array, programs int, r room) {
 	s := &v.Words
 	p.headlineIn(s.Headline, r.headline)

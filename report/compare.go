@@ -15,7 +15,7 @@ func TextOfComparison(w io.Writer, v *view.Comparison, opts Options) error {
 	return p.writeTo(w)
 }
 
-// PageOfComparison writes the same as a page of its own.
+// PageOfComparison writes a page on why one run took longer than another.
 func PageOfComparison(w io.Writer, v *view.Comparison, links Links) error {
 	c := &v.Words
 	return writePage(w, "compare", &comparePage{frame: newFrame(c.Title+" – jobeff", links),

@@ -6,7 +6,7 @@ import (
 	"jobeff/report/view"
 )
 
-// TextOfCurve writes what a workload's curve says.
+// TextOfCurve writes a workload's curve, and what follows from it.
 func TextOfCurve(w io.Writer, v *view.Curve, opts Options) error {
 	p := newTerminal(opts)
 	p.paragraph("", "", v.Words.Title, p.Title)

@@ -7,8 +7,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// heat writes how useful ranks and nodes were, with a sign for each or for several. which names
-// the execution.
+// heat writes how useful ranks and nodes were, with one sign for each or for several of them. which names the
+// execution.
 func (p *terminal) heat(which string, all []block.Heat) {
 	if len(all) == 0 {
 		return
@@ -48,7 +48,7 @@ func (p *terminal) course(c block.Course) {
 	}
 }
 
-// heatSigns are the signs of a scale, the lowest first.
+// heatSigns returns the signs of a scale, the lowest first.
 func (p *terminal) heatSigns() []rune {
 	if p.ornate {
 		return []rune("▁▂▃▄▅▆▇█")
@@ -56,7 +56,7 @@ func (p *terminal) heatSigns() []rune {
 	return []rune("0123456789")
 }
 
-// heatRow writes a sign for each share, or for several that stand together.
+// heatRow writes a sign for each share, or for several neighbouring ones.
 func (p *terminal) heatRow(h block.Heat, scale block.Scale, signs []rune) {
 	shares, each := h.Fitted(p.Width - 10)
 	var row []rune

@@ -20,16 +20,16 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// frame is what every page has around its content. A page is one file: it loads
-// nothing, holds no script, and its policy forbids both.
+// frame is the frame that every page has around its content. A page is one file. It loads nothing and holds no
+// script, and its policy forbids both.
 type frame struct {
-	Title string // of the window
+	Title string // shown by the window
 	// Policy is the page's Content-Security-Policy, the same as ContentSecurityPolicy.
 	Policy string
 	Style  template.CSS
-	// Referrer is the page's policy of what its links tell; "": nothing.
+	// Referrer is the page's Referrer-Policy; "": nothing is sent.
 	Referrer string
-	// Home is a link to the list of jobs; "" in a file, where nothing can be followed.
+	// Home is a link to the list of jobs; "" in a file, where it would lead nowhere.
 	Home string
 	Nav  []Link // the site's lists
 	Wide bool   // its table needs the window's width
@@ -38,10 +38,10 @@ type frame struct {
 // Link leads to another page.
 type Link struct {
 	Text, Address string
-	Here          bool // it is this page's own
+	Here          bool // it leads to this page
 }
 
-// Style is that of all pages; its hash stands in their policy.
+// Style is the style of all pages. Their policy contains its hash.
 var Style = func() string {
 	own, err := templates.ReadFile("templates/page.css")
 	if err != nil {
@@ -61,8 +61,7 @@ var ContentSecurityPolicy = func() string {
 // FormPolicy is ContentSecurityPolicy for a page with a form, which it may send to its own server.
 var FormPolicy = strings.Replace(ContentSecurityPolicy, "form-action 'none'", "form-action 'self'", 1)
 
-// Links are the addresses of other pages of a server. They are "" in a file, which has no other
-// pages.
+// Links holds the addresses of other pages of a server. They are "" in a file, which has no other pages.
 type Links struct {
 	Home      string // the list of jobs
 	Jobs      string // the address of a job's page, without the id at its end
@@ -70,7 +69,7 @@ type Links struct {
 	Nav       []Link // the site's lists
 }
 
-// Job is the address of a job's page, "" where its id is none.
+// Job returns the address of a job's page; "": the id is none, or there are no pages.
 func (l Links) Job(id string) string {
 	if _, err := slurmid.Parse(id); err != nil || l.Jobs == "" {
 		return ""
@@ -78,13 +77,13 @@ func (l Links) Job(id string) string {
 	return l.Jobs + id
 }
 
-// newFrame is a page's frame; title is that of the window.
+// newFrame makes a page's frame; title is that of the window.
 func newFrame(title string, links Links) frame {
 	return frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
 }
 
-// pages are the templates by name; frame.html stands around each. They are read at first
-// use: most calls of jobeff write none.
+// pages returns the templates by name, each inside frame.html. They are parsed at first use, as most calls of
+// jobeff write no page.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
 	for _, name := range []string{"array", "job", "list", "workload", "compare", "wrong", "refusal"} {
@@ -93,7 +92,7 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// writePage fills a template; nothing is written where that fails.
+// writePage fills a template. It writes nothing if that fails.
 func writePage(w io.Writer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages()[name].Execute(&b, data); err != nil {
@@ -109,16 +108,16 @@ type table struct {
 	Heads   []head
 	Rows    [][]cell
 	Note    string // under it; may be ""
-	Cards   bool   // where the window is narrow, each row is a card with the heads as labels
+	Cards   bool   // in a narrow window, each row is a card with the heads as labels
 }
 
-// head is a column's head; Number says that its values stand on the right.
+// head is a column's head. Number means that its values are aligned right.
 type head struct {
 	Text   string
-	Long   string // what it abbreviates; ""
+	Long   string // spelled out, if Text is abbreviated; else ""
 	Number bool
-	Link   string // sorts by it; ""
-	Sorted string // ascending, descending; ""
+	Link   string // sorts by it; "": none
+	Sorted string // ascending, descending; "": neither
 }
 
 // cell is a value. The first cell of a row is its head.
@@ -138,16 +137,16 @@ type bar struct {
 	Line     bool // the 0.80 that POP recommends is drawn over it
 }
 
-// X is where the bar begins, of 1000.
+// X returns where the bar begins, of 1000.
 func (b bar) X() int { return block.BarBegin(b.From) }
 
-// Width is how long the bar is, of 1000.
+// Width returns the length of the bar, of 1000.
 func (b bar) Width() int { return block.BarLength(b.From, b.To) }
 
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}
 
-// newTable makes a page's table of a terminal's.
+// newTable makes a page's table from a terminal's.
 func newTable(caption string, t block.Table, note string) *table {
 	if len(t.Rows) == 0 {
 		return nil
@@ -169,7 +168,7 @@ func newTable(caption string, t block.Table, note string) *table {
 	return out
 }
 
-// fold moves a column of a wide table under another one, its left neighbour.
+// fold moves a column of a wide table below its left neighbour.
 func (t *table) fold(c int) {
 	t.Heads[c-1].Text += ", " + strings.ToLower(t.Heads[c].Text)
 	t.Heads = slices.Delete(t.Heads, c, c+1)
@@ -186,7 +185,7 @@ type part struct {
 	Tables []*table
 }
 
-// partsOf are the parts that are not empty.
+// partsOf returns the parts that are not empty.
 func partsOf(parts ...block.Part) (all []part) {
 	for _, b := range parts {
 		if b.Heading == "" {
@@ -201,7 +200,7 @@ func partsOf(parts ...block.Part) (all []part) {
 	return all
 }
 
-// withBars puts a bar into column c of each row; bar gives none for nil.
+// withBars puts a bar into column c of each row. bar returns nil for a row without one.
 func (t *table) withBars(c int, bar func(row int) *bar) {
 	if t == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"jobeff/report/view"
 )
 
-// TextOfJob writes all that is known of a job, the headline first. ScreenOfJob writes the first of it.
+// TextOfJob writes all that is known of a job, the headline first. ScreenOfJob writes its beginning.
 func TextOfJob(w io.Writer, v *view.Job, opts Options) error {
 	p, s := newTerminal(opts), v.Words()
 	p.headline(s.Headline)
@@ -41,16 +41,16 @@ func TextOfJob(w io.Writer, v *view.Job, opts Options) error {
 	return p.writeTo(w)
 }
 
-// mostLines is how many lines a screen has.
+// mostLines is the number of lines of a screen.
 const mostLines = 40
 
-// room is how many lines parts of a screen may take.
+// room bounds the lines of the parts of a screen.
 type room struct{ headline, ask, fact, verdict, rest int }
 
-// rooms are tried one after the other, until all fits.
+// ScreenOfJob tries rooms one after the other until all fits.
 var rooms = []room{{9, 4, 2, 5, 3}, {7, 3, 1, 3, 2}, {5, 2, 1, 1, 1}}
 
-// ScreenOfJob writes what is first to be known of a job, in one screen of 80 columns and 40 lines.
+// ScreenOfJob writes the most important facts about a job, in one screen of 80 columns and 40 lines.
 func ScreenOfJob(w io.Writer, v *view.Job, opts Options) error {
 	var p *terminal
 	for _, r := range rooms {
@@ -84,10 +84,10 @@ func firstOf(p *terminal, v *view.Job, r room) {
 	}
 }
 
-// broad is the page width from which a table of what waits has all of its columns.
+// broad is the page width from which a table of waiting jobs has all of its columns.
 const broad = 120
 
-// queuePart is a part of what waits, for a page of a width.
+// queuePart fits a part about waiting jobs to a page's width.
 func queuePart(b block.Part, width int) block.Part {
 	if width < broad {
 		b.Tables = slices.Clone(b.Tables)
@@ -98,7 +98,7 @@ func queuePart(b block.Part, width int) block.Part {
 	return b
 }
 
-// PageOfJob writes a job as a page of its own: first what a screen has; the rest is folded.
+// PageOfJob writes a page on a job: first the contents of a screen; the rest is folded.
 func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 	s := v.Words()
 	p := &jobPage{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: partsOf(queuePart(s.Pending.Short, 0)),
@@ -119,7 +119,7 @@ func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 	return writePage(w, "job", p)
 }
 
-// drawn is a picture and what it says; nothing where it says nothing.
+// drawn returns a picture and its text; nothing if the text is empty.
 func drawn(picture interface{ Picture() *block.Picture }, alt string) (template.HTML, string) {
 	if alt == "" {
 		return "", ""
@@ -135,7 +135,7 @@ func treeLines(branches []block.Branch) (all []treeLine) {
 	return all
 }
 
-// timeline shows when the job, its steps and its programs ran; nil: that is not known.
+// timeline shows when the job, its steps and its programs ran; nil: not known.
 func timeline(v *view.Job) *table {
 	if len(v.Words().Ran) == 0 {
 		return nil
@@ -151,7 +151,7 @@ func timeline(v *view.Job) *table {
 	return t
 }
 
-// beside are links to what a job leads to; none where its page has no address.
+// beside returns links from a job to related pages; none if its own page has no address.
 func beside(v *view.Job, links Links) (all []block.Action) {
 	if links.Job(v.ID) == "" {
 		return nil
@@ -166,7 +166,7 @@ func beside(v *view.Job, links Links) (all []block.Action) {
 	return all
 }
 
-// TextOfVerdicts writes how each rule decided on a job.
+// TextOfVerdicts writes each rule's verdict on a job.
 func TextOfVerdicts(w io.Writer, v *view.Job, opts Options) error {
 	p := newTerminal(opts)
 	p.paragraph("", "", v.Words().Outcomes, p.Title)

@@ -12,13 +12,14 @@ import (
 	"jobeff/report/words"
 )
 
-// The page widths from which the columns of a list stand two blanks apart, and from which there are more.
+// roomyList is the page width from which the columns of a list are two blanks apart; from wideList on there are
+// more columns.
 const (
 	roomyList = 100
 	wideList  = 112
 )
 
-// TextOfJobs writes a list of jobs: for people, in columns of a width that was asked for, or for programs.
+// TextOfJobs writes a list of jobs: for people, in columns of given widths, or for programs.
 func TextOfJobs(w io.Writer, v *view.Jobs, opts Options) error {
 	p, l := newTerminal(opts), &v.Words
 	t := l.Table
@@ -42,7 +43,7 @@ func TextOfJobs(w io.Writer, v *view.Jobs, opts Options) error {
 	return p.writeTo(w)
 }
 
-// listed writes the lines of a list, and what stands under them.
+// listed writes the lines of a list, and the notes below them.
 func listed(p *terminal, l *words.List, t block.Table) {
 	if l.Title != "" && !l.NoHeader {
 		p.paragraph("", "", l.Title, p.Title)
@@ -73,7 +74,7 @@ func listed(p *terminal, l *words.List, t block.Table) {
 	}
 }
 
-// asked writes rows in the widths that the user gave, which cut no job's id. Other columns are as wide as
+// asked writes rows in the widths that the user gave, which never cut a job's id. Other columns are as wide as
 // their values, even beyond the page.
 func asked(p *terminal, columns []words.Column, t block.Table, noHeader bool) {
 	rows := t.Rows
@@ -101,7 +102,7 @@ func asked(p *terminal, columns []words.Column, t block.Table, noHeader bool) {
 	}
 }
 
-// waiting writes what waits, under a list for people.
+// waiting writes the waiting jobs, under a list for people.
 func waiting(p *terminal, l *words.List) {
 	if !l.OnlyPending {
 		p.line("")

@@ -12,11 +12,11 @@ import (
 	"jobeff/report/words"
 )
 
-// Columns of a page of jobs. Three of them stand under their left neighbours.
+// Columns of a page of jobs. Three of them are below their left neighbours.
 const (
 	folded      = "jobname account partition"
 	sortable    = "name jobs start elapsed alloccpus pe lb comme corehours lost"
-	leastSorted = "pe lb comme name" // a click on their heads puts the least first
+	leastSorted = "pe lb comme name" // a click on their heads sorts the least first
 )
 
 // PageOfList writes the page of a list.
@@ -38,8 +38,8 @@ func PageOfRefusal(w io.Writer, of words.Refusal, links Links) error {
 	return writePage(w, "refusal", &refusalPage{frame: newFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Message: of.Message, Hint: of.Hint})
 }
 
-// listAddress is the address of a list with a changed query: in changes, each name is followed by
-// its value, "" for none.
+// listAddress returns the address of a list with a changed query. In changes, each name is followed by its
+// value; "" removes it.
 func listAddress(of url.Values, changes ...string) string {
 	q := maps.Clone(of)
 	for change := range slices.Chunk(changes, 2) {
@@ -50,7 +50,7 @@ func listAddress(of url.Values, changes ...string) string {
 	return "?" + q.Encode()
 }
 
-// listTable is a table with its links and bars, nil for none.
+// listTable makes a table with its links and bars; nil for none.
 func listTable(of *words.ListTable, q url.Values, links Links) *table {
 	t := newTable(of.Caption, of.Table, of.Note)
 	if t == nil {
@@ -90,7 +90,8 @@ func listTable(of *words.ListTable, q url.Values, links Links) *table {
 
 func hasWord(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
-// sortedBy makes a column's head a link that sorts by it, or, where the list is sorted by it, the other way round.
+// sortedBy makes a column's head a link that sorts by it. If the list is sorted by it already, the link
+// reverses that.
 func sortedBy(h *head, name string, q url.Values) {
 	by := name
 	if hasWord(leastSorted, name) {

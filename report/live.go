@@ -6,7 +6,7 @@ import (
 	"jobeff/report/view"
 )
 
-// TextOfLive writes a job that runs: what it did in the last moment beside all of it so far.
+// TextOfLive writes a running job: its last moment, and all of it so far.
 func TextOfLive(w io.Writer, v *view.Live, opts Options) error {
 	p, s := newTerminal(opts), &v.Words
 	p.headline(s.Headline)

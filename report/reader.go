@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// Reader says what the reader of a text can see: the characters of the locale, and whether it is
+// Reader returns what the reader of a text can see: the characters of the locale, and whether it is
 // a terminal or a file or pipe. columns is the terminal's width, 0 without a terminal. getenv reads
 // the environment.
 func Reader(getenv func(string) string, columns int) Options {
@@ -30,10 +30,10 @@ func unicodeLocale(getenv func(string) string) bool {
 // Options say what the reader of a text can see. The zero value is plain ASCII text of 80
 // columns, which everybody can read.
 type Options struct {
-	Width   int  // columns; 0 means 80, more than 120 is not used
+	Width   int  // columns; 0 means 80; at most 120 are used
 	Color   bool // ANSI colours, never the only carrier of a meaning
 	Unicode bool // characters outside ASCII
-	Plain   bool // bars in ASCII even where Unicode could be shown
+	Plain   bool // bars in ASCII, whatever Unicode says
 }
 
 const (

@@ -30,7 +30,7 @@ type terminal struct {
 // labelWidth is the width of the left column that says what a line is about.
 const labelWidth = 11
 
-// newTerminal is an empty page for a reader.
+// newTerminal returns an empty page for a reader.
 func newTerminal(opts Options) *terminal {
 	p := &terminal{
 		Width: min(max(opts.Width, minWidth), MaxWidth), Unicode: opts.Unicode, ornate: opts.Unicode && !opts.Plain,
@@ -58,11 +58,10 @@ func (p *terminal) heading(s string) {
 	p.line(p.Title.Sprint(s))
 }
 
-// paragraph writes a text wrapped to the page, its first line after first, the
-// others after rest.
+// paragraph writes a text wrapped to the page. Its first line begins with `first`, the others with `rest`.
 func (p *terminal) paragraph(first, rest, s string, c *color.Color) { p.cut(first, rest, s, 0, c) }
 
-// cut is paragraph, but of the first so many lines; 0: of all.
+// cut is paragraph for at most the first `most` lines; 0: for all.
 func (p *terminal) cut(first, rest, s string, most int, c *color.Color) {
 	prefix, room := first, p.Width-max(displayWidth(first), displayWidth(rest))
 	lines := Wrap(s, room, true)
@@ -86,10 +85,10 @@ func (p *terminal) field(label, s string) {
 	}
 }
 
-// headline writes what is the first to be read.
+// headline writes the headline.
 func (p *terminal) headline(h block.Headline) { p.headlineIn(h, 0) }
 
-// headlineIn is headline in at most so many lines; 0: as many as it takes.
+// headlineIn is headline in at most `most` lines; 0: as many as it takes.
 func (p *terminal) headlineIn(h block.Headline, most int) {
 	c := p.Title
 	if h.Bad {
@@ -102,7 +101,7 @@ func (p *terminal) headlineIn(h block.Headline, most int) {
 // facts writes labelled texts.
 func (p *terminal) facts(all []block.Fact) { p.factsIn(all, 0) }
 
-// factsIn is facts with at most so many lines of each text; 0: as many as it takes.
+// factsIn is facts with at most `most` lines of each text; 0: as many as it takes.
 func (p *terminal) factsIn(all []block.Fact, most int) {
 	for _, f := range all {
 		if f.Strong != "" {
@@ -118,10 +117,11 @@ func (p *terminal) factsIn(all []block.Fact, most int) {
 	}
 }
 
-// paragraphIn writes a text in at most so many lines; 0: as many as it takes.
+// paragraphIn writes a text in at most `most` lines; 0: as many as it takes.
 func (p *terminal) paragraphIn(s string, most int) { p.cut("", "", s, most, nil) }
 
-// command writes a command to copy. One that is wider than the page goes on after a backslash, as a shell takes it.
+// command writes a command to copy. If it is wider than the page, it continues after a backslash, as a shell
+// allows.
 func (p *terminal) command(s string) {
 	line := ""
 	for _, option := range options(s) {
@@ -138,8 +138,8 @@ func (p *terminal) command(s string) {
 	p.line(line)
 }
 
-// action writes what to do in so many lines, and the whole line to type; nothing where there is nothing
-// to do.
+// action writes what to do in at most `most` lines, and the whole line to type. It writes nothing if there is
+// nothing to do.
 func (p *terminal) action(a block.Action, most int) {
 	if a.Text == "" {
 		return
@@ -164,10 +164,10 @@ func options(s string) (all []string) {
 	return all
 }
 
-// height is how many lines the page has so far.
+// height returns how many lines the page has so far.
 func (p *terminal) height() int { return bytes.Count(p.out.Bytes(), []byte{'\n'}) }
 
-// block writes labelled texts with a line under them, nothing for none.
+// block writes labelled texts with an empty line below them; nothing if there are none.
 func (p *terminal) block(all []block.Fact) {
 	if len(all) > 0 {
 		p.facts(all)
@@ -201,7 +201,7 @@ func (p *terminal) part(b block.Part) {
 	}
 }
 
-// tree writes POP's tree of efficiencies, with a bar for each, and shares under it.
+// tree writes POP's tree of efficiencies, with a bar for each, and the shares below it.
 func (p *terminal) tree(branches []block.Branch, shares []block.Fact) {
 	p.line("")
 	for _, b := range branches {
@@ -242,7 +242,7 @@ func (p *terminal) writeTo(w io.Writer) error {
 	return err
 }
 
-// ellipsis stands where a text was cut.
+// ellipsis marks where a text was cut.
 func (p *terminal) ellipsis() string {
 	if p.ornate {
 		return "…"
@@ -250,7 +250,7 @@ func (p *terminal) ellipsis() string {
 	return "~"
 }
 
-// bar draws a fraction of n columns.
+// bar draws a fraction in n columns.
 func (p *terminal) bar(fraction float64, n int) string {
 	full, empty := "#", "."
 	if p.ornate {
@@ -260,7 +260,7 @@ func (p *terminal) bar(fraction float64, n int) string {
 	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)
 }
 
-// shortestCut is the fewest columns that a text is cut to.
+// shortestCut is the least width that texts are cut to, columns.
 const shortestCut = 6
 
 // table writes t with an indent.
@@ -268,7 +268,8 @@ func (p *terminal) table(t block.Table, indent string) {
 	p.rows(t, indent, t.Names())
 }
 
-// parsable writes t for programs: values whole, with | between. A | inside of a value would be a column.
+// parsable writes t for programs: values in full, separated by |. A | inside a value is escaped, as it would
+// start a column.
 func (p *terminal) parsable(t block.Table, noHeader bool) {
 	if !noHeader {
 		p.line(strings.Join(t.Names(), "|"))
@@ -287,7 +288,7 @@ func (p *terminal) parsable(t block.Table, noHeader bool) {
 
 // rows writes a table, below its heads unless these are nil.
 func (p *terminal) rows(t block.Table, indent string, heads []string) {
-	gap, rows, first := t.Gap, t.Rows, 0 // the first row that is t's, after the heads
+	gap, rows, first := t.Gap, t.Rows, 0 // the row that is t's first, after the heads
 	if gap == "" {
 		gap = "  "
 	}
@@ -311,7 +312,7 @@ func (p *terminal) rows(t block.Table, indent string, heads []string) {
 	}
 }
 
-// fit finds the widths of the columns, at most n characters together.
+// fit finds the widths of the columns. Together they are at most n, as far as columns may be cut.
 func fit(heads []string, rows [][]string, n int) []int {
 	widths := make([]int, len(heads))
 	for _, row := range rows {
@@ -336,7 +337,7 @@ func fit(heads []string, rows [][]string, n int) []int {
 	return widths
 }
 
-// longest is the longest column of texts that can still be cut, -1 without one.
+// longest returns the longest column of texts that may still be cut; -1: none.
 func longest(heads []string, widths []int, firm bool) int {
 	at := -1
 	for i, h := range heads {
@@ -350,10 +351,10 @@ func longest(heads []string, widths []int, firm bool) int {
 	return at
 }
 
-// barColumns is how long the bars of a table are.
+// barColumns is the length of the bars of a table.
 const barColumns = 30
 
-// withBars is a table with a last column, in which the Bars of column c are drawn.
+// withBars returns a table with a last column that shows the Bars of column c.
 func (p *terminal) withBars(t block.Table, c int) block.Table {
 	t.Heads = append(slices.Clone(t.Heads), "<")
 	rows := t.Rows

@@ -10,7 +10,7 @@ import (
 	"jobeff/report/words"
 )
 
-// TextOfWorkload writes what the runs of one workload say.
+// TextOfWorkload writes what the runs of one workload show.
 func TextOfWorkload(w io.Writer, v *view.Workload, opts Options) error {
 	p, s := newTerminal(opts), &v.Words
 	p.paragraph("", "", "Workload "+s.Name, p.Title)
@@ -30,7 +30,7 @@ func TextOfWorkload(w io.Writer, v *view.Workload, opts Options) error {
 	return p.writeTo(w)
 }
 
-// lineTo ends a text with a request and what it follows from; without one, with nothing.
+// lineTo ends a text with a request and its reasons; without a request, with nothing.
 func lineTo(p *terminal, line block.Action) {
 	if line.Line != "" {
 		p.line("")
@@ -39,7 +39,7 @@ func lineTo(p *terminal, line block.Action) {
 	}
 }
 
-// PageOfWorkload writes the same as a page of its own. Links says where its jobs and the list of jobs are.
+// PageOfWorkload writes the same as a page. links has the addresses of its jobs and of the list of jobs.
 func PageOfWorkload(w io.Writer, v *view.Workload, links Links) error {
 	s := &v.Words
 	return writePage(w, "workload", &workloadPage{frame: newFrame("Workload "+s.Name+" – jobeff", links), Name: s.Name, Verdict: s.Headline,
@@ -62,7 +62,7 @@ func linked(t *table, links Links) *table {
 	return t
 }
 
-// TextOfNamedJobs writes what is known of a workload of jobs that left no record of a program.
+// TextOfNamedJobs writes what is known about a workload of jobs that left no record of a program.
 func TextOfNamedJobs(w io.Writer, v *view.NamedJobs, opts Options) error {
 	p := newTerminal(opts)
 	p.paragraph("", "", v.Words.Title, p.Title)
@@ -71,11 +71,11 @@ func TextOfNamedJobs(w io.Writer, v *view.NamedJobs, opts Options) error {
 	return p.writeTo(w)
 }
 
-// TextOfWorkloads writes a line for each workload. list says whether it is for programs.
+// TextOfWorkloads writes a line for each workload. list says whether programs read it.
 func TextOfWorkloads(w io.Writer, v *view.Workloads, list words.ListOptions, opts Options) error {
 	p, s := newTerminal(opts), &v.Words
 	t := s.Table
-	if p.Width < roomyList && !list.Parsable2 { // the name has the program in it, unless its user gave it
+	if p.Width < roomyList && !list.Parsable2 { // the name contains the program, unless its user gave it
 		t = t.Without("<Program")
 		t.Gap = " "
 	}

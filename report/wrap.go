@@ -6,8 +6,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Wrap breaks a text between its words into lines of at most n columns. With cut, a longer word
-// is cut; without, it stays whole on a line of its own, as a link must.
+// Wrap breaks a text between its words into lines of at most n columns. With cut, it cuts a longer word.
+// Without, such a word stays whole on a line of its own, as a link must.
 func Wrap(s string, n int, cut bool) []string {
 	var lines []string
 	line := ""
@@ -31,11 +31,11 @@ func Wrap(s string, n int, cut bool) []string {
 	return append(lines, line)
 }
 
-// commands are those of jobeff that texts name, with how many words behind each are its own.
+// commands maps jobeff's commands that texts name to the number of words after each that belong to it.
 var commands = map[string]int{"compare": 2, "digest": 2, "explain": 1, "live": 1, "mute": 1, "report": 1, "unmute": 1, "where": 1, "workload": 1}
 
-// wordsOf splits a text where a line may break. "5 %" is one word: a terminal and a plain mail have
-// no blank that prevents a break. So is a command, which is there to be copied.
+// wordsOf splits a text where a line may break. "5 %" is one word: terminals and plain mails have no blank that
+// prevents a break. So is a command, which is there to be copied.
 func wordsOf(s string) (all []string) {
 	fields := strings.Fields(s)
 	for i := 0; i < len(fields); i++ {
@@ -54,7 +54,7 @@ func wordsOf(s string) (all []string) {
 	return all
 }
 
-// command is how many of the words behind jobeff are its own.
+// command returns how many of the words after jobeff belong to its command.
 func command(words []string) (n int) {
 	if len(words) == 0 {
 		return 0
@@ -73,5 +73,5 @@ func command(words []string) (n int) {
 	return n
 }
 
-// displayWidth is how many columns s takes on a terminal.
+// displayWidth returns how many columns s takes on a terminal.
 func displayWidth(s string) int { return text.StringWidthWithoutEscSequences(s) }

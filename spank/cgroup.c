@@ -19,8 +19,8 @@ enum {
 	JE_CGROUP_LEVELS = 16, /* folders above a cgroup in which a CPU limit is looked for */
 };
 
-/* Writes `tree` and the end of `path` that exists below it. In a container, or in a namespace, the
- * tree begins further down than `path` does. That end begins before `least`. */
+/* Writes `tree` and the longest end of `path` that exists below it. In a container, or in a
+ * namespace, the tree begins further down than `path` does. The end must begin before `least`. */
 static bool locate(const char *tree, const char *path, const char *least, char to[JE_CGROUP_PATH])
 {
 	for (const char *up; (up = strstr(path, "/../")) != NULL;)
@@ -63,7 +63,8 @@ static bool names(const char *controllers, const char *name)
 	return false;
 }
 
-/* Takes what a line `NUMBER:CONTROLLERS:PATH` says; without controllers it is of version 2. */
+/* Takes a line `NUMBER:CONTROLLERS:PATH` of /proc/self/cgroup. Without controllers it is a line of
+ * version 2. */
 static void take_line(struct je_cgroup *c, const char *tree, char *line)
 {
 	char *controllers = strchr(line, ':'), *path, mount[JE_CGROUP_PATH];
@@ -234,7 +235,7 @@ static void tell_kills_v1(struct told *to, int step)
 		tell_number(to, "step_kills", kills);
 }
 
-/* Writes the largest number behind a word, not their sum: devices may lie upon each other. */
+/* Writes the largest number behind a word, not their sum: devices may be stacked. */
 static void tell_largest(struct told *to, const char *text, const char *word, const char *name)
 {
 	uint64_t largest = 0;

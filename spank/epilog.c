@@ -22,9 +22,9 @@
 
 #define JE_EPILOG_MS 8900
 #define JE_OTHERS_MS 2900 /* for one that an earlier epilog left: it may be too slow again */
-#define JE_MORE_MS 100	  /* after so long no further one begins */
-#define JE_LISTED 8	  /* at most so many directories at once */
-#define JE_TRIES 5	  /* after so many tries only root's own notes are reported */
+#define JE_MORE_MS 100	  /* after this time no further one begins */
+#define JE_LISTED 8	  /* most directories in one list */
+#define JE_TRIES 5	  /* tries of a directory; then only root's own notes are reported */
 
 /* The directories that wait, sorted by their last try, the oldest first. */
 struct waiting {

@@ -24,7 +24,7 @@ bool je_killed(void)
 	return access(JE_KILL_SWITCH, F_OK) == 0;
 }
 
-/* Opens a directory that only root can write; -1: it is not one, or a link to one. */
+/* Opens a directory that only root can write; -1: it is none, or a symbolic link. */
 static int open_roots(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

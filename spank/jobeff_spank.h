@@ -15,7 +15,7 @@
  *   options.c                  --jobeff and --jobeff-workload
  *   jobdir.c                   the directory of a job
  *   recordfs.c                 the file system of its record
- *   ranks.c                    the record file in that
+ *   ranks.c                    the record file in that file system
  *   inject.c                   the environment of the tasks
  *   settings.c                 where the plugin's other parts lie
  *   front.c                    runs the Go body in child processes
@@ -38,11 +38,11 @@
 
 #define JE_RUN_DIR "/run/jobeff" /* <job>/: where its user finds the record */
 #define JE_NOTES_DIR \
-	JE_RUN_DIR "/notes" /* <job>/: root's folder of it, which nobody else may enter */
+	JE_RUN_DIR "/notes" /* <job>/: root's notes on it, which nobody else may enter */
 #define JE_DONE ".done-"    /* then <job>-<run>: the job has ended, and waits to be folded */
 #define JE_GONE ".gone-"    /* likewise: its report is in the outbox */
-#define JE_FAILED "failed"  /* a file beside these: a byte for each prolog whose body failed */
-#define JE_SITE "site"	    /* another: what the site wants of every job, if it measures all */
+#define JE_FAILED "failed"  /* a file in JE_NOTES_DIR: a byte for each prolog whose body failed */
+#define JE_SITE "site"	    /* another: the site's settings, if it measures every job */
 #define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
@@ -50,8 +50,8 @@
 #define JE_CONFIG "/etc/jobeff/jobeff.toml"
 #define JE_LIB "/$PLATFORM"	 /* ld.so replaces it with the name of the process's processor */
 #define JE_HEX 33		 /* 128 bits in hex, and the zero */
-#define JE_TEXT 4096		 /* at most so many bytes of a job's `job` file are read */
-#define JE_NOTES_MOST (32 << 20) /* bytes of a file of root's notes */
+#define JE_TEXT 4096		 /* most bytes that are read of a job's `job` file */
+#define JE_NOTES_MOST (32 << 20) /* most bytes of a file in root's notes */
 #define JE_WORKLOAD 65		 /* the NAME of --jobeff-workload, and the zero */
 #define JE_CGROUP_PATH 1024
 
@@ -83,10 +83,10 @@ struct je_throttled {
 };
 struct je_cgroup {
 	char step[JE_CGROUP_PATH],
-		job[JE_CGROUP_PATH]; /* of the memory controller; "": not known */
+		job[JE_CGROUP_PATH]; /* folders of the memory controller; "": not known */
 	char cpu[JE_CGROUP_PATH];    /* of the CPU controller, where limits are looked for */
 	size_t cpu_top;		     /* length of the topmost path that is looked at */
-	bool v2;		     /* else of version 1 */
+	bool v2;		     /* false: version 1 */
 	struct je_throttled before;  /* what limits had cost when the step's tasks began */
 };
 void je_cgroup_find(struct je_cgroup *c, const char *own, const char *tree);

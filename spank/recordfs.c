@@ -141,7 +141,8 @@ static bool belongs_to(int dir, uid_t uid)
 	       je_text_value(text, "uid", owner, sizeof(owner)) && strtoul(owner, NULL, 10) == uid;
 }
 
-/* What the records of a user's ended jobs still take: bytes, and each a mount and some inodes. */
+/* What the records of a user's ended jobs still take: bytes, and their number, since each takes a
+ * mount and some inodes. */
 struct je_held je_recordfs_held(int run, uid_t uid)
 {
 	DIR *d = fdopendir(dup(run));
@@ -158,7 +159,7 @@ struct je_held je_recordfs_held(int run, uid_t uid)
 		dir = openat(run, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (dir < 0)
 			continue;
-		/* if its epilog removes it now, and so holds the lock, it counts as it is */
+		/* if an epilog is removing it, and so holds the lock, only its used bytes count */
 		bytes = bytes_of(dir, safe && flock(dir, LOCK_SH | LOCK_NB) == 0);
 		if (bytes > 0 && belongs_to(dir, uid)) {
 			held.bytes += bytes;

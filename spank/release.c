@@ -1,8 +1,8 @@
 /* release.c: one plugin for several releases of Slurm.
  *
  * Slurm loads a plugin only if the major and minor of its plugin_version are Slurm's own. Else each
- * srun prints a line. What we use of spank.h is the same in all releases below. So the version
- * is not a constant here. dlopen sets it to that of the process, before Slurm reads it.
+ * srun prints a line. What we use of spank.h is the same in all releases below. So the version is
+ * not a constant here: a constructor sets it to the process's own before Slurm reads it.
  *
  * slurm_api_version() numbers the releases one by one, as Slurm's protocol does: 38 is 22.05.
  */

@@ -26,7 +26,7 @@
 /* JOBEFF=live marks a step that only reads. The fold knows it by this reason, and leaves it out. */
 #define JE_WATCHING "it is jobeff live"
 #define JE_COUNT_PAUSE_NS 1000000000u /* shortest time between two readings of what was counted */
-#define JE_COUNTED 768		      /* bytes of their text */
+#define JE_COUNTED 768		      /* bytes of the counts as text */
 
 static struct {
 	struct je_ids ids;
@@ -97,7 +97,8 @@ __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind
 }
 
 /* Slurm runs no second prolog for a job that is requeued onto the same node at once. A step may
- * make the record then, if the epilog will see what it mounts: in the mount namespace of the node.
+ * make the record then, but only in the node's mount namespace: else the epilog would not see what
+ * it mounts.
  */
 static bool make_record(int dir)
 {
@@ -159,8 +160,8 @@ static bool starts_container(spank_t sp)
 
 #define JE_ARGUMENTS (sizeof(" args=") + (size_t)2 * JE_HASH_BYTES)
 
-/* Writes a hash of the batch script's arguments; "" if it has none. It tells jobs of one name
- * apart. The arguments themselves stay here: one may be a password. */
+/* Writes a hash of the batch script's arguments; "" if it has none. It distinguishes jobs of one
+ * name. The arguments themselves stay here: one may be a password. */
 static void hash_arguments(spank_t sp, char text[JE_ARGUMENTS])
 {
 	uint8_t hash[JE_HASH_BYTES];
@@ -363,7 +364,7 @@ static void count(spank_t sp, char text[JE_COUNTED])
 	step.counted_ns = now;
 	je_cgroup_tell(&step.cgroup, text, JE_COUNTED);
 	n = strlen(text);
-	/* of the tasks and all below them */
+	/* the largest of the tasks and their descendants */
 	if (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0)
 		snprintf(text + n, JE_COUNTED - n, " rss=%ld", children.ru_maxrss * 1024);
 }

@@ -1,8 +1,7 @@
 #!/bin/bash
-# apps.sh [TEST…]: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it,
-# a program of up to 144 ranks whose speedup bounds are published, and programs whose waiting is known; their places in the code
-# are held against a full trace. What happened goes to
-# RESULT (test/results/apps.txt). It fails if a test failed. TEST: only these.
+# apps.sh [TEST…]: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it, a program of up to
+# 144 ranks whose speedup bounds are published, and programs whose waiting is known; their places in the code are compared with
+# a full trace. What happened goes to RESULT (test/results/apps.txt). It fails if a test failed. TEST: only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 result=${RESULT:-test/results/apps.txt}

@@ -1,6 +1,6 @@
 #!/bin/bash
 # bare.sh TARGET…: runs make targets as README tells a newcomer to: on a Debian 12 that was made a
-# moment ago and has Go and nothing else (distro.sh). At the end it tells how long each took. With
+# moment ago and has Go and nothing else (distro.sh). At the end it prints how long each took. With
 # RESULT it adds that to a file, with the versions, the counts of tests, and what was skipped.
 #
 # CPUS   how many CPUs the machine has (all)

@@ -5,7 +5,7 @@
 #             work only adds, so a round is the quickest of three.
 #   start:    over an empty library: KiB of a rank's memory and its record; ms of CPU time of MPI_Init
 #             outside the MPI (bench.sh start)
-#   plugin:   what a measured job takes more than one that is not: BenchmarkLightJobs, less the process that
+#   plugin:   what a measured job costs more than one that is not: BenchmarkLightJobs, less the process that
 #             stands in for slurmstepd, and BenchmarkRecord
 #   server:   BenchmarkLoad/socket with 2,000 jobs, 29,200 reports
 #   munge:    BenchmarkLoad/munge with 1,000 jobs, 14,600 reports; CPU time is that of all: munged, which signs

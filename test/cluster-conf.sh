@@ -127,8 +127,8 @@ write_slurmdbd_conf() {
 	X
 }
 
-# server_conf INTERVAL: prints jobeffd's configuration. jobeffd asks sacct each INTERVAL. The shipped rules are about
-# longer jobs than a throwaway cluster runs, so it lowers their limits.
+# server_conf INTERVAL: prints jobeffd's configuration. jobeffd asks sacct once per INTERVAL. The shipped rules are
+# about longer jobs than a throwaway cluster runs, so it lowers their limits.
 server_conf() {
 	printf '[server]\nlisten = "0.0.0.0:6822"\nsacct_interval = "%s"\n' "$1"
 	sed -nE '/^\[\[rule\]\]/ { N; s/( +#.*)?$//; s/$/\nleast_runtime = "1ms"\nleast_core_hours = 0/p }' "$REPO/etc/jobeff.toml"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# compare.sh: runs the same programs under jobeff, TALP (of DLB) and mpiP. What they say goes to RESULT (test/results/compare.txt).
+# compare.sh: runs the same programs under jobeff, TALP (of DLB) and mpiP. What they print goes to RESULT (test/results/compare.txt).
 #   figures: jobeff and one of the others in the same run, jobeff's library first, so that both see the same calls.
-#   costs:   each alone and none, in turn; mpiP also without call sites (-k 0). JOBEFF_BENCH_ROUNDS sets the rounds (default 15).
+#   costs:   each tool alone, and none, in turn; mpiP also without call sites (-k 0). JOBEFF_BENCH_ROUNDS sets the rounds (default 15).
 # PEERS is the folder where the others were installed, for each MPI: dlb-openmpi, dlb-mpich, mpip-openmpi, mpip-mpich.
 # It fails where one of them is missing. CONTRIBUTING.md says more.
 set -euo pipefail
@@ -45,7 +45,7 @@ jobeff() {
 		-v u="$(field "$job" useful)" -v m="$(field "$job" mpi_time)" -v io="$(field "$job" io_time)" \
 		'BEGIN { printf "%6.3f %6.3f %6.3f %6.2f\n", pe, lb, comm, 100 * m / (u + m + io) }'
 }
-talp() { # as DLB computes them, of the times in its file: the efficiencies there have two digits
+talp() { # as DLB computes them, from the times in its file: its efficiencies have only two digits
 	local file=$work/out/talp.json
 	awk -v u="$(field "$file" usefulTime)" -v m="$(field "$file" mpiTime)" -v e="$(field "$file" elapsedTime)" \
 		-v n="$(field "$file" numCpus)" -v least="$(field "$file" minMpiNormdProc)" \
@@ -53,7 +53,7 @@ talp() { # as DLB computes them, of the times in its file: the efficiencies ther
 }
 mpip() { awk '$1 == "Aggregate" { printf "%6s %6s %6s %6.2f\n", "-", "-", "-", $4; exit }' "$work"/out/*.mpiP; }
 known() { printf '%6.3f %6.3f %6.3f %6.2f\n' .5833 .5833 1 41.67; } # waits.c's tree: its ranks work 150, 100, 50 and 50 ms a round
-itself() { # load.c tells what it took around its calls: "outside RANK ELAPSED MPI"
+itself() { # load.c prints the times that it took around its calls: "outside RANK ELAPSED MPI"
 	awk '$1 == "outside" { u = $3 - $4; sum += u; mpi += $4; if (u > most) most = u; if ($3 > e) e = $3; n++ }
 		END { printf "%6.3f %6.3f %6.3f %6.2f\n", sum / n / e, sum / n / most, most / e, 100 * mpi / (sum + mpi) }' "$work/stdout"
 }

@@ -55,7 +55,7 @@ lammps() {
 	alice jobeff "$job"
 }
 
-# sleeper: runs it three times on each of four core counts. The last job is left in last.
+# sleeper: runs it three times on each of four core counts. It sets last to the last job.
 sleeper() {
 	local ranks nodes job jobs=()
 	say "alice: a program that sleeps, on 1, 2, 4 and 8 ranks, three times each"

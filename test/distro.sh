@@ -76,8 +76,8 @@ prepare_bare() {
 	git -C "$ROOT$WHERE" checkout -q --detach "${commit:-$(git -C "$REPO" rev-parse HEAD)}"
 }
 
-# enter COMMAND…: runs a command in namespaces of its own. When it is told to end, it kills them. At the
-# end it removes the run's cgroups.
+# enter COMMAND…: runs a command in namespaces of its own. At a signal it kills them. At the end it
+# removes the run's cgroups.
 enter() {
 	local child code=0
 	unshare --mount --pid --ipc --uts --fork --kill-child --propagation private \

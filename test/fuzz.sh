@@ -1,7 +1,8 @@
 #!/bin/bash
-# fuzz.sh TIME [WORD]: runs every fuzz target of the repository, or those that hold the word, for TIME, as many at
-# once as there are CPUs. An input that fails is then in testdata/fuzz beside its test. Inputs are not minimized: that
-# took most of the time, and sometimes Go's fuzzer ended meanwhile ("while minimizing: EOF").
+# fuzz.sh TIME [WORD]: runs every fuzz target of the repository, or those whose folder or name contains WORD, for
+# TIME, as many at once as there are CPUs. Go leaves an input that fails in testdata/fuzz, in the folder of its
+# test. Inputs are not minimized: that took most of the time, and Go's fuzzer sometimes ended during it ("while
+# minimizing: EOF").
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 export FUZZ_TIME=${1:-60s}

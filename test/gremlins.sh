@@ -21,7 +21,7 @@ export PATH=$bin:$PATH GOFLAGS=-short JOBEFF_CURVES=$PWD/../shared/data/scaling
 [ -d "$JOBEFF_CURVES" ] || unset JOBEFF_CURVES
 [ $# -gt 0 ] || set -- ingest/job ingest/assemble policy/overhead ingest/node ingest/replay policy/curve policy/workload policy policy/rule
 for folder in "$@"; do
-	others=/ # files of folders inside it, and what holds no formula
+	others=/ # excluded: files of folders inside it, and files without formulas
 	case $folder in
 	ingest/job) others='/|^(call|hung|report|steps|waiting)\.go' ;;
 	ingest/assemble) others='/|^(fold|steps)\.go' ;;

@@ -40,7 +40,8 @@ look_spank() {
 	fi
 }
 
-# may_cluster: does what cluster.sh will do, in namespaces that end with it. Or says why it cannot.
+# may_cluster: tries what cluster.sh will do, in namespaces that end with the try. If that fails, it
+# prints why.
 may_cluster() {
 	if [ "$(id -u)" != 0 ]; then
 		say "Only root can start the throwaway Slurm, so this goes on without it."
@@ -71,7 +72,7 @@ look_packages() {
 	fi
 }
 
-# look_room PACKAGES BUILD MEMORY: checks that so many MB are free. What is installed or built already needs
+# look_room PACKAGES BUILD MEMORY: checks that these MB are free. What is installed or built already needs
 # no more room.
 look_room() {
 	local free limit

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit
 log=$(mktemp /tmp/jobeff-test.XXXXXX)
 trap 'rm -f "$log" "$log.out"' EXIT
 load=$(cut -d' ' -f1 /proc/loadavg) root=${RESULT_ROOT:-}
-export JOBEFF_TEST_ALL=1 # what is missing fails
+export JOBEFF_TEST_ALL=1 # a test that lacks something fails
 
 packages=()
 while [ $# != 0 ] && [[ $1 != -* ]]; do

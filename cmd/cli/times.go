@@ -17,7 +17,7 @@ var absoluteForms = []string{
 	"1/2/06-15:04:05", "1/2/06-15:04", "1/2/06", "1/2/2006-15:04:05", "1/2/2006-15:04", "1/2/2006", time.RFC3339,
 }
 
-// yearlessForms lack the year, clockForms the whole day.
+// yearlessForms lack the year; clockForms have only the time of day.
 var (
 	yearlessForms = []string{"1/2-15:04:05", "1/2-15:04", "1/2"}
 	clockForms    = []string{"15:04:05", "15:04"}

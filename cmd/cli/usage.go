@@ -29,7 +29,7 @@ func Usage(err error) error { return usageError{err} }
 // Usagef is Usage of a formatted error.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// ExitCode is what a program exits with after err.
+// ExitCode returns the exit code of a program that ends with err.
 func ExitCode(err error) int {
 	var usage usageError
 	switch {
@@ -45,8 +45,8 @@ func ExitCode(err error) int {
 // words, which say little to a user.
 var wrongValue = regexp.MustCompile(`(?s)^invalid argument "(.*)" for "(.*)" flag: (?:strconv|time|parse error|must be|invalid)`)
 
-// FlagError rewords an error in the command line's flags. The key of habits is the letter of another
-// program's flag, its value the advice on what does the same here.
+// FlagError rewords an error in the command line's flags. habits maps the letters of other programs' flags to
+// advice on what to use here.
 func FlagError(err error, program string, habits map[string]string) error {
 	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
 		return Usagef("%s does not take %.40q: see %s --help", m[2], m[1], program)

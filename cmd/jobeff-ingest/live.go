@@ -19,7 +19,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// mostLive is the time after which it ends by itself. Else it could stay in a job when everything that could end it is gone.
+// mostLive is the time after which `jobeff-ingest live` ends by itself. Otherwise it could stay in a job when
+// everything that could end it is gone.
 const mostLive = time.Hour
 
 // firstSpan is the longest wait for the first line. That line covers the time since the start.
@@ -45,7 +46,7 @@ them, or after an hour. jobeff live starts it on the job's nodes.`,
 				return err
 			}
 			runtime.GOMAXPROCS(1)
-			unix.Setpriority(unix.PRIO_PGRP, 0, 19) // the job has the CPUs first
+			unix.Setpriority(unix.PRIO_PGRP, 0, 19) // the job's own processes come first
 			return watch(l, every, once, c.OutOrStdout())
 		},
 	}

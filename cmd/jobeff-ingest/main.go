@@ -1,6 +1,6 @@
-// Command jobeff-ingest is the node's side of jobeff. With --print it prints a record that
-// was made by hand; send carries the reports that the epilog made to jobeffd. Packages
-// ingest/node and ingest/client do the work, package report prints.
+// Command jobeff-ingest is the node's side of jobeff. With --print it prints a record that was made by hand.
+// Its subcommand send delivers the epilog's reports to jobeffd. Packages ingest/node and ingest/client do the
+// work; package report prints.
 package main
 
 import (
@@ -85,7 +85,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 	return root
 }
 
-// columns is the width of the terminal, 0 where w is none.
+// columns returns the width of the terminal w, or 0 if w is no terminal.
 func columns(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -22,7 +22,7 @@ import (
 	"jobeff/report/view"
 )
 
-// myself is the caller's name, or their uid where it has no name.
+// myself returns the caller's user name, or the uid if it has no name.
 func myself() string {
 	if me, err := user.Current(); err == nil && me.Username != "" {
 		return me.Username
@@ -44,7 +44,7 @@ func newClient(cfg *etc.Config) *client.Client {
 	return client.NewClient(cfg.Address(), clientTimeout, mungeOf(cfg))
 }
 
-// mungeOf makes this site's credentials.
+// mungeOf returns where this site's munged listens, and whose signed answers count.
 func mungeOf(cfg *etc.Config) munge.Site {
 	return munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers}
 }
@@ -77,7 +77,7 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
-// served asks for the document of a job.
+// served asks jobeffd for the JSON document of a job.
 func served(ctx context.Context, id string) (json.RawMessage, error) {
 	if _, err := slurmid.Parse(id); err != nil {
 		return nil, cli.Usage(err)
@@ -98,7 +98,7 @@ type judgedJob struct {
 	verdicts []policy.Verdict
 }
 
-// view is the view of the job; wide: its reader sees characters outside ASCII.
+// view returns the job's view. wide means that its reader sees characters outside ASCII.
 func (a *judgedJob) view(wide bool) *view.Job { return view.NewJob(a.found, a.study, a.verdicts, wide) }
 
 // judged asks for a job, its workload and the verdicts.

@@ -277,7 +277,7 @@ func slurmdRuns(proc string) bool {
 	return false
 }
 
-// slurmVersion is the installed Slurm's version as its programs print it, "" where there is none.
+// slurmVersion returns the installed Slurm's version as its programs print it, or "" if there is none.
 func slurmVersion(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -294,8 +294,8 @@ func slurmVersion(ctx context.Context) string {
 	return ""
 }
 
-// mails warns where the configuration asks for mails that would never be sent. It says
-// nothing where none are asked for. Only jobeffd's log tells whether a mail arrived.
+// mails warns if the configuration asks for mails that would never be sent. It is silent if no mail is asked
+// for. Only jobeffd's log shows whether a mail arrived.
 func (d *doctor) mails() {
 	m, asked := &d.cfg.Mail, len(d.cfg.Digest.To)+len(d.cfg.Digest.Accounts) > 0
 	switch {

@@ -81,7 +81,7 @@ func (d *doctor) plugin(slurm string) {
 	d.library(d.arg(e, "preload", folder+"/$PLATFORM/libjobeff.so"))
 }
 
-// libFolders are what ld.so puts for $PLATFORM in a 64-bit process, as in spank/inject.c.
+// libFolders are the folders that ld.so tries for $PLATFORM in a 64-bit process, as in spank/inject.c.
 var libFolders = []string{"x86_64", "aarch64"}
 
 // library checks the file that a 64-bit process loads for a name with $PLATFORM. Without
@@ -110,7 +110,7 @@ func (d *doctor) library(name string) {
 	d.object("library", filepath.Join(before, after))
 }
 
-// arg is a path from the entry's arguments, seen from the doctor's root.
+// arg returns a path from the entry's arguments, below the doctor's root.
 func (d *doctor) arg(e *entry, word, otherwise string) string {
 	if v := e.arg(word, ""); v != "" {
 		return d.root + v
@@ -133,7 +133,7 @@ func (d *doctor) findEntry() *entry {
 
 // findInStack looks for the plugin in a plugstack.conf and what it includes.
 func findInStack(file string, depth int) *entry {
-	f, err := os.Open(file) // #nosec G703 -- SLURM_CONF of who calls doctor
+	f, err := os.Open(file) // #nosec G703 -- SLURM_CONF belongs to whoever calls doctor
 	if err != nil || depth > 5 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func findInStack(file string, depth int) *entry {
 	return nil
 }
 
-// findPlugin is the plugin's file, "" where there is none.
+// findPlugin returns the path of the plugin's file; "": there is none.
 func (d *doctor) findPlugin(path string) string {
 	if filepath.IsAbs(path) {
 		if _, err := os.Stat(d.root + path); err == nil {

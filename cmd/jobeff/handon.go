@@ -15,8 +15,8 @@ import (
 	"jobeff/cmd/cli"
 )
 
-// handedOn are the commands of the database. jobeffd carries them out: so jobeff, which
-// every user runs, links no database.
+// handedOn returns the commands that open the database. jobeffd carries them out, so jobeff, which every user
+// runs, links no database.
 func handedOn() (all []*cobra.Command) {
 	for _, name := range slices.Sorted(maps.Keys(cli.DatabaseCommands)) {
 		all = append(all, &cobra.Command{
@@ -36,17 +36,17 @@ func handedOn() (all []*cobra.Command) {
 	return all
 }
 
-// handOn becomes jobeffd; it returns only where that fails.
+// handOn replaces this process by jobeffd. It returns only if that fails.
 func handOn(name string, args []string) error {
 	path, err := findDaemon()
 	if err != nil {
 		return fmt.Errorf("jobeff admin %s opens jobeffd's database, and jobeffd is not installed on this machine: run it on the server", name)
 	}
-	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ())) // #nosec G204 -- the jobeffd beside us, as who called us
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ())) // #nosec G204 -- jobeffd of this installation, run as the caller
 }
 
-// findDaemon is the jobeffd beside this program, that of the same installation (bin
-// and sbin), or the first in PATH.
+// findDaemon returns the path of jobeffd: beside this program, else in the sbin beside its bin, else the first
+// in PATH.
 func findDaemon() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -100,7 +100,7 @@ func (l *listFlags) which() string {
 	return "of " + figure.And(all) + " "
 }
 
-// whose is which, with a word on whose jobs these are: the caller's, or those of everybody that the caller may see.
+// whose extends which by whose jobs these are: the caller's, or all that the caller may see.
 func (l *listFlags) whose() string {
 	switch which := l.which(); {
 	case which == "":

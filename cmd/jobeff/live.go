@@ -138,7 +138,7 @@ func (p *program) insteadOfLive(ctx context.Context, id string, why error, asJSO
 	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 }
 
-// sleepFor waits, or until ctx ends.
+// sleepFor waits for d, or until ctx ends.
 func sleepFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -262,8 +262,8 @@ const (
 // mostWatched bounds a whole watch. The step ends by itself earlier, unless its user made it something else.
 const mostWatched = time.Hour + startPatience
 
-// srunArgs returns the arguments that start a reader on each node of a job. Slurm counts no memory and no CPU for
-// this step that the job's other steps need. It also loads no MPI plugin for it.
+// srunArgs returns the arguments that start a reader on each node of a job. The step takes no memory and no CPU
+// from the job's other steps, and loads no MPI plugin.
 func srunArgs(j *job.Job, flags liveFlags) []string {
 	nodes, raw := strconv.Itoa(j.Nodes), strconv.FormatUint(uint64(j.JobID), 10)
 	allocation := []string{"--jobid=" + raw}

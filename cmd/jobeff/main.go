@@ -51,7 +51,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 	return cli.ExitCode(err)
 }
 
-// explain is an error and what to do next, in one or two lines.
+// explain words an error, and what to do next, in one or two lines.
 func explain(err error) string {
 	var unreachable *client.UnreachableError
 	var server *client.ServerError
@@ -67,7 +67,7 @@ func explain(err error) string {
 	return err.Error()
 }
 
-// program is what a command may know of the world.
+// program holds what a command reads from its environment and where it prints, so that tests can replace both.
 type program struct {
 	stdout io.Writer
 	getenv func(string) string

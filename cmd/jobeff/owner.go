@@ -43,7 +43,7 @@ func asOwner(cmd *exec.Cmd, uid uint32) error {
 	return nil
 }
 
-// credentialOf is a user with their groups.
+// credentialOf returns a user's uid and groups.
 func credentialOf(uid uint32) (*syscall.Credential, error) {
 	u, err := user.LookupId(strconv.FormatUint(uint64(uid), 10))
 	if err != nil {

@@ -38,14 +38,15 @@ type said struct {
 	fresh       bool // it was not shown yet
 	why         string
 	soFar, last *job.NodeReport // nil: none
-	cpu, before time.Duration   // CPU time that reading took so far, and at the last showing
+	cpu, before time.Duration   // CPU time that reading took: so far, and up to the last showing
 }
 
 func newWatch(j *job.Job) *watch {
 	return &watch{of: j, pieces: node.LivePieces{}, said: map[int]*said{}}
 }
 
-// add takes a line of srun. any says that this completed a node's line, whole that all nodes have said something new.
+// add takes a line of srun. any reports that it completed a node's line, whole that all nodes have said
+// something new.
 func (w *watch) add(text []byte, now time.Time) (any, whole bool) {
 	task, line, err := w.pieces.Add(text, w.of.Nodes)
 	if err != nil || line == nil {

@@ -176,7 +176,7 @@ func whyNoWorkload(j *job.Job) string {
 	return "its figures are not there yet; ask again in a few seconds"
 }
 
-// keyOfJob is the key of a job's workload where name reads as a job, else name.
+// keyOfJob returns the key of a job's workload if name reads as a job id, else name.
 func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string, error) {
 	if _, err := slurmid.Parse(name); err != nil && name != "" {
 		return name, nil

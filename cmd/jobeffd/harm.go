@@ -25,7 +25,7 @@ type watcher struct {
 	now     func() time.Time
 
 	watch *harm.Watch
-	since time.Time // of watch
+	since time.Time // when watch began
 	read  time.Time // the end of the last job that was read
 	kept  *harm.Comparison
 }
@@ -99,8 +99,8 @@ func (w *watcher) tell(ctx context.Context) error {
 	return err
 }
 
-// keep writes into the database what harm the comparison would have seen by now, if that changed. Other
-// processes read it there.
+// keep writes into the database how rare a harm the comparison could have noticed by now, if that changed.
+// Other processes read it there.
 func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 	if w.kept != nil && *w.kept == is {
 		return nil

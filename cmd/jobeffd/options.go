@@ -20,7 +20,7 @@ import (
 	"jobeff/report/mail"
 )
 
-// options are what the servers of both processes have in common, without the store.
+// options returns the settings that the servers of both processes share, without the store.
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
 		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace)}
@@ -40,7 +40,7 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 	return o, err
 }
 
-// show fills in what jobs are judged by, and what pages and letters are made of.
+// show fills in what judging and showing jobs needs: rules, weeks, links and the templates of letters.
 func show(o *server.Options, cfg *etc.Config) (err error) {
 	o.Weeks, o.Help, o.Link = notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}, cfg.Mail.Help, cfg.Mail.Link
 	if o.Rules, err = rule.Compile(cfg.Rules); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// module is what is known of one file with code.
+// module holds what was read of one file with code.
 type module struct {
 	code    *elf.File   // nil: it was not opened
 	names   []*elf.File // files with symbols or lines, code among them
@@ -115,7 +115,7 @@ func (m *module) line(unit *dwarf.Entry, at uint64) (file string, line int) {
 	return "", 0
 }
 
-// inlined returns the name of the innermost function that holds an address, be it inlined or not. The line belongs to
+// inlined returns the name of the innermost function that holds an address, inlined or not. The line belongs to
 // that function, too. r must be behind the unit's own entry.
 func (m *module) inlined(r *dwarf.Reader, at uint64) (name string) {
 	depth := 1
@@ -154,7 +154,7 @@ func (m *module) covers(e *dwarf.Entry, at uint64) bool {
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return at >= r[0] && at < r[1] })
 }
 
-// nameOf is an entry's name, or that of the entry that it refers to.
+// nameOf returns an entry's name, or that of the entry that it refers to.
 func (m *module) nameOf(e *dwarf.Entry) string {
 	for range 4 {
 		if name, is := e.Val(dwarf.AttrName).(string); is {

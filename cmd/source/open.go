@@ -17,8 +17,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// The reader sets these limits for itself. mostAddress is the larger one, since Go reserves address space at its
-// start that it does not use.
+// The reader sets these limits for itself. mostAddress is larger than mostMemory, since Go reserves address
+// space at its start that it does not use.
 const (
 	mostMemory  = 1 << 30
 	mostAddress = 4 << 30
@@ -48,8 +48,8 @@ var (
 	errChanged = errors.New("its file has no build-id, and was changed since")
 )
 
-// open opens a regular file of root or of the reader's user, for reading. It first makes sure that the file is one:
-// to open another kind can rewind a tape, or wait for a FIFO's writer.
+// open opens a regular file of root or of the reader's user. It checks the kind first: opening another kind may
+// rewind a tape, or wait for a FIFO's writer.
 func (o *opener) open(path string) (*os.File, error) {
 	if !filepath.IsAbs(path) {
 		return nil, errGone
@@ -108,7 +108,7 @@ func (o *opener) elf(path string, of job.Module, began time.Time) (*elf.File, er
 	return e, nil
 }
 
-// mostNotes is more than a build-id's section takes.
+// mostNotes bounds a build-id's section, which is much smaller.
 const mostNotes = 4096
 
 // buildID returns the build-id of an ELF file, hex; "" if it has none.
@@ -185,7 +185,7 @@ func debugFiles(of job.Module, code *elf.File) (paths []string) {
 	return paths
 }
 
-// debugLink is the name in a file's .gnu_debuglink.
+// debugLink returns the name in a file's .gnu_debuglink.
 func debugLink(code *elf.File) string {
 	if code == nil {
 		return ""

@@ -27,8 +27,8 @@ import (
 // Reader is argument 0 of the process that parses. A program that uses Find must call Read if it is started with it.
 const Reader = "jobeff-source"
 
-// These bound one look, over all its files. mostCPU is what stops a large one; mostWait is long, so that other work on
-// the machine does not.
+// These bound one look, over all its files. A look at large files ends by mostCPU. mostWait is long, so that
+// other work on the machine does not end one.
 const (
 	mostWait   = 15 * time.Second
 	mostBytes  = 512 << 20 // of files
@@ -36,7 +36,7 @@ const (
 	mostName   = 256 // bytes of a function, a file
 )
 
-// question is what the reader is asked.
+// question is what Find asks the reader.
 type question struct {
 	Modules []job.Module
 	Frames  [][]frame // of each place, as job.Place.Frames
@@ -98,7 +98,7 @@ func find(ctx context.Context, e *job.Execution, placed, users bool) {
 	}
 }
 
-// fillIn writes what was answered into the frames of places.
+// fillIn writes the answer into the frames of places.
 func fillIn(places []*[]job.Frame, answer [][]found) {
 	for i, frames := range places {
 		if len(*frames) == 0 {
@@ -118,8 +118,8 @@ func fillIn(places []*[]job.Frame, answer [][]found) {
 	}
 }
 
-// ask lets a process of its own read the files. It takes that process's answers until it ends or its time is over. The
-// process may hang in a file system for ever, so nobody waits for its end.
+// ask starts a reader. It takes the reader's answers until it ends or its time is over. The reader may hang in
+// a file system for ever, so ask does not wait for its end.
 func ask(ctx context.Context, q *question) [][]found {
 	if os.Args[0] == Reader { // else each reader would start one more
 		panic("source: this program's main does not call Read")
@@ -158,7 +158,7 @@ func ask(ctx context.Context, q *question) [][]found {
 	}
 }
 
-// Read is the process that parses: it answers a question of Find and returns its exit code.
+// Read is the main of the reader: it answers a question of Find and returns the exit code.
 func Read(in io.Reader, out io.Writer) int {
 	var q question
 	if err := errors.Join(limit(), json.NewDecoder(in).Decode(&q)); err != nil {

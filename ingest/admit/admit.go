@@ -52,9 +52,9 @@ type Options struct {
 	Operators map[uint32]bool // users who may have any number of connections on a socket
 	Proxy     Proxy
 
-	Connections int  // at once of a user or a node
+	Connections int  // of one user or one node, at once
 	ReportRate  int  // reports per second of a node
-	ReadRate    int  // requests per second of a user, and other ones of root of a node
+	ReadRate    int  // requests per second of a user, and of a node's root apart from its reports
 	StrictNode  bool // a node may report only from an address of its own name
 	// Lookup returns a node's addresses. A *net.DNSError that IsNotFound says that there is no such node.
 	Lookup func(ctx context.Context, node string) ([]string, error)
@@ -71,7 +71,7 @@ type Door struct {
 	answers        *turns // from a question on until its answer is written
 	nonces         *nonces
 	challenge      string    // of this process; a question's credential holds it
-	began          time.Time // or else was made after this
+	began          time.Time // without one, it must be younger than this
 	texts          *texts
 	hosts          *hosts
 	otherHost      prometheus.Counter
@@ -105,13 +105,13 @@ type Refusal struct {
 	Reason  string // names the problem, also in the metrics; "": the status does
 	Message string
 	Hint    string
-	Retry   time.Duration // when to try again; 0 is not said
-	// Challenge is WWW-Authenticate of a 401; "": none.
+	Retry   time.Duration // how long to wait before the next try; 0: not said
+	// Challenge is the WWW-Authenticate header of a 401; "": none.
 	Challenge string
 	Cause     error // for the log; may be nil
 }
 
-// Problem is what the client is told.
+// Problem returns the refusal as the client gets it.
 func (e *Refusal) Problem() wire.Problem {
 	title := strings.ToLower(cmp.Or(strings.ReplaceAll(e.Reason, "_", " "), http.StatusText(e.Status)))
 	return wire.Problem{Type: wire.ProblemType + strings.ReplaceAll(title, " ", "_"), Title: title, Status: e.Status, Detail: e.Message, Hint: e.Hint}
@@ -140,9 +140,9 @@ func connOf(ctx context.Context) *conn {
 
 // visit is one request.
 type visit struct {
-	read  bool     // all of its body
-	by    *Caller  // to whom the answer is signed; nil: nobody
-	turns []func() // end its turns, that of the database last
+	read  bool     // all of its body was read
+	by    *Caller  // for whom the answer is signed; nil: it is not signed
+	turns []func() // they end its turns; the database's is the last
 }
 
 // asked ends the turn of the database.

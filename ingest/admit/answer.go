@@ -10,8 +10,8 @@ import (
 )
 
 // Answer is the answer of a visit. If the request came whole and with a good credential, jobeffd signs
-// the answer (wire.Proof): in the header, or behind an answer that is longer than mostHeld. It does
-// not sign others: it may have refused a request for what somebody changed on the way.
+// the answer (wire.Proof): in the header, or behind an answer that is longer than mostHeld. It signs
+// no others: somebody may have changed a request on its way, and jobeffd refused it for that.
 type Answer struct {
 	http.ResponseWriter
 	v       *visit

@@ -22,7 +22,7 @@ type part struct {
 	network string // from which a user asks, by TCP
 }
 
-// class says how much is known of whoever asks. Those of whom less is known are cut first.
+// class says how well jobeffd knows whoever asks. The less it knows, the earlier it cuts the connection.
 type class int
 
 const (
@@ -33,14 +33,15 @@ const (
 )
 
 // All strangers together have no more than strangersTogether parts. The users of one network have no
-// more than usersTogether: a login node has many users, but root of a node makes credentials of any.
+// more than usersTogether: a login node has many users, but root of a node can make credentials for
+// any user.
 const (
 	strangers         = "strangers"
 	strangersTogether = 2
 	usersTogether     = 16
 )
 
-// ofProxy is the part of the proxy, whose connections are those of many.
+// ofProxy is the part of the pages' proxy: its connections carry the requests of many users.
 var ofProxy = part{class: known, name: "the pages' proxy"}
 
 func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid %d", uid)} }
@@ -48,8 +49,8 @@ func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid 
 // share is one of the budgets that a part is charged to.
 type share struct {
 	name  string
-	times int  // how many parts it may use up
-	users bool // all users of a network have it together
+	times int  // it may use as much as this many parts
+	users bool // all users of a network share it
 }
 
 // shares are all that a part is charged to: its own share, and the one that all strangers, or all
@@ -66,7 +67,7 @@ func (p part) shares() []share {
 	return []share{{name: p.name, times: 1}}
 }
 
-// mostSources is how many parts are remembered. One that is forgotten starts from zero.
+// mostSources bounds how many shares are remembered. A forgotten one starts with all that it may use.
 const mostSources = 100_000
 
 // rates bounds the requests of each part: a node's reports, a user's questions.
@@ -76,13 +77,13 @@ type rates struct {
 	of    map[string]*rate.Limiter
 }
 
-// newRates allows each part so many requests per second, and as many at once. 0 is no bound.
+// newRates allows each part perSecond requests per second, and as many at once. 0 is no bound.
 func newRates(perSecond int) *rates {
 	return &rates{limit: rate.Limit(perSecond), of: map[string]*rate.Limiter{}}
 }
 
-// take counts n requests. It refuses them while fewer than least are allowed at once, else it takes
-// all of them: a part that takes more than there is waits longer afterwards.
+// take charges n requests to a part. It refuses them while fewer than least are allowed now.
+// Otherwise it charges all n, and a part that overdrew waits longer afterwards.
 func (r *rates) take(p part, now time.Time, n, least int) *Refusal {
 	if r.limit == 0 {
 		return nil
@@ -109,7 +110,7 @@ func (r *rates) take(p part, now time.Time, n, least int) *Refusal {
 	return nil
 }
 
-// limiter is that of a share.
+// limiter returns the limiter of a share, and makes it if there is none.
 func (r *rates) limiter(s share, now time.Time) *rate.Limiter {
 	l := r.of[s.name]
 	if l == nil {
@@ -140,8 +141,8 @@ func (r *rates) forget(now time.Time) {
 }
 
 // texts bounds the reports that are read, unpacked and kept at once, by the bytes of their text: a few
-// bytes may unpack to a large one. Each part has only a share of the bytes. So no node keeps out the
-// others with reports that it sends slowly, or that take long to read.
+// packed bytes may unpack to a large text. Each part has only a share of the bytes. So no node keeps
+// out the others with reports that it sends slowly, or that take long to read.
 type texts struct {
 	all *semaphore.Weighted // bytes
 	mu  sync.Mutex
@@ -151,7 +152,7 @@ type texts struct {
 
 const (
 	aroundText = 64 << 10                         // what a report takes besides its text, bytes
-	mostOfOne  = aroundText + wire.MaxReportBytes // bytes of one part: its largest report
+	mostOfOne  = aroundText + wire.MaxReportBytes // of one part, bytes: the largest report
 	mostOfAll  = 4 * mostOfOne
 )
 
@@ -204,13 +205,13 @@ func (t *texts) charge(p part, size int64) (ok bool) {
 	return true
 }
 
-// mostAtOnce is how many questions of one user are answered at once; their others wait. The
-// database has a few connections for questions, and large lists take seconds each.
+// mostAtOnce is how many questions of one user are answered at once; the others wait. The database
+// has a few connections for questions, and large lists take seconds each.
 const mostAtOnce = 2
 
-// usersAtOnce is the same for all users of a network together: three of the database's four
-// connections. An answer that is being written to a slow client still counts for its user. For the
-// network it counts too, but within usersTogether.
+// usersAtOnce bounds the questions of all users of one network: three of the database's four
+// connections. An answer that is being written to a slow client no longer counts here. It still
+// counts against the user's mostAtOnce, and against usersTogether for the network.
 const usersAtOnce = 3
 
 // mostDecodes bounds the credentials from one address about which munge is asked at once. munged

@@ -29,14 +29,14 @@ type Caller struct {
 
 	door    *Door
 	part    part
-	address string // of the other end, where munge names the user; "": munge did not
+	address string // of the other end, if munge names the user; "": the kernel or a proxy does
 
 	// Of the credential:
 	credential string
 	payload    string // what it was made for
 	made       time.Time
 	nonce      string
-	challenges string // of those who may answer a question; "": not said
+	challenges string // of the processes that may answer a question; "": not said
 }
 
 // trusted says that the caller may report. A proxy's word makes nobody root.
@@ -45,7 +45,7 @@ func (c *Caller) trusted() bool { return c.door.Trusted[c.User] && !c.Proxied }
 // Part names whose share the caller's requests are charged to; "": they have no bound.
 func (c *Caller) Part() string { return c.part.name }
 
-// Stranger says that only their address tells the caller apart from others who are root of a node.
+// Stranger says that the caller is root at an address that the resolver has not named yet.
 func (c *Caller) Stranger() bool { return c.part.class == stranger }
 
 // Asks lets a question in, which has no body.
@@ -66,8 +66,8 @@ func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Re
 	return c.body(r, most)
 }
 
-// asker is the caller of a question. Its credential must be made for this process. It holds the
-// process's challenge. If it holds none, it must be younger than the process, by its own host's clock.
+// asker identifies the caller of a question. The credential must be made for this process: it holds
+// the process's challenge. If it holds none, it must be younger than the process, by its own host's clock.
 func (d *Door) asker(r *http.Request) (*Caller, *Refusal) {
 	c, e := d.caller(r, d.reads)
 	if e != nil || c.address == "" {
@@ -80,7 +80,7 @@ func (d *Door) asker(r *http.Request) (*Caller, *Refusal) {
 	return c, nil
 }
 
-// Challenged is the reason why a client is refused that asks only for the challenge.
+// Challenged is Refusal.Reason for a client that asks only for the challenge.
 const Challenged = "challenge"
 
 // newChallenge makes a text that only those know who have asked this process.
@@ -108,7 +108,7 @@ func (d *Door) Reports(r *http.Request) (*Caller, *Refusal) {
 	return c, e
 }
 
-// Page lets in who asks for a page: the user that a proxy names, or whoever connected.
+// Page lets in a request for a page. The caller is the user that a proxy names, or whoever connected.
 func (d *Door) Page(r *http.Request) (*Caller, *Refusal) {
 	if c := connOf(r.Context()); c != nil && c.uid != nil && d.forOthers[*c.uid] {
 		return d.named(r, fmt.Sprintf("proxy of uid %d", *c.uid))
@@ -285,7 +285,7 @@ func (d *Door) unauthorized(message string, cause error) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Challenge: fmt.Sprintf(wire.ChallengeForm, d.challenge), Cause: cause}
 }
 
-// sent says that a request's whole body came, and checks that the credential was made for it.
+// sent notes that a request's whole body came, and checks that the credential was made for it.
 func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
 	v, ok := r.Context().Value(visitKey{}).(*visit)
 	if ok {
@@ -378,7 +378,7 @@ func newNonces() *nonces { return &nonces{most: mostNonces} }
 // and after it was made, since clocks differ.
 const nonceMemory = 2 * munge.Lifetime
 
-// fresh notes a nonce. It is false for a nonce that was used before, or is none.
+// fresh notes a nonce. It is false for a nonce that was used before or is malformed.
 func (n *nonces) fresh(nonce string, at time.Time) bool {
 	var key [16]byte
 	if len(nonce) != hex.EncodedLen(len(key)) {

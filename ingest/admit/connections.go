@@ -16,14 +16,14 @@ import (
 )
 
 // gate bounds how many connections each part has at once. On a unix socket the kernel says at once who
-// connects. On TCP a connection is an address's until a credential is shown on it, and then counts for
+// connects. On TCP a connection counts for its address until a credential is shown on it, then for
 // whoever showed it. Trusted users and operators on a unix socket have no bound, and files are set
 // aside for them.
 //
 // A new connection may take the place of one of its own part that shows no whole request for a
 // while. So idle and half-sent requests keep nobody out.
 type gate struct {
-	each  int           // connections of one part; 0: any
+	each  int           // connections of one part; 0: no bound
 	most  [classes]int  // connections of a class
 	all   int           // … of all classes
 	hints chan struct{} // a place for each refused connection that is told why
@@ -37,8 +37,8 @@ type gate struct {
 }
 
 // patience is how long a connection of each class may show no whole request before it may be cut. An
-// honest client sends its request at once. There may be many connections of nobody: to keep out
-// another client of their address, somebody would have to open some thousand of them a second.
+// honest client sends its request at once. Many connections without a credential are allowed: to
+// keep out another client of an address, somebody would have to open a thousand within these 20 ms.
 var patience = [classes]time.Duration{nobody: 20 * time.Millisecond, stranger: 200 * time.Millisecond, known: 200 * time.Millisecond}
 
 const (
@@ -46,7 +46,7 @@ const (
 	// setAside is how many files are left to users without a bound, to the database and to Slurm's
 	// commands.
 	setAside = 256
-	// proxyFactor is how many times a part's connections the pages' proxy may have: it speaks for many.
+	// proxyFactor multiplies the bound of a part for the pages' proxy, which speaks for many users.
 	proxyFactor = 8
 	// mostNobodys bounds the connections without a credential. Each may send a header of 64 KiB. An
 	// address may have half of them: all nodes may be in one IPv6 network, and begin at once.
@@ -76,11 +76,11 @@ type conn struct {
 	gate    *gate
 	uid     *uint32 // of the peer on a unix socket
 	address string  // of the peer on TCP
-	network part    // … and who it is before it shows a credential
+	network part    // … and for which it counts until it shows a credential
 
 	// gate.mu guards these:
 	part    part
-	userAt  string    // the network, if it is a user's
+	userAt  string    // the network, if it counts for a user
 	since   time.Time // it waits for a request since then
 	working bool      // a request is being answered
 	left    bool
@@ -120,8 +120,8 @@ func (c *conn) waits(now time.Time) bool {
 	return !c.working && now.Sub(c.since) >= patience[c.part.class]
 }
 
-// become makes a connection count for a part. It may cut another one for it. The connection may have
-// counted for another part before.
+// become makes a connection count for a part. It may cut another connection to make room. The
+// connection may have counted for another part before.
 func (g *gate) become(c *conn, p part, now time.Time) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -280,8 +280,8 @@ func manyConnections(p part) *Refusal {
 		Hint: "close some, or have the site raise server.connections", Retry: time.Second}
 }
 
-// refuse tells a client that it has too many connections, and closes. Few are told at
-// once: others are only closed.
+// refuse tells a client that it has too many connections, and closes. It tells a few at once, and
+// only closes the others.
 func (g *gate) refuse(c net.Conn, p part) {
 	g.refused.Inc()
 	select {
@@ -295,13 +295,13 @@ func (g *gate) refuse(c net.Conn, p part) {
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(lingers))
 		e := manyConnections(p)
-		text, _ := json.Marshal(e.Problem()) // texts can be written
+		text, _ := json.Marshal(e.Problem()) // cannot fail
 		fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 			e.Status, http.StatusText(e.Status), len(text), text)
 		if half, ok := c.(interface{ CloseWrite() error }); ok {
 			half.CloseWrite()
 		}
-		io.CopyN(io.Discard, c, 64<<10) // what is unread at Close may destroy the answer
+		io.CopyN(io.Discard, c, 64<<10) // Close resets a connection with unread data, and the answer may be lost
 	}()
 }
 

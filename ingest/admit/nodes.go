@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// This file tells which node a report comes from. Root of every node has the munge key, so a
-// credential says only "root of the cluster". The connection's address tells the node, and the
-// resolver whose address it is.
+// This file finds out which node a report comes from. Root of every node has the munge key, so a
+// credential proves only "root of the cluster". The connection's address shows the node: the
+// resolver says whose address it is.
 
-// CheckNode compares the address of a report's sender with the node that it names. A report
-// over the socket comes from this machine's root, who may do anything. With strict_node a
-// mismatch is refused. Otherwise it is only logged and counted, because a node may have several
-// addresses and a name for one of them; the report does not wait for that.
+// CheckNode compares the address of a report's sender with the node that it names. A report over
+// the socket comes from this machine's root, who may do anything. With strict_node a mismatch is
+// refused. Otherwise it is only logged and counted, because a node may have several addresses and a
+// name for one of them; the report does not wait for the resolver.
 func (c *Caller) CheckNode(ctx context.Context, node string) *Refusal {
 	if c.address == "" {
 		return nil
@@ -111,7 +111,7 @@ func (h *hosts) count() float64 {
 	return float64(len(h.met))
 }
 
-// part is that of root at an address.
+// part returns the part of root at an address.
 func (h *hosts) part(address string, now time.Time) part {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +122,7 @@ func (h *hosts) part(address string, now time.Time) part {
 }
 
 // isAddress recognizes an address in the place of a name, also as inet_aton(3) reads it ("0x7f.1"). A
-// resolver answers an address with itself, so the sender would prove to be that node.
+// resolver answers an address with itself, so a sender that names its own address would pass as that node.
 func isAddress(node string) bool {
 	labels := strings.Split(strings.TrimSuffix(node, "."), ".")
 	_, err := strconv.ParseUint(labels[len(labels)-1], 0, 64)
@@ -162,7 +162,7 @@ func (h *hosts) heard(node string) (addresses []string, ok bool) {
 	return known.addresses, ok && time.Now().Before(known.until)
 }
 
-// mayAsk says whether no lookup for an address is under way, and begins one.
+// mayAsk notes a lookup for an address; false: one is under way already.
 func (h *hosts) mayAsk(from string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,10 +179,10 @@ func (h *hosts) asked(from string) {
 	delete(h.askers, from)
 }
 
-// later looks a node's addresses up in the background, for a report from an address, and then
-// calls tell. No report waits for it, since a resolver may not keep up with a thousand nodes. While
-// hostQuestions lookups are under way, or one for the same address, or if the resolver fails,
-// tell is not called.
+// later looks a node's addresses up in the background, for a report from an address, and then calls
+// tell. No report waits for it, since a resolver may not keep up with a thousand nodes. It does not
+// call tell if hostQuestions lookups, or one for the same address, are under way, or if the
+// resolver fails.
 func (h *hosts) later(from, node string, tell func(addresses []string)) {
 	if addresses, ok := h.heard(node); ok {
 		tell(addresses)

@@ -33,8 +33,8 @@ func complete(e *job.Execution) {
 }
 
 // oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
-// boot id are one machine. Where the kernel counted every rank, loadWarnings tells whether they
-// waited for a CPU: ranks that sleep need none.
+// boot id are one machine. If the kernel counted every rank, it warns of none: loadWarnings then
+// sees whether ranks waited for a CPU, and ranks that sleep need none.
 func oversubscribed(e *job.Execution) []doubt.Warning {
 	type machine struct {
 		ranks, cpus int

@@ -10,24 +10,23 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// A job's executions with the most core time, keptCostly of them, are kept one by one, and so are the
-// keptFirst of the others that began first. These were not picked for being slow, so a curve may use
-// them.
+// A job keeps these executions one by one: the keptCostly with the most core time and, of the others,
+// the keptFirst that began first. The latter were not picked for being slow, so a curve may use them.
 const (
 	keptCostly = 100
 	keptFirst  = 100
 	mostFolded = 50 // entries of folded executions
 )
 
-// FoldWhole folds the executions of one node's report by program, if they are more than are kept
-// one by one. An execution with ranks on other nodes stays, as its figures need their parts, too. So
-// does one whose figures cannot be: it must not spoil the others'.
+// FoldWhole folds the executions of one node's report by program, if there are more than a job keeps
+// one by one. An execution with ranks on other nodes stays, as its figures need their parts, too.
+// One with impossible figures stays, so that it does not spoil the sums of others.
 func FoldWhole(all []job.Execution) []job.Execution {
 	return foldExecutions(all, func(e *job.Execution) bool { return e.Recorded() >= e.Size && e.Check() == nil })
 }
 
-// foldExecutions folds those that may be folded. The result does not depend on how often, or in
-// which parts, they were folded before.
+// foldExecutions folds executions for which may is true. The result does not depend on how often,
+// or in which parts, they were folded before.
 func foldExecutions(all []job.Execution, may func(*job.Execution) bool) []job.Execution {
 	single, folded := 0, 0
 	for i := range all {
@@ -55,8 +54,8 @@ func foldExecutions(all []job.Execution, may func(*job.Execution) bool) []job.Ex
 	return append(kept, listFolded(groups)...)
 }
 
-// tooMany are the executions that are not kept one by one. It marks those that are kept for
-// their cost.
+// tooMany are the executions that are not kept one by one. It sets Costly on those that are kept
+// for their cost.
 func tooMany(all []job.Execution, may func(*job.Execution) bool) map[*job.Execution]bool {
 	type costed struct {
 		*job.Execution
@@ -99,7 +98,7 @@ func programOf(e *job.Execution) program {
 	return program{e.Executable, e.BuildID, e.ExecutableHash, e.MPI, e.Size, e.CPUsPerTask, e.OMPThreads}
 }
 
-// group is folded executions in the making.
+// group sums up the executions of one program.
 type group struct {
 	sum            job.Execution
 	folded         job.Folded
@@ -119,7 +118,7 @@ func groupOf(groups map[program]*group, p program) *group {
 
 // add adds an execution, folded or not.
 func (g *group) add(e *job.Execution) {
-	if e.Folded == nil && e.Metrics == nil { // not merged yet, so nobody doubted it
+	if e.Folded == nil && e.Metrics == nil { // not merged yet, so it has no figures and warnings
 		one := *e
 		complete(&one)
 		e = &one

@@ -86,8 +86,8 @@ type whole struct {
 	parts []*job.Execution
 }
 
-// mostBeside bounds the worlds of one key with which a part is compared, the nearest ones. A launcher
-// that uses its names again starts fewer within the key's window.
+// mostBeside bounds how many worlds of its key a part is compared with, those with the nearest
+// starts. A launcher that reuses its names starts fewer within the key's window.
 const mostBeside = 64
 
 // pickWhole is the execution that a part with these ranks belongs to; nil for a new one.
@@ -204,6 +204,6 @@ func WindowOf(from string) time.Duration {
 	return launcherWindow
 }
 
-// mostTimelines is how many executions of a job have one: with the courses of its nodes it takes up to 4 KiB
-// in the database.
+// mostTimelines bounds the executions of a job that keep a timeline. One takes up to 4 KiB in the database,
+// with the courses of its nodes.
 const mostTimelines = 1

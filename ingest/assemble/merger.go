@@ -36,7 +36,7 @@ type Merger struct {
 	dropped  []string    // nodes whose spool had no room for their report
 	refused  string      // why figures of a node were refused
 	interim  []string    // nodes that have reported only while the job ran
-	reports  []hang.Look // what hang.Find asks of them
+	reports  []hang.Look // the part of each that hang.Find needs
 	// HungAfter is how long nothing of a job may move until it counts as hung; 0: no job does.
 	HungAfter time.Duration
 }
@@ -87,7 +87,7 @@ func (m *Merger) Add(r *job.NodeReport) {
 		m.nodes = map[string]bool{}
 	}
 	m.nodes[r.Node] = true
-	m.reports = append(m.reports, r.Look()) // not all of it, see Bound
+	m.reports = append(m.reports, r.Look()) // not the whole report, which takes memory (see Bound)
 }
 
 // Bound joins what was added so far: parts take more memory than the executions that they become. It

@@ -22,7 +22,7 @@ import (
 	"jobeff/ingest/wire"
 )
 
-// Limits of one request, held by client and server alike.
+// Limits of one request and its answer.
 const (
 	MaxAnswerBytes = 256 << 20 // of an answer to a viewer
 	maxStatusBytes = 4 << 20   // of an answer to reports: some hundred bytes for each of a batch
@@ -43,9 +43,9 @@ type Client struct {
 	// outbox is sent with every report; nil: not known.
 	outbox atomic.Pointer[wire.OutboxState]
 	runDir atomic.Pointer[node.RunDirState] // likewise
-	alarm  atomic.Pointer[bool]             // what jobeffd said last of an alarm; nil: nothing
-	// challenges are those of the answers of 401 so far, comma-separated. Several jobeffd may be behind a
-	// load balancer.
+	alarm  atomic.Pointer[bool]             // whether an alarm is up, as jobeffd said last; nil: it said nothing
+	// challenges lists those of all 401 answers so far, comma-separated: several jobeffd may answer
+	// behind a load balancer.
 	challenges atomic.Pointer[string]
 }
 
@@ -101,9 +101,9 @@ func (e *ServerError) Error() string {
 	return e.Message + ": " + e.Hint
 }
 
-// Final says that the same request will never be accepted. 401 is not final: a fresh
-// credential, or a corrected clock or key, may help. Nor is 415: no
-// credential covers the header that says how the report is packed.
+// Final says that the same request will never be accepted. 401 is not final: a fresh credential, or
+// a corrected clock or key, may help. Nor is 415: no credential covers the header that says how the
+// report is packed, so somebody may have changed it.
 func (e *ServerError) Final() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -238,7 +238,7 @@ func (c *Client) Pending(ctx context.Context, q listing.JobQuery) (*slurmid.Pend
 
 // Health is what jobeffd says of itself, at GET /healthz.
 type Health struct {
-	UID   *uint32 `json:"uid"`   // that jobeffd signs as; nil: whatever answered did not say
+	UID   *uint32 `json:"uid"`   // the user as whom jobeffd signs; nil: the answer does not say
 	Doubt string  `json:"doubt"` // what is wrong with the database though it answers
 	Hint  string  `json:"hint"`  // what to do
 	// CannotTell says why nobody can say whether jobeff harms, as in harm.Comparison.
@@ -363,7 +363,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// AskAlarm asks whether an alarm is up: it sends no report, and any answer says it.
+// AskAlarm asks whether an alarm is up. It sends an empty batch, since every answer to a batch says so.
 func (c *Client) AskAlarm(ctx context.Context) error {
 	_, err := c.post(ctx, "/v1/reports/batch", "application/x-ndjson", nil)
 	return err
@@ -435,7 +435,7 @@ func (c *Client) ClearMute(ctx context.Context, name, user string) (*job.Workloa
 }
 
 func (c *Client) onWorkload(ctx context.Context, method, name, what, user string, body []byte) (*job.Workload, error) {
-	if strings.Trim(name, ".") == "" { // servers change such a path
+	if strings.Trim(name, ".") == "" { // HTTP servers rewrite such a path
 		return nil, fmt.Errorf("%q names no workload: give one of its jobs, or its key, which `jobeff workload --json` lists", name)
 	}
 	path := "/v1/workloads/" + url.PathEscape(name) + what

@@ -36,8 +36,8 @@ type SendResult struct {
 	Refused int // for good: moved to refused/ with the reason
 	// Busy says that another sender was already waiting. It will send our reports too.
 	Busy bool
-	// LogsWait is how long to wait before logs of windows are sent again that came too early for jobeffd;
-	// 0: there are none.
+	// LogsWait is how long to wait before sending again those logs of windows that came too early for
+	// jobeffd; 0: there are none.
 	LogsWait time.Duration
 	// Problems says why reports were kept or refused.
 	Problems []error
@@ -317,9 +317,9 @@ func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
 const logsKept = time.Hour
 
 // sendLogs sends the logs of windows, once the reports are sent. It deletes what jobeffd took or
-// refused for good, and what is old. It keeps the others for the next time. After one that was not
-// answered, or too many in a row that came too early, it tries no further ones. The order is random,
-// so that these are not always the same.
+// refused for good, and what is old. It keeps the others for the next time. It stops after one
+// unanswered send, or after mostFaults in a row that failed. The order is random, so that not always
+// the same logs are left.
 func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 	dir := node.LogsDir(s.Spool)
 	entries, err := os.ReadDir(dir)
@@ -354,7 +354,7 @@ func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 func (s *Sender) sendLog(ctx context.Context, path string, res *SendResult) outcome {
 	body, err := node.ReadBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return decided // it made room for a report
+		return decided // a report took its room
 	}
 	if err == nil {
 		err = patiently(ctx, func() error { return s.Client.PostLogs(ctx, body) })

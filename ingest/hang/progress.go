@@ -1,4 +1,4 @@
-// Package hang finds jobs of which nothing has moved for long. All nodes of a job look at the same
+// Package hang finds jobs in which nothing has moved for long. All nodes of a job look at the same
 // moments how far its processes have come. Before it stand ingest/slurmid and ingest/when; a node
 // notes its progress in a report, the store keeps since when a node stands still, and a merge asks
 // Find.
@@ -18,7 +18,7 @@ import (
 )
 
 // Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
-// of them that are the same say that nothing moved between them, whatever was lost between.
+// equal ones show that nothing moved between them, even if others in between were lost.
 type Progress struct {
 	Moment time.Time     `json:"moment"`             // a multiple of report.interim
 	Every  time.Duration `json:"every_ns,omitempty"` // the node's report.interim; 0: an older node
@@ -26,37 +26,37 @@ type Progress struct {
 	AtMS   int64         `json:"at_ms"`              // likewise, by a clock that nobody sets
 	Read   time.Time     `json:"read"`               // when it had read the record, maybe much later
 	ReadMS int64         `json:"read_ms"`
-	Mark   string        `json:"mark"`             // a hash of all that only moves on: calls, also open ones, and which processes and threads there are
+	Mark   string        `json:"mark"`             // a hash of all that changes when the job moves: calls, also open ones, and which processes and threads there are
 	CPU    time.Duration `json:"cpu_ns"`           // of all threads, outside MPI
 	Bytes  uint64        `json:"bytes"`            // read and written
 	Doubts []string      `json:"doubts,omitempty"` // why nothing can be said; codes, see the constants
 	Calls  []OpenCalls   `json:"calls,omitempty"`  // what the ranks that run are in, most ranks first
 }
 
-// Why it cannot be said whether processes move.
+// Why it is not known whether processes move.
 const (
 	DoubtChanging = "changing" // a rank changed its sums while they were read
 	DoubtStopped  = "stopped"  // by a signal, or by a tracer
 	DoubtFrozen   = "frozen"   // with its cgroup
 	DoubtGPU      = "gpu"      // one that is not in MPI has a GPU open
-	DoubtUnread   = "unread"   // the kernel did not tell of a process
+	DoubtUnread   = "unread"   // the kernel did not show a process
 	DoubtLost     = "lost"     // processes have no slot in the record
-	DoubtMany     = "many"     // different calls
+	DoubtMany     = "many"     // more different calls than MostOpenCalls
 )
 
-// OpenCalls are ranks of an execution that are in one function.
+// OpenCalls lists the ranks of an execution that are in one function.
 type OpenCalls struct {
 	Execution string    `json:"execution,omitempty"` // its key; "": MPI_Init has not told
 	Size      int       `json:"size"`                // of its MPI_COMM_WORLD
-	Function  string    `json:"function"`            // OutsideMPI and RankEnded stand for none
+	Function  string    `json:"function"`            // or OutsideMPI, or RankEnded
 	Ranks     string    `json:"ranks"`               // "0-3,8"
 	Count     int       `json:"count"`               // of them
 	Since     time.Time `json:"since,omitzero"`      // when the first one entered it, or left its last call; zero: not known
 	Until     time.Time `json:"until,omitzero"`      // … and the last one
-	Some      []RankNow `json:"some,omitempty"`      // the lowest ones
+	Some      []RankNow `json:"some,omitempty"`      // those with the lowest numbers
 }
 
-// What ranks that are in no MPI function do.
+// OpenCalls.Function of ranks that are in no MPI function.
 const (
 	OutsideMPI = "outside MPI"
 	RankEnded  = "ended"
@@ -107,30 +107,30 @@ func JoinCalls(all []OpenCalls) []OpenCalls {
 	return out
 }
 
-// inMPI tells whether the ranks are in an MPI function.
+// inMPI reports whether the ranks are in an MPI function.
 func (c *OpenCalls) inMPI() bool { return c.Function != OutsideMPI && c.Function != RankEnded }
 
-// Still is since when nothing has moved on a node, as far as its reports say. The server keeps it beside the
-// last one.
+// Still says since when nothing has moved on a node, by its reports. The server stores it with the node's
+// last report.
 type Still struct {
 	Since    time.Time     `json:"since"`    // Progress.Read of the first report that is like the last one
 	SinceMS  int64         `json:"since_ms"` // … ReadMS
-	At       time.Time     `json:"at"`       // of the last one, as the rest
+	At       time.Time     `json:"at"`       // of the last report, as the fields below
 	AtMS     int64         `json:"at_ms"`
 	Moment   time.Time     `json:"moment"`
-	Before   time.Time     `json:"before"` // Moment of the one before it; zero: there was none
+	Before   time.Time     `json:"before"` // Moment of the report before it; zero: there was none
 	Sequence int           `json:"sequence"`
 	Mark     string        `json:"mark"`
 	CPU      time.Duration `json:"cpu_ns"`
 	Bytes    uint64        `json:"bytes"`
 	Doubted  bool          `json:"doubted,omitempty"`
-	Calls    []OpenCalls   `json:"calls,omitempty"` // the node's last report, which comes after the job's end, has none
+	Calls    []OpenCalls   `json:"calls,omitempty"` // stored here, since the node's final report, after the job's end, has none
 }
 
-// All processes of a job on a node count as standing still while they use, together, no more than
-// idleShare of one core, or no more CPU time than idleLeast in however short a time: launchers and
-// helper threads of MPI libraries look around now and then. A program that looks for a file ten times
-// a second needs more.
+// All processes of a job on a node count as standing still while they use, together, at most
+// idleShare of one core. Between two looks they may use idleLeast in any case: launchers and helper
+// threads of MPI libraries look around now and then. A program that looks for a file ten times a
+// second needs more.
 const (
 	idleShare = 5e-5
 	idleLeast = 10 * time.Millisecond
@@ -141,11 +141,11 @@ type Look struct {
 	Sequence int       // of the report
 	Last     bool      // the job has ended on its node
 	Progress *Progress // nil: the report says nothing
-	Still    *Still    // what is known once this report is counted
+	Still    *Still    // the node's Still once this report is counted
 }
 
-// Then returns what is known after a further look at the node; nil: the look says nothing. A look that
-// was counted before, or comes late, changes nothing, and neither does the job's end.
+// Then returns the node's Still after a further look; nil: the look says nothing. A look that was
+// counted before, or comes late, changes nothing, and neither does the job's end.
 func (s *Still) Then(l Look) *Still {
 	p := l.Progress
 	if s != nil && l.Sequence <= s.Sequence {
@@ -192,7 +192,7 @@ func ReadStill(text string) (*Still, error) {
 	return s, json.Unmarshal([]byte(text), s)
 }
 
-// span is the time between two looks, by the clock that says less: one of them may have been set.
+// span is the time between two looks, by the clock that shows less: somebody may have set the other.
 func span(from, to time.Time, fromMS, toMS int64) time.Duration {
 	return max(min(to.Sub(from), time.Duration(toMS-fromMS)*time.Millisecond), 0)
 }
@@ -206,7 +206,7 @@ type Hung struct {
 	Odd []RankNow `json:"odd,omitempty"`
 }
 
-// Find tells whether a job hangs, from the last report of each of its nodes, or whether it did when
+// Find reports whether a job hangs, from the last report of each of its nodes, or whether it did when
 // its nodes last reported before its end; nil: it does not, or nothing can be said.
 //
 // It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI. A

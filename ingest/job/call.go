@@ -38,7 +38,8 @@ type Section struct {
 	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
 
 	Instances *Instances `json:"instances,omitempty"` // nil: not known
-	// Threads is what its ranks did with OpenMP; nil: none of them used it. UsefulMax means nothing.
+	// Threads is what its ranks did with OpenMP; nil: none of them used it. Its UsefulMax covers
+	// only the ranks in its Busiest.
 	Threads *ThreadShare `json:"openmp,omitempty"`
 }
 
@@ -62,7 +63,7 @@ func SortCalls(calls []Call) {
 // SectionSums sums up sections by label.
 type SectionSums map[string]*Section
 
-// At is the sum of a label. It makes one if there is none.
+// At returns the sum of a label, and makes it if there is none.
 func (s SectionSums) At(label string) *Section {
 	if s[label] == nil {
 		s[label] = &Section{Label: label}
@@ -70,7 +71,7 @@ func (s SectionSums) At(label string) *Section {
 	return s[label]
 }
 
-// Add adds b, which speaks of other ranks, to s.
+// Add adds b, the section of other ranks, to s.
 func (s *Section) Add(b *Section) {
 	s.joinInstances(b)
 	if s.Threads != nil || b.Threads != nil {

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Cgroup is what the kernel counted of an attempt in its cgroups, and of its processes: root of the nodes read it.
-// A node's report has that of one node, Add makes that of all nodes. Memory is in bytes.
+// Cgroup is what the kernel counted of an attempt, in its cgroups and of its processes, as root of the nodes read
+// it. A node's report covers one node; Add sums up nodes. Memory is in bytes.
 type Cgroup struct {
-	Nodes int `json:"nodes"` // that tell something
-	// CPUs are those of these nodes that are online, hardware threads of so many Cores; 0: not known of every node.
+	Nodes int `json:"nodes"` // that know something
+	// CPUs is how many CPUs of these nodes are online: hardware threads of so many Cores. 0: not known of every
+	// node.
 	CPUs  int `json:"cpus,omitempty"`
 	Cores int `json:"cores,omitempty"`
 	// Low is what the attempt needed at least: the most anonymous and shared memory of a reading, or the
@@ -24,7 +25,7 @@ type Cgroup struct {
 	Cache    int64 `json:"cache,omitempty"`     // most file cache of a reading
 	Caches   int   `json:"caches,omitempty"`    // nodes in Cache
 
-	Events int `json:"events,omitempty"` // nodes that tell of the next two
+	Events int `json:"events,omitempty"` // nodes that know the next two
 	Full   int `json:"full,omitempty"`   // how often the memory limit was reached
 	Kills  int `json:"kills,omitempty"`  // processes killed because there was no more memory
 
@@ -82,7 +83,7 @@ func addKnown(a, b *time.Duration) *time.Duration {
 	return &sum
 }
 
-// Possible tells whether one node can have said it.
+// Possible reports whether one node can have counted this.
 func (c *Cgroup) Possible() bool {
 	return c.Nodes == 1 && max(c.Peaks, c.Caches, c.Events) <= 1 && c.NodeLow == c.Low && c.NodeHigh == c.High && (c.High > 0) == (c.Peaks == 1) &&
 		(c.Peaks == 0 || c.Low <= c.High)
@@ -112,7 +113,7 @@ type NeededMemory struct {
 // sampledEnough is how many readings are enough to take Low for what the job needed.
 const sampledEnough = 20
 
-// NeededMemory is that of the job; nil: nothing is known.
+// NeededMemory returns what is known of the memory that the job needed; nil: nothing.
 func (j *Job) NeededMemory() *NeededMemory {
 	n := NeededMemory{Cache: -1, From: MemoryCgroup, Limit: len(j.Usage.StepsOutOfMemory()) > 0 || j.State == "OUT_OF_MEMORY"}
 	c := j.Cgroup

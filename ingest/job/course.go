@@ -8,14 +8,16 @@ import (
 )
 
 // Course is how useful the ranks of a node were over time. Its buckets are those of a Timeline with this
-// Shift and First. In a job they are those of the execution's Timeline, and these are 0.
+// Shift and First. In a job the buckets are those of the execution's Timeline, and Shift and First are 0.
 type Course struct {
 	Shift int   `json:"shift,omitzero"`
 	First int64 `json:"first,omitzero"`
-	// Rows have a sign for each bucket: one of courseSigns, or courseGone if no rank ran then. In the
-	// order of NodeShare.RankIDs, each stands for as many ranks as the others, the last one for the rest.
+	// Rows hold a character for each bucket: one of courseSigns, or courseGone if no rank ran then. They
+	// are in the order of NodeShare.RankIDs. All stand for the same number of ranks, and the last one for
+	// the rest.
 	Rows []string `json:"rows"`
-	// Nodes is of how many nodes the one row is the mean: of this one and those after it; 0: of this one.
+	// Nodes says that the one row is the mean of so many nodes: this one and those after it. 0: the rows
+	// are of this node.
 	Nodes int `json:"nodes,omitempty"`
 }
 
@@ -23,7 +25,7 @@ type Course struct {
 // one node, has rows of ranks; the others have rows of nodes.
 const MostRows = 24
 
-// courseSigns are useful shares from 0 to 1.
+// courseSigns stand for useful shares from 0 to 1, in equal steps.
 const courseSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 const courseGone = '-'
@@ -74,7 +76,7 @@ func (c *Course) Shares(row int) []float64 {
 	return shares
 }
 
-// Possible tells whether a node can have said it.
+// Possible reports whether a node can have made it.
 func (c *Course) Possible() bool {
 	return c.Shift >= 0 && c.Shift <= mostLength && c.First >= 0 && c.Nodes == 0 && len(c.Rows) >= 1 && len(c.Rows) <= MostRows &&
 		!slices.ContainsFunc(c.Rows, func(row string) bool {
@@ -93,7 +95,7 @@ func (e *Execution) dropCourses() {
 }
 
 // SettleCourse reduces the courses to what a job needs once nothing will be added: at most MostRows
-// rows of all nodes, in the buckets of the timeline. Where one node has no rows, it drops all.
+// rows of all nodes, in the buckets of the timeline. If one node has no course, it drops all.
 func (e *Execution) SettleCourse() {
 	settled := *e.Timeline
 	settled.Most = settled.Most[:1]

@@ -6,9 +6,9 @@ import (
 	"jobeff/ingest/when"
 )
 
-// Folded is what several executions of one program come to. The figures of the whole job do not
-// change by it (METRICS 1): the sums over executions that they need stand here. Sums that are
-// simple ones over ranks stand in the Execution itself.
+// Folded sums up several executions of one program. Folding leaves the figures of the whole job as
+// they are (METRICS 1): the sums over executions that these need are here. Plain sums over ranks
+// are in the Execution itself.
 type Folded struct {
 	Count     int           `json:"count"`      // executions
 	Sizes     int           `json:"sizes"`      // sum of their sizes
@@ -16,7 +16,7 @@ type Folded struct {
 	Elapsed   time.Duration `json:"elapsed_ns"` // sum of E_x
 	Span      float64       `json:"span"`       // s, sum of n_x E_x
 	UsefulMax float64       `json:"useful_max"` // s, sum of n_x max U_i
-	MeanMax   float64       `json:"mean_max"`   // s, sum of n_x times the mean U_i of the node with the highest
+	MeanMax   float64       `json:"mean_max"`   // s, sum of n_x times the highest mean U_i of a node
 	// Of all threads: those of the largest execution, sum of threads x E_x, and of threads x max u.
 	Threads         int     `json:"threads,omitempty"`
 	ThreadSpan      float64 `json:"thread_span,omitempty"`
@@ -27,7 +27,7 @@ type Folded struct {
 	Sections []SectionSum    `json:"sections,omitempty"` // with MPI_MAIN
 }
 
-// Clean makes numbers from another machine possible ones.
+// Clean bounds numbers from another machine, so that sums of them do not overflow.
 func (f *Folded) Clean() {
 	f.Count = min(max(f.Count, 1), mostCounted)
 	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax, &f.ThreadSpan, &f.ThreadUsefulMax} {

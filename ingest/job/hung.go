@@ -9,8 +9,8 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// HungWarning puts a Hung into the form in which it is kept with a job, for TellHung. ended: the job
-// has ended on a node.
+// HungWarning packs a Hung into a warning. The store keeps that with the job, and TellHung unpacks
+// it. ended: the job has ended on a node.
 func HungWarning(h *hang.Hung, ended bool) doubt.Warning {
 	text, _ := json.Marshal(h) // cannot fail
 	w := doubt.Warning{Code: WarnHung, Args: doubt.Arguments{Other: string(text)}}

@@ -9,10 +9,10 @@ import (
 )
 
 // Load is what the kernel counted in the ranks of one node, each from the end of its MPI_Init to
-// its last reading. The environment does not tell this: how many threads computed, on which CPUs,
-// and whether these were enough.
+// its last reading. It shows what the environment does not: how many threads computed, on which
+// CPUs, and whether these were enough.
 type Load struct {
-	Ranks      int           `json:"ranks"`              // that were read; the sums speak of these
+	Ranks      int           `json:"ranks"`              // that were read; the sums cover these
 	Span       time.Duration `json:"span_ns"`            // of all readings
 	CPU        time.Duration `json:"cpu_ns"`             // CPU time of all threads
 	Other      time.Duration `json:"other_cpu_ns"`       // … of the threads that do not call MPI
@@ -24,18 +24,18 @@ type Load struct {
 	BusyOfMPI  bool          `json:"busy_of_mpi"`        // … which MPI_Init started
 	GPURanks   int           `json:"gpu_ranks"`          // ranks that had a GPU's device file open
 
-	// Whole is the number of ranks of which every thread was read. The rest speaks of these.
+	// Whole is the number of ranks whose threads were all read. The next four cover these.
 	Whole      int           `json:"whole"`
 	Busy       int           `json:"busy_threads"`   // threads that ran or waited for a CPU half of the time or more
 	Queue      time.Duration `json:"queue_ns"`       // how long threads waited for a CPU
 	ThreadSpan time.Duration `json:"thread_span_ns"` // the time of a rank times its busy threads, at least 1, summed up
 	Slept      time.Duration `json:"slept_ns"`       // outside MPI, at least: neither on a CPU nor waiting for one
 
-	// How long the threads that called MPI_Init were off the CPU outside MPI, at least and at most: CPU time inside MPI is not
-	// known apart.
+	// How long the threads that called MPI_Init were off the CPU outside MPI, at least and at most: CPU time inside
+	// MPI is not known separately.
 	OffLeast time.Duration `json:"off_least_ns,omitempty"`
 	OffMost  time.Duration `json:"off_most_ns,omitempty"`
-	// Used is the number of ranks that the next five speak of, Files that of the last two.
+	// Used is the number of ranks that the next five cover, Files that of the two after it.
 	Used      int           `json:"used,omitempty"`
 	System    time.Duration `json:"system_ns,omitempty"`   // of CPU, in the kernel
 	Faults    int           `json:"page_faults,omitempty"` // that read from a disk
@@ -73,7 +73,7 @@ func (l *Load) Add(b *Load) {
 		*sum.to = AddTime(*sum.to, *sum.from)
 	}
 	l.Threads = max(l.Threads, b.Threads)
-	switch { // whatever is added first, the same thread stays
+	switch { // the same thread stays in any order of adding
 	case b.BusyName == l.BusyName:
 		l.BusyOfMPI = l.BusyOfMPI && b.BusyOfMPI
 	case b.BusyName != "" && (l.BusyName == "" || b.BusyName < l.BusyName):
@@ -89,7 +89,7 @@ func (l *Load) cpus() int { return cpusIn(l.CPUList) }
 
 const mostCPUs = 1 << 16
 
-// cpusIn counts the CPUs of a list, 0 where it is none.
+// cpusIn counts the CPUs of a list; 0 if it is no list.
 func cpusIn(list string) (n int) {
 	err := slurmid.EachRange(list, func(lo, hi int) { n += min(hi, mostCPUs) - min(lo, mostCPUs) + 1 })
 	if err != nil || n > mostCPUs {
@@ -98,15 +98,15 @@ func cpusIn(list string) (n int) {
 	return n
 }
 
-// Contended tells whether busy threads lacked CPUs.
+// Contended reports whether busy threads lacked CPUs.
 func (l *Load) Contended() bool {
 	return l.CrowdBusy > 0 || l.Queue.Seconds() > contentionShare*l.ThreadSpan.Seconds()
 }
 
-// IsAsleep tells whether ranks, outside MPI, often neither ran nor waited for a CPU.
+// IsAsleep reports whether ranks, outside MPI, often neither ran nor waited for a CPU.
 func (l *Load) IsAsleep() bool { return l.Slept.Seconds() > sleptShare*l.Span.Seconds() }
 
-// IsOff tells whether the threads that called MPI_Init were often off the CPU outside MPI, whatever
+// IsOff reports whether the threads that called MPI_Init were often off the CPU outside MPI, whatever
 // they waited for. The limit is that of IsAsleep.
 func (l *Load) IsOff() bool { return l.OffLeast.Seconds() > sleptShare*l.Span.Seconds() }
 
@@ -140,7 +140,7 @@ func CPUsAllowed(e *Execution) (n int) {
 	return n
 }
 
-// Possible tells whether so many ranks can have spent their time so.
+// Possible reports whether so many ranks can have spent their time like this.
 func (l *Load) Possible(ranks int) bool {
 	cpus := func(list string) bool { return list == "" || cpusIn(list) > 0 }
 	counts := l.Ranks >= 1 && l.Ranks <= ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
@@ -168,8 +168,8 @@ func (l *Load) SleptArgs() doubt.Arguments { return doubt.Arguments{Time: l.Slep
 // severalModels is the Model of an execution whose nodes differ.
 const severalModels = "several"
 
-// HardwareOf is what all nodes of an execution have in common; nil: it is not known of one. Where
-// their CPUs differ, Model is "several" and all other figures are 0. Where only MaxMHz or MemoryMiB
+// HardwareOf is what all nodes of an execution have in common; nil: it is not known of one. If
+// their CPUs differ, Model is "several" and all other figures are 0. If only MaxMHz or MemoryMiB
 // differs, that figure is 0.
 func HardwareOf(e *Execution) *Hardware {
 	var all *Hardware
@@ -194,8 +194,8 @@ func HardwareOf(e *Execution) *Hardware {
 	return all
 }
 
-// Hardware is what a node computes with, as root reads it there. Runs on different CPUs do not
-// share a curve.
+// Hardware describes a node's CPUs and memory, as root reads them there. Runs on different CPUs do
+// not share a curve.
 type Hardware struct {
 	Model          string `json:"model"` // of the CPU, as /proc/cpuinfo names it; "": not known
 	Sockets        int    `json:"sockets"`

@@ -67,7 +67,7 @@ func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}
 
 // JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed time
 // (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil if no
-// execution has a region, or if nothing is known of the threads that are all they use.
+// execution has a region, or if no program used MPI and what their threads did is not known.
 func JobMetrics(executions []Execution) *Metrics {
 	if OnlyUnknownThreads(executions) {
 		return nil
@@ -185,7 +185,7 @@ func (e *Execution) coreSeconds() float64 {
 }
 
 // SMTSeconds is the time of the further hardware threads of cores that had a rank or thread, s. It
-// takes each rank or thread to have a core of its own, which makes it the most that there can be.
+// assumes that each rank or thread has a core of its own, so it is an upper bound.
 func SMTSeconds(executions []Execution) (sum float64) {
 	for i := range executions {
 		e := &executions[i]
@@ -235,8 +235,8 @@ func threadsOf(e *Execution) (sum ThreadShare) {
 	return sum
 }
 
-// threaded tells whether ranks of an execution had threads that compute. What was counted decides; the
-// environment decides only for ranks that nobody counted.
+// threaded reports whether ranks of an execution had threads that compute. The kernel's counts decide.
+// The environment decides only for ranks that nobody counted.
 func (e *Execution) threaded() bool {
 	counted, ranks := 0, 0
 	for i := range e.Nodes {
@@ -251,18 +251,18 @@ func (e *Execution) threaded() bool {
 	return counted < ranks && e.AsksForThreads()
 }
 
-// WithMPI tells whether a program used MPI. A program without MPI is measured if it uses OpenMP.
+// WithMPI reports whether a program used MPI. A program without MPI is measured if it uses OpenMP.
 func WithMPI(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.MPI != "" || e.Size > 1 })
 }
 
-// Threaded tells whether ranks had threads that compute besides those that call MPI.
+// Threaded reports whether ranks had threads that compute besides those that call MPI.
 func Threaded(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() || threadsOf(&e).ThreadsMax > 1 })
 }
 
-// threadsUnknown tells whether ranks of an execution had threads that compute and were not measured,
-// or not whole.
+// threadsUnknown reports whether ranks of an execution had threads that compute and were not
+// measured, or not all the time.
 func (e *Execution) threadsUnknown() bool {
 	counted, ranks := 0, 0
 	for i := range e.Nodes {
@@ -270,7 +270,7 @@ func (e *Execution) threadsUnknown() bool {
 		switch l := n.Load; {
 		case n.Threads != nil && n.Threads.Why != "", l != nil && l.Threaded > l.OpenMP:
 			return true
-		case n.Threads != nil: // what was not counted used OpenMP
+		case n.Threads != nil: // OpenMP's figures cover all of its ranks
 			counted += n.Ranks
 		case l != nil:
 			counted += l.Ranks
@@ -280,13 +280,13 @@ func (e *Execution) threadsUnknown() bool {
 	return counted < ranks && e.AsksForThreads()
 }
 
-// ThreadsUnknown tells whether ranks had threads that compute and were not measured. The useful time
+// ThreadsUnknown reports whether ranks had threads that compute and were not measured. The useful time
 // is then not that of all their cores.
 func ThreadsUnknown(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threadsUnknown() })
 }
 
-// OnlyUnknownThreads tells whether no program used MPI, and what their threads did is not known.
+// OnlyUnknownThreads reports whether no program used MPI, and what their threads did is not known.
 func OnlyUnknownThreads(executions []Execution) bool {
 	return ThreadsUnknown(executions) && !WithMPI(executions)
 }
@@ -299,8 +299,8 @@ func ThreadsWhy(executions []Execution) (why string) {
 	return why
 }
 
-// OpenMPQuotients are POP's multiplicative efficiencies of OpenMP: those of all threads by those of
-// MPI. Each may exceed 1.
+// OpenMPQuotients are POP's multiplicative efficiencies of OpenMP: those of all threads divided by
+// those of MPI. Each may exceed 1.
 func (m *Metrics) OpenMPQuotients() (parallel, balance, communication float64) {
 	return fraction(m.Parallel, m.MPI.Parallel), fraction(m.LoadBalance, m.MPI.LoadBalance), fraction(m.Communication, m.MPI.Communication)
 }
@@ -326,7 +326,7 @@ func (m *Metrics) RealUseful() float64 {
 type threadSums struct {
 	Hybrid
 	usefulMax  float64 // sum of threads x max u
-	used, lost bool    // a rank used several threads; what they did is not known
+	used, lost bool    // used: a rank used several threads; lost: what threads did is not known
 }
 
 func (s *threadSums) add(e *Execution) {
@@ -347,7 +347,7 @@ func (s *threadSums) add(e *Execution) {
 	}
 }
 
-// hybrid is nil where no rank has several threads, or what they did is not known.
+// hybrid is nil if no rank has several threads, or what they did is not known.
 func (s *threadSums) hybrid() *Hybrid {
 	if !s.used || s.lost || s.Span <= 0 {
 		return nil
@@ -392,7 +392,7 @@ func JobWindows(executions []Execution) *Windows {
 // Hybrid is what the threads of ranks did (METRICS 2), of an execution or of a whole job.
 type Hybrid struct {
 	Threads int `json:"threads" db:"all_threads"` // of all ranks; of several executions the most that one had
-	// The rest are s, sums over threads. Span is threads x E: the time that the others are of.
+	// The rest are sums over threads, s. Span is threads x E: the whole, of which the others are parts.
 	Span       float64 `json:"span" db:"thread_span_s"`
 	Useful     float64 `json:"useful" db:"thread_useful_s"`
 	MPITime    float64 `json:"mpi_time" db:"thread_mpi_s"`
@@ -432,11 +432,11 @@ func fraction(a, b float64) float64 {
 }
 
 // OpenMP is what one rank's threads did in its parallel regions (METRICS 2). Times are sums over
-// the threads unless they say else.
+// the threads unless noted.
 //
 // Team = Useful + MPI + IO + Imbalance + Scheduling + Locked.
 type OpenMP struct {
-	Threads int    `json:"threads"`           // of its largest region; all that it had at once, if others began some or some were nested
+	Threads int    `json:"threads"`           // of its largest region; all that it had at once if regions were nested or begun by other threads
 	Why     string `json:"why,omitempty"`     // why times are missing; "": they are whole
 	Regions uint64 `json:"regions,omitempty"` // parallel regions
 	Nested  uint64 `json:"nested,omitempty"`  // … inside another one

@@ -9,7 +9,7 @@ import (
 )
 
 // Hidable says how much of the job's time in point-to-point calls computation could have hidden, by its
-// Overheads; nil where no execution with such messages has a curve.
+// Overheads; nil if no execution with such messages has a curve.
 func (j *Job) Hidable() *overhead.Hidable { return overhead.HidableOf(programsOf(j), j.Overheads) }
 
 // AddOverheads gives the job those of its cluster's and partition's curves that fit its executions;

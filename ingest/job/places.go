@@ -19,7 +19,7 @@ type Places struct {
 	// Dropped is the time of places that had no room here, or in a rank's record.
 	Dropped time.Duration `json:"dropped_ns,omitzero"`
 
-	// Looked says that somebody looked for the frames' names, and cut callers off that are not sure.
+	// Looked says that the frames' names were looked up, and uncertain callers cut off.
 	Looked bool `json:"-"`
 }
 
@@ -36,8 +36,8 @@ type Place struct {
 	Frames []Frame       `json:"frames,omitempty"`
 	Calls  uint64        `json:"calls"`
 	Time   time.Duration `json:"time_ns"`
-	// Samples stand for a part of the calls and of the time, each for as much time: those of calls
-	// that took less than 20 µs. 0: each call was counted.
+	// Samples stand for a part of the calls and of the time: that of calls which took less than 20
+	// µs. Each sample stands for the same time. 0: each call was counted.
 	Samples uint64        `json:"samples,omitempty"`
 	Sampled time.Duration `json:"sampled_ns,omitzero"`
 	Ranks   int           `json:"ranks"`
@@ -46,7 +46,7 @@ type Place struct {
 	Longest time.Duration `json:"longest_ns"` // of one call that was seen
 }
 
-// Frame is an instruction. Its names are found by who shows it, and never travel.
+// Frame is an instruction. Whoever shows it looks up its names, which never travel.
 type Frame struct {
 	Module int    `json:"m"` // in Places.Modules
 	Offset uint64 `json:"o"` // address in its file
@@ -54,13 +54,13 @@ type Frame struct {
 	Symbol string `json:"-"` // "": not known
 	File   string `json:"-"`
 	Line   int    `json:"-"`
-	Why    string `json:"-"` // there are no names
+	Why    string `json:"-"` // why there are no names
 }
 
 const (
-	// MostPlaced is how many executions of a job have places.
+	// MostPlaced bounds the executions of a job that have places.
 	MostPlaced = 8
-	// MostPlaces is how many an execution has.
+	// MostPlaces bounds the places of an execution.
 	MostPlaces  = 64
 	mostFrames  = 4
 	mostAddress = 1 << 48
@@ -68,7 +68,7 @@ const (
 
 // PlaceSums add up places.
 type PlaceSums struct {
-	modules map[string]Module // by what tells them apart
+	modules map[string]Module // by Module.ID
 	places  map[string]*placeSum
 	dropped time.Duration
 }
@@ -88,7 +88,7 @@ func ModuleIn(all *[]Module, m Module) int {
 	return i
 }
 
-// ID tells modules apart: by their build ID, else by their path.
+// ID identifies a module: by its build ID, else by its path.
 func (m Module) ID() string {
 	if m.BuildID != "" {
 		return m.BuildID
@@ -134,7 +134,7 @@ func (p *Place) add(b *Place) {
 	p.Longest = max(p.Longest, b.Longest)
 }
 
-// Places are the sums, at most `most` of them; nil if nothing was added.
+// Places returns the sums, at most `most` of them; nil if nothing was added.
 func (s *PlaceSums) Places(most int) *Places {
 	if s.places == nil {
 		return nil
@@ -213,7 +213,7 @@ func (p *Places) Share(classes []Call) (share float64, known bool) {
 }
 
 // Shares is each place's part of the time in MPI. Together they are no more than 1. Samples are an
-// estimate: where they say more time than the counted calls leave, they share what is left.
+// estimate: if they stand for more time than the counted calls leave, they share what is left.
 func (p *Places) Shares(classes []Call) []float64 {
 	var counted, sampled float64
 	for i := range p.List {
@@ -269,7 +269,7 @@ func PlacedTime(classes []Call) (sum time.Duration) {
 	return sum
 }
 
-// Possible tells whether `ranks` ranks can have such places.
+// Possible reports whether `ranks` ranks can have such places.
 func (p *Places) Possible(ranks int) bool {
 	if len(p.List) > MostPlaces || len(p.Modules) > MostPlaces*mostFrames || p.Dropped < 0 {
 		return false

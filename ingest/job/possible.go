@@ -10,8 +10,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// This file decides which figures can be. Its checks run at the end of a fold, when a report arrives,
-// and when stored rows are read. Figures that cannot be are left out with WarnImpossible.
+// This file decides which figures are possible. Its checks run at the end of a fold, when a report
+// arrives, and when stored rows are read. Impossible figures are left out with WarnImpossible.
 
 // Limits of an execution's numbers and lists. A node's fold stays far below them: only another
 // program, or a record that was tampered with, goes beyond.
@@ -33,7 +33,7 @@ const (
 	roundedOff = 1e-6 // s
 )
 
-// Why figures cannot be. The texts hold no numbers: equal warnings are counted.
+// Why figures are impossible. The texts hold no numbers, so that equal warnings are counted as one.
 var (
 	errNegative = errors.New("a time is negative")
 	errTooLong  = errors.New("a rank computed longer than it ran")
@@ -52,7 +52,7 @@ type spent struct {
 	elapsed, useful, mpi, io float64 // sums over the ranks
 }
 
-// check says why the times cannot be; nil if they can.
+// check says why the times are impossible; nil: they are possible.
 func (t spent) check() error {
 	switch {
 	case !(min(t.ranks, t.elapsedMax, t.usefulMax, t.elapsed, t.useful, t.mpi, t.io) >= 0): // NaN, too
@@ -65,12 +65,12 @@ func (t spent) check() error {
 	return nil
 }
 
-// fits tells whether a part of the time of some ranks is at most the whole.
+// fits reports whether a part of the time of some ranks is at most the whole.
 func fits(part, whole, ranks float64) bool {
 	return part <= whole*(1+Tolerance)+max(ranks, 1)*roundedOff
 }
 
-// Check says why metrics cannot be; nil if they can.
+// Check says why metrics are impossible; nil: they are possible.
 func (m *Metrics) Check() error {
 	ranks := float64(m.Ranks)
 	err := spent{ranks: ranks, elapsedMax: m.Elapsed, usefulMax: m.MPI.Communication * m.Elapsed,
@@ -87,7 +87,7 @@ func (m *Metrics) Check() error {
 	return err
 }
 
-// Check says why a run cannot be; nil if it can.
+// Check says why a run is impossible; nil: it is possible.
 func (r *Run) Check() error {
 	cores := float64(r.Cores())
 	t := spent{ranks: cores, elapsedMax: r.Elapsed, usefulMax: r.Elapsed, elapsed: cores * r.Elapsed, useful: r.Useful, mpi: r.MPITime}
@@ -97,7 +97,7 @@ func (r *Run) Check() error {
 	return t.check()
 }
 
-// Check says why an execution, or the part of it that a node saw, cannot be; nil if it can.
+// Check says why an execution, or the part of it that a node saw, is impossible; nil: it is possible.
 func (x *Execution) Check() error {
 	if x.Size < 1 || x.Size > maxRank+1 {
 		return errRanks
@@ -187,12 +187,12 @@ func (r *Rank) check(size int) error {
 	return spent{ranks: 1, elapsedMax: elapsed, usefulMax: useful, elapsed: elapsed, useful: useful, mpi: r.MPI.Seconds()}.check()
 }
 
-// negative tells whether one of the times is.
+// negative reports whether one of the times is negative.
 func (o *OpenMP) negative() bool {
 	return min(o.InRegions, o.Team, o.Useful, o.UsefulMain, o.UsefulMost, o.MPI, o.MPIMain, o.IO, o.IOMain, o.Imbalance, o.Scheduling, o.Locked) < 0
 }
 
-// checkThreads says why a node's threads cannot be; nil if they can.
+// checkThreads says why a node's threads are impossible; nil: they are possible.
 func (n *NodeShare) checkThreads() error {
 	t := n.Threads
 	if t == nil {
@@ -201,8 +201,8 @@ func (n *NodeShare) checkThreads() error {
 	return cmp.Or(t.check(n.Ranks, n.ElapsedMax), t.checkBusiest(n.ElapsedMax))
 }
 
-// check says why ranks cannot have had such threads; nil if they can. longest is how long the rank
-// ran that ran longest.
+// check says why ranks cannot have had such threads; nil: they can. longest is the elapsed time of
+// the rank that ran longest.
 func (t *ThreadShare) check(ranks int, longest time.Duration) error {
 	if t == nil {
 		return nil
@@ -226,7 +226,7 @@ func (t *ThreadShare) check(ranks int, longest time.Duration) error {
 	return nil
 }
 
-// checkBusiest says why the busiest thread's useful time cannot be; nil if it can.
+// checkBusiest says why the busiest thread's useful time is impossible; nil: it is possible.
 func (t *ThreadShare) checkBusiest(longest time.Duration) error {
 	threads, elapsed := float64(t.Threads), longest.Seconds()
 	return spent{ranks: threads, elapsedMax: elapsed, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * elapsed, useful: t.Useful.Seconds()}.check()
@@ -235,7 +235,7 @@ func (t *ThreadShare) checkBusiest(longest time.Duration) error {
 // mostThreads bounds a rank's threads.
 const mostThreads = 1 << 20
 
-// check says why the figures cannot be; nil if they can.
+// check says why the figures are impossible; nil: they are possible.
 func (h *Hybrid) check() error {
 	var sum float64
 	for _, part := range []float64{h.Useful, h.MPITime, h.IOTime, h.Imbalance, h.Scheduling, h.Serial} {
@@ -250,7 +250,7 @@ func (h *Hybrid) check() error {
 	return nil
 }
 
-// check says why instances of so many ranks cannot be; nil if they can.
+// check says why instances of so many ranks are impossible; nil: they are possible.
 func (i *Instances) check(ranks int) error {
 	if i == nil {
 		return nil
@@ -275,7 +275,7 @@ func (i *Instances) check(ranks int) error {
 // mostInWindows bounds each list of Windows.
 const mostInWindows = 64
 
-// Possible tells whether the figures of a world of size can be.
+// Possible reports whether the figures are possible for a world of size.
 func (w *Windows) Possible(size int) bool {
 	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Talking, w.Dropped) >= 0 && w.Talking <= w.Matched && w.Matched+w.Dropped == w.Logged &&
 		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && isShare(w.LoadBalance) && isShare(w.Communication) && w.Serialisation.possible() && w.Transfer.possible()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Ran is what one job of a workload was given and what it used: what an sbatch line stands on.
+// Ran is what one job of a workload was given and what it used. An sbatch line is computed from these.
 type Ran struct {
 	ID         string    `json:"id"`
 	JobID      uint32    `json:"job_id"`
@@ -29,7 +29,7 @@ type Ran struct {
 	Args       string    `json:"args,omitempty"`        // hash of its script's arguments; "": there are none, or they are not known
 }
 
-// RanMost bounds the jobs on which an sbatch line stands: the newest.
+// RanMost bounds the jobs from which an sbatch line is computed: the newest ones.
 const RanMost = 200
 
 // RanOf is what an sbatch line needs of a job.

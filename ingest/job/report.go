@@ -1,10 +1,10 @@
 // Package job defines what a node reports and what a job is: steps, executions, calls and sections,
-// sums of them that may be made in any order, and the limits of what figures can be. JobMetrics
-// computes the POP metrics of METRICS 1.
+// sums of them that may be made in any order, and which figures are possible. JobMetrics computes
+// the POP metrics of METRICS 1.
 //
-// Before this package stands preload/record, which a process leaves behind. Package node makes
-// the reports, assemble makes a job of those of all nodes, client carries them, store and server
-// keep them, and policy and report read them.
+// Before this package stands preload/record, which reads what a process leaves behind. Package node
+// makes the reports, assemble makes a job of those of all nodes, client carries them, store and
+// server keep them, and policy and report read them.
 package job
 
 import (
@@ -56,11 +56,11 @@ type NodeReport struct {
 	OnlineCPUs  int       `json:"online_cpus"`
 	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
 	End         time.Time `json:"end"`   // of an interim report, when it was made
-	// AsOf is of when the figures of an interim report are: ranks run. Zero: the job has ended.
+	// AsOf is the moment of an interim report's figures: ranks still ran. Zero: the job has ended.
 	AsOf time.Time `json:"as_of,omitzero"`
-	// Progress is of an interim report; nil: an older node, or it did not look.
+	// Progress is part of an interim report; nil: the node is older, or did not look.
 	Progress *hang.Progress `json:"progress,omitempty"`
-	Still    *hang.Still    `json:"-"`        // what the server knows of it
+	Still    *hang.Still    `json:"-"`        // what the server knows once it has counted the report
 	Decision string         `json:"decision"` // "on" or "off REASON"
 	Prolog   bool           `json:"prolog"`   // a prolog made the run directory
 
@@ -89,7 +89,7 @@ type Step struct {
 	Args string `json:"args,omitempty"`
 	// Asked is how many tasks the batch script's user asked for; 0: not known.
 	Asked int `json:"asked,omitempty"`
-	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
+	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9 (SIGKILL)".
 	Exits map[string]int `json:"exits,omitempty"`
 	// Peak is the most memory that its cgroup held on one node, file cache included, bytes; 0: not known.
 	Peak int64 `json:"peak,omitempty"`
@@ -127,13 +127,13 @@ type Execution struct {
 
 	Nodes    []NodeShare `json:"nodes"`
 	Sections []Section   `json:"sections,omitempty"` // without MPI_MAIN; see JobSections
-	// Windows tell why its ranks wait. Nil: none were sampled. If its ranks are on several nodes,
+	// Windows say why its ranks wait. Nil: none were sampled. If its ranks are on several nodes,
 	// jobeffd writes it into the part of rank 0 (NodeLogs).
 	Windows *Windows `json:"windows,omitempty"`
-	// Timeline is nil where a part of it has none, and for all but the executions with the most core
-	// time.
+	// Timeline is nil if a part of the execution has none, and for all but the executions with the
+	// most core time.
 	Timeline *Timeline `json:"timeline,omitempty"`
-	// Places is nil where the execution has no Timeline, or no library noted any.
+	// Places is nil if the execution has no Timeline, or no library noted any.
 	Places *Places `json:"places,omitempty"`
 
 	Calls   []Call         `json:"calls,omitempty"`
@@ -148,7 +148,7 @@ type Execution struct {
 	// Folded says that this entry stands for several executions of one program; nil: for one. See
 	// FoldWhole.
 	Folded *Folded `json:"folded,omitempty"`
-	// Costly says that others were folded, and this one was not because it took much core time.
+	// Costly says that others were folded, but this one was kept for its core time.
 	Costly bool `json:"costly,omitempty"`
 
 	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in by assemble.Merger.Job, never
@@ -203,7 +203,7 @@ type NodeShare struct {
 	UsefulShare []byte `json:"useful_share,omitempty"`
 	MPIShare    []byte `json:"mpi_share,omitempty"`
 
-	// Course is nil where the execution has no Timeline, and in a job for all but the execution with
+	// Course is nil if the execution has no Timeline, and in a job for all but the execution with
 	// the most core time.
 	Course *Course `json:"course,omitempty"`
 }
@@ -277,10 +277,10 @@ type Job struct {
 	Submit    time.Time     `json:"submit,omitzero" db:"slurm_submit_us"` // from sacct
 	Eligible  time.Time     `json:"eligible,omitzero" db:"eligible_us"`   // from sacct: when it could have started; not in a list
 	TimeLimit time.Duration `json:"time_limit_ns,omitzero"`               // from sacct; 0: none, or not known; not in a list
-	// Array is what is known of its array's tasks; nil: it is none of an array, some run or wait, or it is in a list.
+	// Array sums up the tasks of its array; nil: it is in no array, tasks still run or wait, or the job is in a list.
 	Array *Array `json:"array,omitempty"`
-	// Program is the path of the one that took most core time, of a task of an array in a list for jobeff's own
-	// commands; "": it left no record of one.
+	// Program is the path of the program that took most core time; "": there is no record of one. Only tasks of
+	// arrays have it, in lists for jobeff's own commands.
 	Program string `json:"program,omitempty"`
 
 	Start   time.Time     `json:"start,omitzero" db:"start_us"`
@@ -288,27 +288,27 @@ type Job struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	Nodes   int           `json:"nodes" db:"nodes"`            // of the job
 	Reports int           `json:"nodes_reported" db:"reports"` // nodes whose report has arrived
-	// AsOf is of when the figures are of nodes that have reported only while the job ran: the oldest.
-	// Zero: none is such a node.
+	// AsOf is the moment of the oldest figures of nodes that have reported only while the job ran.
+	// Zero: there is no such node.
 	AsOf time.Time `json:"as_of,omitzero" db:"as_of_us"`
-	// Together says that all nodes of a job that runs told of one moment.
+	// Together says that all nodes of a running job reported the same moment.
 	Together bool `json:"together,omitempty"`
-	// Interim is after how long the next figures of a job that runs come; 0: not told.
+	// Interim is the time from one report of a running job to the next; 0: not known.
 	Interim time.Duration `json:"-"`
 	// Hung is nil unless the job runs, and nothing of it has moved for long.
 	Hung *hang.Hung `json:"hung,omitempty"`
-	// Stood is Hung of a job that has ended, when its nodes last told of it before.
+	// Stood is Hung of a job that has ended, as of its nodes' last reports before the end.
 	Stood *hang.Hung `json:"stood,omitempty"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
-	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
-	// reported says that it was.
+	// Unconfirmed says that Slurm has not confirmed this attempt: only root of the reporting nodes
+	// says that there was one.
 	Unconfirmed bool    `json:"unconfirmed,omitempty"`
 	CPUs        int     `json:"alloc_cpus,omitempty" db:"alloc_cpus"` // AllocCPUS, from sacct
 	GPUs        int     `json:"gpus,omitempty" db:"gpus"`             // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
 	TRES        string  `json:"tres,omitempty" db:"tres"`             // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
 	Usage       *Usage  `json:"usage,omitempty"`                      // what Slurm counted; nil: not known (yet)
-	Cgroup      *Cgroup `json:"cgroup,omitempty"`                     // what the kernel counted; nil: no node tells
+	Cgroup      *Cgroup `json:"cgroup,omitempty"`                     // what the kernel counted; nil: no node knows
 
 	Decision   string      `json:"decision" db:"decision"`
 	Steps      []Step      `json:"steps,omitempty"`             // merged over nodes
@@ -316,8 +316,8 @@ type Job struct {
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`                // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty" db:"threaded"` // see ThreadsUnknown
-	// Judged are the core time of which it is known whether it was lost, and Lost that which was, as the database has kept
-	// them: policy.CoreHoursOf works them out of what no list holds. nil: not known, or not yet.
+	// Judged is the core time for which it is known whether it was lost, and Lost is what was lost, as the database
+	// keeps them: policy.CoreHoursOf computes them from figures that no list holds. nil: not known, or not yet.
 	Judged *CoreTime `json:"judged_us,omitempty" db:"judged_us"`
 	Lost   *CoreTime `json:"lost_us,omitempty" db:"lost_us"`
 	// Used is the core time of a job that was resized, whose CPUs are the most that it had; nil: see UsedTime.
@@ -332,18 +332,19 @@ type Job struct {
 	// where one job is read.
 	Overheads []overhead.Curve `json:"overheads,omitempty"`
 
-	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
-	// like Overheads.
+	// Alike are the newest jobs of its workload, which did the same work, with this one, oldest first. Filled
+	// in like Overheads.
 	Alike []Ran `json:"alike,omitempty"`
 	// Room is the most that it could have asked for; nil: not known. Filled in like Overheads.
 	Room *Room `json:"room,omitempty"`
 
-	// Pending is what of the job, or of its array, Slurm's queue has; nil: nothing, or that is not known. The server
+	// Pending is what Slurm's queue holds of the job or of its array; nil: nothing, or it is not known. The server
 	// fills it in where one job is read.
 	Pending *slurmid.PendingList `json:"pending,omitempty"`
 }
 
-// Array sums up the completed tasks of an array that has ended, of many tasks those with the highest numbers, ArrayCounted.
+// Array sums up the completed tasks of an array that has ended. Of many tasks it covers the ArrayCounted ones with
+// the highest numbers.
 type Array struct {
 	Tasks   int           `json:"tasks"`
 	Elapsed time.Duration `json:"elapsed_ns"` // of all of these
@@ -352,13 +353,14 @@ type Array struct {
 // ArrayCounted bounds the tasks of an array that are looked at.
 const ArrayCounted = 200
 
-// StateWord is the job's state in one word, without what Slurm adds ("CANCELLED by 1000"); "": it has not said it.
+// StateWord is the job's state in one word, without what Slurm adds ("CANCELLED by 1000"); "": Slurm has not
+// reported it.
 func (j *Job) StateWord() string {
 	word, _, _ := strings.Cut(j.State, " ")
 	return word
 }
 
-// IsRunning says that the figures are those so far.
+// IsRunning says that the job runs, and its figures are those so far.
 func (j *Job) IsRunning() bool { return !j.AsOf.IsZero() && j.End.IsZero() }
 
 // ByScript says whether the job was a batch script, as far as is known.
@@ -366,12 +368,12 @@ func (j *Job) ByScript() bool {
 	return len(j.Steps) == 0 || j.State == "" || slices.ContainsFunc(j.Steps, func(s Step) bool { return s.ID == "batch" })
 }
 
-// IsWhole says that it is known what all of its ranks did up to its end.
+// IsWhole says that the figures cover all of its ranks up to its end.
 func (j *Job) IsWhole() bool {
 	return j.Metrics != nil && j.Metrics.Coverage >= 1 && !j.End.IsZero() && j.AsOf.IsZero()
 }
 
-// IsComplete tells whether jobeffd waits for no more reports: all nodes have reported at the end, or the
+// IsComplete reports whether jobeffd waits for no more reports: all nodes have reported at the end, or the
 // grace time after the job's end is over (0: it never ends). Later reports still count.
 func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
 	return j.AsOf.IsZero() && j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
@@ -401,7 +403,7 @@ func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// AsksForThreads tells whether the environment claims several threads for a rank.
+// AsksForThreads reports whether the environment claims several threads for a rank.
 func (e *Execution) AsksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
 
 // How ranks end, as in Execution.Endings. Others are "exit N without MPI_Finalize",
@@ -414,7 +416,7 @@ const (
 	EndingOther     = "other" // the rest, if there are too many different ones
 )
 
-// CameToEnd tells whether every rank ended by itself: it left MPI_Finalize or, without MPI, returned
+// CameToEnd reports whether every rank ended by itself: it left MPI_Finalize or, without MPI, returned
 // 0.
 func (e *Execution) CameToEnd() bool {
 	done := e.Endings[EndingFinalized]
@@ -457,8 +459,8 @@ func CutEndings(all map[string]int) map[string]int {
 }
 
 // DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
-// component of a het job. Until sacct tells the offset, it follows from the raw ids, which
-// Slurm assigns in a row.
+// component of a het job. Until sacct shows the offset, it follows from the raw ids, which Slurm
+// assigns in a row.
 func DisplayID(j *Job) string {
 	switch {
 	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Room is the most that a job can be given, as jobeffd knows it when it answers. With Kinds, these are its partition's
-// nodes, also those that are down, and the limits of partition and QOS: those of users, accounts and associations, features
-// and GPUs may leave less. Without, it is a node like those that the job had, with CPUs and Memory alone: what is built in,
-// of which Slurm may give less. A zero is no limit, or not known.
+// Room is the most that a job can be given, as jobeffd knows it when it answers. With Kinds it describes the nodes of
+// the partition, also those that are down, and the limits of partition and QOS. Limits of users, accounts and
+// associations, features and GPUs may leave less. Without Kinds it describes a node like those that the job had, with
+// CPUs and Memory alone: what is built in, of which Slurm may give less. A zero is no limit, or not known.
 type Room struct {
 	Nodes     int           `json:"nodes,omitempty"`      // of one job; known with Kinds
 	CPUs      int           `json:"cpus,omitempty"`       // as Slurm counts them, of the node with the most
@@ -16,20 +16,22 @@ type Room struct {
 	AllCPUs   int           `json:"all_cpus,omitempty"`   // of one job on all its nodes
 	AllMemory int64         `json:"all_memory,omitempty"` // bytes, likewise
 	Time      time.Duration `json:"time_ns,omitempty"`    // the longest time limit
-	Kinds     []NodeKind    `json:"kinds,omitempty"`      // none: Slurm did not tell
+	Kinds     []NodeKind    `json:"kinds,omitempty"`      // none: Slurm's answer is not known
 }
 
-// NodeKind is what so many nodes of a partition have for jobs: one with the most memory may have the fewest CPUs.
+// NodeKind is what nodes of a partition have for jobs, all of them the same. Kinds are kept apart, since the
+// nodes with the most memory may have the fewest CPUs.
 type NodeKind struct {
 	Nodes  int   `json:"nodes"`  // of this kind
 	CPUs   int   `json:"cpus"`   // of each
 	Memory int64 `json:"memory"` // bytes, likewise; 0: not known
 }
 
-// FromSlurm says whether Slurm told of the partition.
+// FromSlurm says whether the figures are Slurm's own, of the partition.
 func (r *Room) FromSlurm() bool { return r != nil && len(r.Kinds) > 0 }
 
-// Holds says whether a job can be given so many nodes with so many CPUs and bytes on each. What is not known holds anything.
+// Holds says whether a job can be given so many nodes with so many CPUs and bytes on each. What is not known sets no
+// limit.
 func (r *Room) Holds(nodes, cpus int, memory int64) bool {
 	if r == nil {
 		return true
@@ -48,7 +50,7 @@ func (r *Room) Holds(nodes, cpus int, memory int64) bool {
 	return len(r.Kinds) == 0 || fit >= nodes
 }
 
-// RoomOfNodes is a node like those that the job had; nil: none of them told of itself.
+// RoomOfNodes is a node like those that the job had; nil: nothing is known of any of them.
 func (j *Job) RoomOfNodes() *Room {
 	var had []*Hardware
 	for i := range j.Executions {
@@ -63,7 +65,7 @@ func (j *Job) RoomOfNodes() *Room {
 	return r
 }
 
-// RoomOfNodes is a node like those that the run had; nil: they did not tell, or differ.
+// RoomOfNodes is a node like those that the run had; nil: they are not known, or differ.
 func (r *Run) RoomOfNodes() *Room {
 	if r.Conditions == nil {
 		return nil
@@ -72,7 +74,7 @@ func (r *Run) RoomOfNodes() *Room {
 }
 
 // roomLike is a Room like the largest of a job's nodes. Slurm may count cores or hardware threads. It
-// counts threads where the job had more CPUs than its nodes have cores.
+// counts threads if the job had more CPUs than its nodes have cores.
 func roomLike(cpus, nodes int, had ...*Hardware) *Room {
 	r := new(Room)
 	for _, h := range had {

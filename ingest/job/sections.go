@@ -209,15 +209,15 @@ type SectionFigures struct {
 	Metrics       *Metrics `json:"-"`
 	BusiestThread bool     `json:"-"` // false: with Hybrid, load balance and communication efficiency of all threads are not known
 
-	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
+	// Of sampled instances, nil if not known (METRICS 3), s and s^2.
 	Instances              int      `json:"-"` // how many were sampled
 	Imbalance              *float64 `json:"-"` // mean
 	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
 	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
 }
 
-// SectionSum is a SectionFigures in the making. Those of several jobs or of folded executions add
-// up.
+// SectionSum holds the sums from which SectionFigures are made. The sums of several jobs, or of
+// folded executions, add up.
 type SectionSum struct {
 	SectionFigures
 	Span      float64 `json:"span"`       // s, sum over executions of ranks times E
@@ -228,7 +228,7 @@ type SectionSum struct {
 	Threads         Hybrid  `json:"threads,omitzero"` // only the sums
 	Threaded        bool    `json:"threaded,omitempty"`
 	ThreadsUnknown  bool    `json:"threads_unknown,omitempty"`
-	Busiest         float64 `json:"busiest,omitzero"`           // the part of Threads.Span of which ThreadUsefulMax is known
+	Busiest         float64 `json:"busiest,omitzero"`           // the part of Threads.Span for which ThreadUsefulMax is known
 	ThreadUsefulMax float64 `json:"thread_useful_max,omitzero"` // s, sum over executions of threads times max u
 }
 
@@ -243,7 +243,7 @@ func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
 		{&s.Threads.Serial, &b.Threads.Serial}, {&s.Busiest, &b.Busiest}, {&s.ThreadUsefulMax, &b.ThreadUsefulMax}}
 }
 
-// clean makes numbers from another machine possible ones.
+// clean bounds numbers from another machine, so that sums of them do not overflow.
 func (s *SectionSum) clean() {
 	for _, sum := range s.floats(s) {
 		*sum[0] = possible(*sum[0])
@@ -251,7 +251,7 @@ func (s *SectionSum) clean() {
 	s.Imbalances.count(Imbalances{})
 }
 
-// Imbalances are sums over sampled instances of what METRICS 3 tells of each.
+// Imbalances are sums, over sampled instances, of what METRICS 3 defines for each instance.
 type Imbalances struct {
 	Sampled       int     `json:"sampled"`        // instances
 	Known         int     `json:"known"`          // instances in Sum
@@ -261,7 +261,7 @@ type Imbalances struct {
 	EntryVariance float64 `json:"entry_variance"` // s^2, its variance over the ranks
 }
 
-// count adds the numbers of instances. Numbers from another machine become possible ones.
+// count adds the numbers of instances. It bounds numbers from another machine.
 func (i *Imbalances) count(b Imbalances) {
 	for _, n := range [][2]*int{{&i.Sampled, &b.Sampled}, {&i.Known, &b.Known}, {&i.Entries, &b.Entries}} {
 		*n[0] = min(max(*n[0], 0)+max(*n[1], 0), math.MaxInt32)

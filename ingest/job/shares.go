@@ -16,7 +16,7 @@ func Shares(coded []byte) []float64 {
 }
 
 // UsefulTimes are the useful times of a node's ranks, s, in the order of RankIDs; false: they are not
-// known of single ranks.
+// known for single ranks.
 func (n *NodeShare) UsefulTimes() ([]float64, bool) {
 	if len(n.UsefulShare) != n.Ranks {
 		return nil, false
@@ -28,7 +28,7 @@ func (n *NodeShare) UsefulTimes() ([]float64, bool) {
 	return all, true
 }
 
-// IsSingleton tells whether a rank, or each of those that are folded, became a world of its own although its
+// IsSingleton reports whether a rank, or each of those that are folded, became a world of its own although its
 // step has several tasks.
 func (e *Execution) IsSingleton() bool {
 	return e.Size == 1 && slices.ContainsFunc(e.Warnings, func(w doubt.Warning) bool { return w.Code == doubt.WarnSingletons })

@@ -14,7 +14,7 @@ func AddCount(a, b uint64) uint64 {
 	return a + b
 }
 
-// AddTime adds times that are not negative.
+// AddTime adds times that are not negative; the sum stops at the largest time.
 func AddTime(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -22,7 +22,7 @@ func AddTime(a, b time.Duration) time.Duration {
 	return a + b
 }
 
-// MulTime is n times a time, neither of which is negative; it stops at the largest one.
+// MulTime is n times d, at most the largest time. Neither may be negative.
 func MulTime(d time.Duration, n int) time.Duration {
 	hi, lo := bits.Mul64(uint64(d), uint64(n))
 	if hi != 0 || lo > math.MaxInt64 {
@@ -39,14 +39,14 @@ func possible(s float64) float64 {
 	return min(max(s, 0), 1e18)
 }
 
-// MostLabels bounds Execution.Sections: as many as one rank can have, and (other sections).
-// Labels may contain the rank's number.
+// MostLabels bounds Execution.Sections: as many as one rank can have, and (other sections). Each
+// rank may have labels of its own, which contain its number.
 const MostLabels = 10_001
 
 // Instances are sampled instances of a section: those that all of its ranks kept (METRICS 3).
-// Instance i is the time that a rank entered the label for the i-th time.
+// Instance i is a rank's i-th stay in the label.
 type Instances struct {
-	Least uint64     `json:"least"` // times that a rank entered the label
+	Least uint64     `json:"least"` // fewest times that a rank entered the label; Most: the most times
 	Most  uint64     `json:"most"`
 	Kept  []Instance `json:"kept"` // by number
 }
@@ -140,7 +140,7 @@ type ThreadShare struct {
 
 	Useful     time.Duration `json:"useful_ns"`         // u
 	UsefulMax  time.Duration `json:"useful_max_ns"`     // of one thread; in a section, of the ranks in Busiest
-	Busiest    int           `json:"busiest,omitempty"` // of a section: ranks of which it is known what each thread did
+	Busiest    int           `json:"busiest,omitempty"` // of a section: ranks for which it is known what each thread did
 	MPI        time.Duration `json:"mpi_ns"`            // m; a call outside of regions holds all threads of its rank
 	IO         time.Duration `json:"io_ns"`             // likewise
 	Imbalance  time.Duration `json:"imbalance_ns"`      // i
@@ -180,7 +180,7 @@ func (c *Counters) Add(b Counters) {
 	c.Useful = AddTime(c.Useful, b.Useful)
 }
 
-// Possible tells whether so many ranks can have counted it.
+// Possible reports whether so many ranks can have counted this.
 func (c *Counters) Possible(ranks int) bool {
 	return c.Ranks >= 1 && c.Ranks <= ranks && c.Useful >= 0
 }

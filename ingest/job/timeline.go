@@ -7,9 +7,9 @@ import (
 )
 
 // Timeline is how the ranks of an execution spent their time, by buckets of CLOCK_REALTIME. A bucket
-// is 2^Shift of the shortest one long, which is 1/64 s; bucket i is number First + i since 1970. All
-// lists are as long.
-// A rank that began or ended inside a bucket has only the time that it lived there.
+// lasts 2^Shift times 1/64 s, and bucket i is number First + i since 1970. All lists but Most have
+// an entry for each bucket. A rank that began or ended inside a bucket counts there for the time
+// that it ran.
 type Timeline struct {
 	Shift   int             `json:"shift"`
 	First   int64           `json:"first"`
@@ -25,15 +25,15 @@ type Timeline struct {
 	ThreadsUseful []time.Duration `json:"threads_useful_ns,omitempty"`
 
 	// Most is the useful time of the busiest rank in each bucket, then in each bucket of twice that
-	// length, and so on, until all is one bucket, or two that stay two however long they get. A
-	// maximum cannot be made of those of smaller buckets. So the order of merging does not matter. A
-	// job has the first list only.
+	// length, and so on, until one bucket is left, or two that no doubling joins. The maximum of a
+	// longer bucket does not follow from those of shorter ones. With all of them, the order of
+	// merging does not matter. A job has the first list only.
 	Most [][]time.Duration `json:"most_ns"`
-	// MostWhole is that of all buckets together.
+	// MostWhole is the useful time of the busiest rank in all buckets together.
 	MostWhole time.Duration `json:"most_whole_ns"`
 }
 
-// MostBuckets is how many buckets a Timeline has at most.
+// MostBuckets bounds the buckets of a Timeline.
 const MostBuckets = 64
 
 // mostLength is the longest Shift, beyond what any job can reach.
@@ -67,7 +67,7 @@ func BucketBegin(number int64, shift int) int64 {
 	return shortest/perS*nsPerS + (shortest%perS*nsPerS+perS-1)/perS
 }
 
-// NewTimeline has n empty buckets.
+// NewTimeline makes a timeline with n empty buckets.
 func NewTimeline(shift int, first int64, n int) *Timeline {
 	t := &Timeline{Shift: shift, First: first, Elapsed: make([]time.Duration, n), Useful: make([]time.Duration, n)}
 	for last := first + int64(n) - 1; ; first, last = first>>1, last>>1 {
@@ -78,7 +78,7 @@ func NewTimeline(shift int, first int64, n int) *Timeline {
 	}
 }
 
-// addBuckets adds durations to those of a list of n; bucket says to which.
+// addBuckets adds durations to the entries of a list of n; bucket says to which entry.
 func addBuckets(to *[]time.Duration, n int, from []time.Duration, bucket func(i int) int) {
 	if *to == nil && from != nil {
 		*to = make([]time.Duration, n)
@@ -135,10 +135,10 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 	if first == last {
 		return first, []time.Duration{t.MostWhole}
 	}
-	return first, t.Most[len(t.Most)-1] // the two buckets are the same
+	return first, t.Most[len(t.Most)-1] // the same two buckets, only longer
 }
 
-// Possible tells whether the ranks of an execution can have spent their time so.
+// Possible reports whether the ranks of an execution can have spent their time like this.
 func (t *Timeline) Possible(ranks int) bool {
 	n := len(t.Elapsed)
 	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || !t.whole() || t.Ranks != ranks || ranks < 1 {
@@ -170,8 +170,8 @@ func (t *Timeline) Possible(ranks int) bool {
 	return true
 }
 
-// Bucket is one bucket of a timeline, with POP's efficiencies in it (METRICS 1). They are those of
-// all threads where these are known; of ranks otherwise.
+// Bucket is one bucket of a timeline, with POP's efficiencies in it (METRICS 1). Parallel is that
+// of all threads if it is known, else of ranks.
 type Bucket struct {
 	From, To      time.Time
 	Parallel      float64
@@ -180,7 +180,7 @@ type Bucket struct {
 	Files         float64 // share of the ranks' time
 }
 
-// whole tells whether the lists that Buckets reads have an entry for each bucket.
+// whole reports whether the lists that Buckets reads have an entry for each bucket.
 func (t *Timeline) whole() bool {
 	n := len(t.Elapsed)
 	return len(t.Useful) == n && len(t.Most) > 0 && len(t.Most[0]) == n &&

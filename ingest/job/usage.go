@@ -96,11 +96,11 @@ func HoursOf(t *CoreTime) *float64 {
 	return &hours
 }
 
-// mostCoreTime bounds core time. No machine gives a job so much, 278 million core-hours: Slurm's
-// figures beyond it cannot be. The sums of months are whole numbers, too.
+// mostCoreTime bounds core time. No machine gives a job so much, 278 million core-hours: larger
+// figures of Slurm's are wrong. The sums of months are whole numbers, too.
 const mostCoreTime = 1e18
 
-// UsedCoreTime is AllocCPUS x Elapsed, so far where the job still runs; nil: not known.
+// UsedCoreTime is AllocCPUS x Elapsed, so far if the job still runs; nil: not known.
 func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
 	if cpus <= 0 || elapsed <= 0 || float64(cpus)*float64(elapsed.Microseconds()) > mostCoreTime {
 		return nil
@@ -109,14 +109,14 @@ func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {
 	return &used
 }
 
-// UsedTime is AllocCPUS x Elapsed, so far where the job still runs; nil: not known. Of a job that was
-// resized it adds up the sizes.
+// UsedTime is AllocCPUS x Elapsed, so far if the job still runs; nil: not known. For a resized job it
+// adds up the sizes.
 func (j *Job) UsedTime() *CoreTime { return cmp.Or(j.Used, UsedCoreTime(j.CPUs, j.Elapsed)) }
 
 // UsedCoreHours are UsedTime.
 func (j *Job) UsedCoreHours() *float64 { return HoursOf(j.UsedTime()) }
 
-// usedSeconds is UsedTime in s, even where Slurm's figures cannot be.
+// usedSeconds is UsedTime in s, even if Slurm's figures are impossible.
 func (j *Job) usedSeconds() float64 {
 	if j.Used != nil {
 		return 3600 * j.Used.Hours()
@@ -133,7 +133,7 @@ func (j *Job) CoveredBy(rankSeconds float64) *float64 {
 	return &c
 }
 
-// LostCoreHours are those that jobeffd's database has kept as lost: policy.CoreHoursOf works them out. nil: not known.
+// LostCoreHours are those that jobeffd's database has kept as lost: policy.CoreHoursOf computes them. nil: not known.
 func (j *Job) LostCoreHours() *float64 { return HoursOf(j.Lost) }
 
 // FurtherThreads is the time that the further hardware threads of cores with a rank or thread had
@@ -153,7 +153,7 @@ func (j *Job) Beside() (further, idle float64) {
 	return further, beside - further
 }
 
-// ThreadsPerCore is how many hardware threads a core of its nodes has, 1 where that is not known.
+// ThreadsPerCore is how many hardware threads a core of its nodes has, 1 if that is not known.
 func (j *Job) ThreadsPerCore() int {
 	if j.Cgroup == nil || j.Cgroup.Cores <= 0 {
 		return 1
@@ -170,8 +170,8 @@ func (u *Usage) StepsOutOfMemory() []string {
 }
 
 // Suspended is how long Slurm had stopped the job: its Elapsed, unlike the time from its start to
-// its end, leaves that out. It is 0 until sacct has told all three: its times are whole seconds,
-// those of nodes are not.
+// its end, leaves that out. It is 0 until sacct has reported all three: its times are whole
+// seconds, those of nodes are not.
 func (j *Job) Suspended() time.Duration {
 	if j.Submit.IsZero() || j.Start.IsZero() || j.End.IsZero() || j.Elapsed <= 0 || j.Start.Nanosecond() != 0 || j.End.Nanosecond() != 0 {
 		return 0

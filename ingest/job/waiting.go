@@ -7,7 +7,7 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// OnlyWaits says that only a line of Slurm's queue is known of the job: no attempt has begun.
+// OnlyWaits says that jobeffd knows the job only by its line in Slurm's queue: no attempt has begun.
 func (j *Job) OnlyWaits() bool { return j.Pending != nil && j.Attempt == 0 }
 
 // OfPending makes a job of a line of Slurm's queue. No attempt of it has begun.

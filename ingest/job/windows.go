@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Windows is what the sampled windows of an execution tell of why its ranks wait: for each
-// other's work, or for the network (METRICS 1).
+// Windows is what the sampled windows of an execution show of why its ranks wait: for each other's
+// work, or for the network (METRICS 1).
 type Windows struct {
 	// Why says why nothing is determined, as the end of "not determined: …"; "": it is.
 	Why     string       `json:"why,omitempty"`
@@ -16,7 +16,7 @@ type Windows struct {
 	Share   float64      `json:"share"`   // of the sampled windows' time, how much is in replayed ones
 	Drops   []WindowDrop `json:"drops,omitempty"`
 
-	// METRICS 1's of the replayed windows, whether or not they stand for the run; 0: none was.
+	// As in METRICS 1, of the replayed windows, whether or not these stand for the run; 0: none was replayed.
 	LoadBalance   float64 `json:"load_balance,omitzero"`
 	Communication float64 `json:"communication,omitzero"`
 
@@ -56,7 +56,7 @@ type WaitPath struct {
 	Ranks []PathShare `json:"ranks,omitempty"` // on which most of it runs
 	Calls []PathShare `json:"calls,omitempty"` // in which its ranks wait for each other
 	// Inside is how much of what ranks lose by waiting for each other's work is lost inside windows.
-	// The rest is lost because other ranks have the most work each time.
+	// The rest is lost because the busiest rank changes from window to window.
 	Inside float64 `json:"inside"`
 	// Chain are the ranks through which most of the time inside windows was lost: the first
 	// ones in their order. ChainLength is how many they are, and ChainShare their part of that time.
@@ -73,7 +73,7 @@ type WaitPath struct {
 	Looked  bool       `json:"-"` // as Places.Looked
 }
 
-// WaitLink is a call that waits and the call for which it does, a rank's of another one, summed over ranks.
+// WaitLink is a call that waits and the call that it waits for, which another rank makes, summed over ranks.
 type WaitLink struct {
 	Waits CallAt   `json:"waits"`
 	For   CallAt   `json:"for"`
@@ -94,7 +94,7 @@ func (p *WaitPath) CallText(c *CallAt) string {
 	return c.Function + " at " + c.Frames[0].text(p.Modules)
 }
 
-// Varies tells whether most of the waiting is for work that changes from window to window.
+// Varies reports whether most of the waiting is for work that changes from window to window.
 func (p *WaitPath) Varies() bool { return p.Inside < 0.5 }
 
 // PathShare is a rank's or a call's share of a path.
@@ -104,5 +104,5 @@ type PathShare struct {
 	Share float64 `json:"share"`
 }
 
-// Determined tells whether the efficiencies are known.
+// Determined reports whether the efficiencies are known.
 func (w *Windows) Determined() bool { return w != nil && w.Why == "" }

@@ -47,7 +47,7 @@ type Run struct {
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
 	Conditions  *Conditions  `json:"conditions,omitempty"`                    // nil: no times of it are known
-	State       string       `json:"state,omitempty" db:"state"`              // of the job, sacct's, or OUT_OF_MEMORY where a step ran out of it and this did not end; "": not known
+	State       string       `json:"state,omitempty" db:"state"`              // of the job, sacct's, or OUT_OF_MEMORY if a step ran out of memory and this run did not end; "": not known
 	Partition   string       `json:"partition,omitempty" db:"partition_name"` // of the job
 	Suspended   float64      `json:"suspended,omitempty"`                     // s, of the job, see Job.Suspended; its runs' times may contain it
 
@@ -59,7 +59,7 @@ type Run struct {
 // Cores is n of METRICS 4: ranks x threads.
 func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
 
-// Conditions say what a run ran under: its machine, and what its ranks had of it. They are no
+// Conditions describe what a run ran on: its machine, and what its ranks got of it. They are not
 // part of its work. Times are s.
 type Conditions struct {
 	Machine   *Hardware `json:"machine,omitempty"` // nil: not known of every node
@@ -67,12 +67,12 @@ type Conditions struct {
 	UsefulMax float64   `json:"useful_max"`        // of the busiest rank, or its busiest thread where these are measured
 	IOTime    float64   `json:"io_time"`           // sum over ranks, in MPI_File_*
 	Threaded  bool      `json:"threaded"`          // ThreadsUnknown: threads computed, and it was not measured what
-	OpenMP    float64   `json:"openmp"`            // that OpenMP lost, sum over threads; 0 too where no rank has several
+	OpenMP    float64   `json:"openmp"`            // time that OpenMP lost, sum over threads; 0 too if no rank has several
 
-	// What follows is known where Counted is true: the kernel was asked in every rank.
+	// What follows is known if Counted is true: the kernel was asked in every rank.
 	Counted     bool    `json:"counted"`
 	CPUTime     float64 `json:"cpu_time"`
-	Span        float64 `json:"span"`           // that CPUTime is of, sum over ranks
+	Span        float64 `json:"span"`           // time in which CPUTime was used, sum over ranks
 	QueueWait   float64 `json:"run_queue_wait"` // of all threads, for a CPU
 	BusyThreads int     `json:"busy_threads"`
 	CPUsAllowed int     `json:"cpus_allowed"` // 0: not known
@@ -98,13 +98,13 @@ type Workload struct {
 	InputNote  string `json:"input_note,omitempty"` // why the input is unknown; "": it is known
 	Mute       *Mute  `json:"mute,omitempty"`       // nil: not muted
 	Runs       []Run  `json:"runs"`
-	// Rebuilt are the newest earlier runs of the same Lineage on as many cores, of other builds, where a job is
-	// asked for and the workload has no earlier ones. Newest first.
+	// Rebuilt are the newest earlier runs of the same Lineage on as many cores, but of other builds, newest
+	// first. They are filled in where a job is asked for and the workload has no earlier runs.
 	Rebuilt []Run `json:"rebuilt,omitempty"`
 	// All sums up all its runs; nil: Runs are all of them.
 	All *RunSum `json:"all,omitempty"`
-	// Jobs are the newest ones that had these runs, oldest first, where one workload is asked for. One of
-	// jobs that left no record of a program has jobs alone.
+	// Jobs are the newest jobs that had these runs, oldest first. They are filled in where one workload
+	// is asked for. A workload of jobs that left no record of a program has only Jobs.
 	Jobs []Ran `json:"jobs,omitempty"`
 	// Last is the job of its newest run that was completed, or ran out of memory or time; nil: not read.
 	Last *Job `json:"last,omitempty"`
@@ -116,7 +116,7 @@ type Workload struct {
 type RunSum struct {
 	Runs  int     `json:"runs"`
 	Used  float64 `json:"used"`  // core-hours
-	Known float64 `json:"known"` // … of the runs of which it is known what they lost
+	Known float64 `json:"known"` // … of the runs whose loss is known
 	Lost  float64 `json:"lost"`  // of these, those that were not useful
 }
 
@@ -138,8 +138,8 @@ func (w *Workload) Sum() RunSum {
 // longestRun bounds the time of a run, s.
 const longestRun = 1e10
 
-// CoreHours returns the core-hours that a run used, 0 where its times cannot be, and how many of them
-// were not useful, -1 where that is not known.
+// CoreHours returns the core-hours that a run used, 0 if its times are impossible, and how many of
+// them were not useful, -1 if that is not known.
 func (r *Run) CoreHours() (used, lost float64) {
 	if r.Check() != nil || r.Ranks < 1 || !(r.Elapsed < longestRun) {
 		return 0, -1
@@ -164,10 +164,10 @@ func (w *Workload) Named() bool {
 	return !strings.HasSuffix(w.Name, fmt.Sprintf("-%.6s", w.Key))
 }
 
-// WorkloadKey tells which executions may share a curve. They have the same cluster and user,
-// and either the same name from the user, or the same executable, arguments and input. It is
-// 20 hex digits. It is "" if there is no name and the executable or its arguments are unknown:
-// such runs belong to no workload.
+// WorkloadKey is the same for executions that may share a curve. They have the same cluster and
+// user, and either the same name from the user, or the same executable, arguments and input. It is
+// 20 hex digits. It is "" if there is no name and the executable or its arguments are unknown: such
+// runs belong to no workload.
 func WorkloadKey(cluster string, uid uint32, e *Execution) string {
 	program := e.BuildID
 	if program == "" {
@@ -276,8 +276,8 @@ func sectionsOfRun(e *Execution, ranks int) []RunSection {
 	return append(kept, rest)
 }
 
-// MainExecution is the index of the execution whose ranks took the most time. Advice on a job
-// speaks of it. It is none of those that are folded: others took more. -1 if there is none.
+// MainExecution is the index of the execution whose ranks took the most time. Advice on a job is
+// about it. It is not a folded one: others took more. -1 if there is none.
 func MainExecution(executions []Execution) int {
 	at, most := -1, -1.0
 	for i := range executions {
@@ -300,8 +300,8 @@ func WorkloadOf(j *Job) string {
 	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
 }
 
-// Lineage tells which executions may be compared although their executable changed. They have
-// the same cluster and user, and either the same name from the user, or the same program,
+// Lineage is the same for executions that may be compared although their executable changed. They
+// have the same cluster and user, and either the same name from the user, or the same program,
 // arguments and input. "" if these are unknown. If the input is known, the program may move:
 // another version's module has it elsewhere. If not, its path must be the same too, since every
 // folder may have an a.out.

@@ -9,7 +9,7 @@ import (
 	"jobeff/policy/harm"
 )
 
-// Told is one line of the log of notices: what a user was told of a workload.
+// Told is one line of the log of notices: what a user was told about a workload.
 type Told struct {
 	Cluster  string    `json:"cluster" db:"cluster"`
 	UID      uint32    `json:"uid" db:"uid"`
@@ -27,16 +27,15 @@ type Told struct {
 	Shadow   bool      `json:"shadow,omitempty" db:"shadow"`
 	Muted    bool      `json:"muted,omitempty"`                  // they were not told, since they had muted it
 	Cleared  time.Time `json:"cleared,omitzero" db:"cleared_us"` // when they were told that it is better now
-	Running  bool      `json:"running,omitempty" db:"running"`   // it was told while the job ran
+	Running  bool      `json:"running,omitempty" db:"running"`   // they were told while the job ran
 	WrongAt  time.Time `json:"wrong_at,omitzero" db:"wrong_us"`  // when somebody who got it said that it was wrong
 	WrongBy  uint32    `json:"wrong_by,omitempty" db:"wrong_by"` // their uid
 	Wrong    string    `json:"wrong,omitempty" db:"wrong"`       // in their words
-	Cut      bool      `json:"cut,omitempty"`                    // Runs lack the oldest since
+	Cut      bool      `json:"cut,omitempty"`                    // Runs lacks the oldest ones since
 	Runs     []job.Run `json:"runs,omitempty"`                   // of the workload before and since, if they were asked for
 }
 
-// SeriesRuns is the most runs that a series of Facts holds. Some of them are compared with those
-// before them.
+// SeriesRuns bounds the runs of a series in Facts. Some of these are compared with those before them.
 const SeriesRuns = 100
 
 // Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
@@ -48,16 +47,16 @@ type Facts struct {
 	Accounts []NamedHours `json:"accounts"`
 	Users    []NamedHours `json:"users"`
 	Programs []NamedHours `json:"programs"`        // by file name; hours are those inside MPI programs
-	Health   Health       `json:"health,omitzero"` // zero: of the earlier of TwoWeeks
+	Health   Health       `json:"health,omitzero"` // zero in the earlier of TwoWeeks
 
-	// The rest is of the later of TwoWeeks only.
-	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, with enough of each to study it
+	// The fields below are filled in only in the later of TwoWeeks.
+	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, each with enough runs to study it
 	Lineages   [][]job.Run      `json:"lineages,omitempty"`   // runs of one Lineage with several executables, oldest first
 	Series     [][]job.Run      `json:"series,omitempty"`     // the newest SeriesRuns of a workload on one core count that ran in the span, oldest first
 	Alarms     []harm.Alarm     `json:"alarms,omitempty"`     // that were up, in a digest of all accounts
-	Comparison *harm.Comparison `json:"comparison,omitempty"` // in a digest of all accounts: what could be seen of a harm by now
+	Comparison *harm.Comparison `json:"comparison,omitempty"` // in a digest of all accounts: how rare a harm could have been noticed by now
 	Told       []Told           `json:"told,omitempty"`       // of advised workloads, with their runs since
-	Wrong      []Told           `json:"wrong,omitempty"`      // of which somebody said so in the span, in a digest of all accounts
+	Wrong      []Told           `json:"wrong,omitempty"`      // notices that somebody called wrong in the span, in a digest of all accounts
 }
 
 // ReasonHours are the hours of jobs that have no data for one reason.
@@ -107,8 +106,8 @@ const LateAfter = 10 * time.Minute
 // TwoWeeks are the facts of a span of time and of the span before it, as
 // GET /v1/digest?from=&to=&account=… answers them.
 type TwoWeeks struct {
-	Accounts []string `json:"accounts,omitempty"` // of which they are; empty: all
+	Accounts []string `json:"accounts,omitempty"` // whose jobs they sum up; empty: all
 	This     *Facts   `json:"this"`
 	Before   *Facts   `json:"before"` // its sums alone
-	Zone     string   `json:"zone"`   // the clock by which jobeffd's weeks begin, as "Europe/Berlin"
+	Zone     string   `json:"zone"`   // the time zone in which jobeffd's weeks begin, as "Europe/Berlin"
 }

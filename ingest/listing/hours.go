@@ -5,7 +5,7 @@ type Hours struct {
 	Jobs     int     `json:"jobs"`
 	Measured int     `json:"measured"` // with metrics
 	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
-	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known, as policy.CoreHours has it
+	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known, as policy.CoreHours defines it
 	Lost     float64 `json:"lost"`     // part of Judged, METRICS 6
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // MonthQuery selects and groups sums of jobs by the month in which they ended.
 type MonthQuery struct {
-	From, To           time.Time // months of UTC, To's left out; zero: no bound
+	From, To           time.Time // months of UTC, without To's month; zero: no bound
 	By                 []string  // of "month", "cluster", "partition", "account", "user"; the rest is summed up
 	Account, Partition string    // comma lists; "": all
 	UIDs               []uint32  // empty: all

@@ -24,7 +24,7 @@ type JobQuery struct {
 	Cluster   string
 	State     string    // sacct's words; OUT_OF_MEMORY also finds jobs with such a step
 	Program   string    // file names of programs that were measured in the job
-	Rule      string    // rules that flag it, as lists show that
+	Rule      string    // rules that flag it, as lists show them
 	Name      string    // a part of the job's name, in whatever case; no list
 	Start     time.Time // jobs that ended after it, or still run
 	End       time.Time // jobs that began before it
@@ -89,10 +89,10 @@ func (p Parameters) values() url.Values {
 // Sorts are the fields that JobQuery.Sort may name.
 var Sorts = []string{"alloccpus", "comme", "corehours", "elapsed", "lb", "lost", "nnodes", "pe", "ranks", "start"}
 
-// Line is what a list has in one line: a job, or of an array all tasks that the list selects.
+// Line is one line of a list: a job, or all tasks of an array that the list selects.
 type Line struct {
 	Jobs []job.Job `json:"jobs"` // the newest first; of a very large array not all
-	Sum  Hours     `json:"sum"`  // of all; of a job that is not summed up, Jobs alone
+	Sum  Hours     `json:"sum"`  // of all; of a line that is not summed up, the number of jobs alone
 }
 
 // LinesOf makes a line of each job.
@@ -106,14 +106,14 @@ func LinesOf(jobs []job.Job) []Line {
 
 // Selected is what a query selects in all, beyond its limit, too.
 type Selected struct {
-	// Sum is nil where no sum that is kept tells it, and so many jobs ran in the span that their rows are not read for it.
+	// Sum is nil if no stored sum answers it, and so many jobs ran in the span that their rows are not read for it.
 	Sum *Hours `json:"sum_of_all,omitempty"`
-	// Unjudged, where the query names rules, are the jobs that it selects but for these, that have ended, and that the present
-	// rules have not judged, so that it is not known which flag them.
+	// Unjudged counts jobs if the query names rules: those that the rest of the query selects, that have ended, and
+	// that the present rules have not judged. It is not known which rules flag them.
 	Unjudged int `json:"unjudged_of_all"`
 }
 
-// LineList is the answer to GET /v1/jobs?stored=1. Selected is that of a list from its beginning.
+// LineList is the answer to GET /v1/jobs?stored=1. Selected is filled in if the list starts at its beginning.
 type LineList struct {
 	Lines []Line `json:"lines"`
 	Next  string `json:"next,omitempty"` // as in a JobList
@@ -156,12 +156,13 @@ type WorkloadQuery struct {
 	Limit int       // the ones that ran last; 0: the server's default
 
 	Offset int    // skips so many
-	After  string // as of a JobQuery
+	After  string // as in a JobQuery
 	Detail bool   // with their runs; the server then returns fewer at a time
 	Lost   bool   // the ones that lost most first; the API has no parameter for it
 }
 
-// WorkloadSummary is a workload in a list. Where jobs left no record of a program, they are its runs, and their CPUs its cores.
+// WorkloadSummary is a workload in a list. If its jobs left no record of a program, the jobs count as its runs, and
+// their CPUs as its cores.
 type WorkloadSummary struct {
 	Key         string    `json:"key"`
 	Name        string    `json:"name"`
@@ -169,7 +170,7 @@ type WorkloadSummary struct {
 	FewestCores int       `json:"fewest_cores"`
 	MostCores   int       `json:"most_cores"`
 	CoreHours   float64   `json:"core_hours"` // sum over runs of Cores x Elapsed
-	Lost        float64   `json:"-"`          // … of those of which it is known what they lost, what was not useful
+	Lost        float64   `json:"-"`          // … the part that was not useful, over runs whose loss is known
 	Newest      job.Run   `json:"newest"`
 	Mute        *job.Mute `json:"mute,omitempty"` // nil: not muted
 
@@ -185,7 +186,7 @@ type WorkloadList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// JobAndWorkload is a job with what it is judged by, and how: the answer to GET /v1/jobs/ID?stored=1.
+// JobAndWorkload is a job with its workload and the verdicts on it: the answer to GET /v1/jobs/ID?stored=1.
 type JobAndWorkload struct {
 	*job.Job
 	Step     bool            `json:"step,omitempty"`     // it is a step of a job: no run of a workload, and not judged

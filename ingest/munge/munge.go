@@ -1,9 +1,9 @@
-// Package munge makes and checks munge credentials. They tell jobeff, over TCP, which user of
-// which machine asks.
+// Package munge makes and checks munge credentials. They show jobeff, over TCP, which user of which
+// machine asks or answers.
 //
-// It stands between ingest's client and server: a client signs what it asks, and jobeffd what it answers. It loads the library at first use, so a site
-// without munge can build jobeff and run it on a unix socket. Each call has its own context,
-// so several goroutines may call at once.
+// It stands between ingest's client and server: a client signs what it asks, jobeffd what it answers. It loads the
+// library at first use, so a site without munge can build jobeff and run it on a unix socket. Each call has its own
+// context, so several goroutines may call at once.
 package munge
 
 // #cgo CFLAGS: -std=gnu11 -Wall -Wextra -Werror

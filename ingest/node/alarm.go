@@ -12,7 +12,8 @@ import (
 // (wire.AlarmHeader).
 func alarmFile(spool string) string { return filepath.Join(spool, "alarm") }
 
-// KeepAlarm keeps for prologs what jobeffd said last. A node that hears nothing goes on as before.
+// KeepAlarm notes for the node's prologs whether jobeffd last said that an alarm is up. A node that
+// hears nothing goes on as before.
 func KeepAlarm(spool string, up bool) error {
 	var err error
 	if up {
@@ -26,7 +27,7 @@ func KeepAlarm(spool string, up bool) error {
 	return nil
 }
 
-// Alarm tells what KeepAlarm kept.
+// Alarm reports what KeepAlarm noted.
 func Alarm(spool string) (up bool) {
 	_, err := os.Lstat(alarmFile(spool))
 	return err == nil

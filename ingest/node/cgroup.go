@@ -28,19 +28,20 @@ type cgroupLog struct {
 	full  map[string]int // by step
 }
 
-// bytes is a number of an event that may be larger than an int of all machines; 0: it has none.
+// bytes returns a number of an event, which may be too large for 32 bits; 0: it has none.
 func (e event) bytes(key string) int64 {
 	n, _ := e.counted(key)
 	return n
 }
 
-// counted is a number of an event; false: it has none.
+// counted returns a number of an event; false: it has none.
 func (e event) counted(key string) (int64, bool) {
 	n, err := strconv.ParseUint(e.values[key], 10, 53)
 	return int64(n), err == nil
 }
 
-// exit takes what was read at a task's end. Most of it only grows. Several steps read their job's cgroup.
+// exit takes what was read at a task's end. Most of the numbers only grow, and several steps read the
+// cgroup of the same job, so the largest counts.
 func (c *cgroupLog) exit(e event) {
 	at := e.bytes
 	most := func(to *int64, n int64) { *to = max(*to, n) }
@@ -89,7 +90,8 @@ func longest(so *time.Duration, e event, key string) *time.Duration {
 	return &d
 }
 
-// ownMemory is the memory that the kernel cannot drop: anonymous and shared. The latter lies in /dev/shm, too.
+// ownMemory is the memory that the kernel cannot drop: anonymous and shared. Shared memory includes files in
+// /dev/shm.
 func ownMemory(counted func(string) (int64, bool)) (int64, bool) {
 	anon, ok1 := counted("anon")
 	shmem, ok2 := counted("shmem")
@@ -118,7 +120,7 @@ func (c *cgroupLog) readings(f *os.File) {
 	c.cached(m["cache"])
 }
 
-// report is what the node tells; nil: nothing.
+// report returns what the node knows of the job's cgroups; nil: nothing.
 func (c *cgroupLog) report() *job.Cgroup {
 	if !c.known {
 		return nil
@@ -154,7 +156,7 @@ func ReadMemory(runDir string) {
 	}
 }
 
-// readMemoryOf reads the memory of one job, whose cgroup lies in a tree.
+// readMemoryOf reads the memory of one job. It accepts only a cgroup below tree.
 func readMemoryOf(note, tree string) {
 	fd, err := unix.Open(note, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -207,7 +209,7 @@ func cgroupNumber(dir, name string) int64 {
 	return n
 }
 
-// cgroupText is a file of a cgroup; "": it cannot be read.
+// cgroupText returns the text of a file of a cgroup; "": it cannot be read.
 func cgroupText(dir, name string) string {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	fastestTick = 0.05                 // likewise: 20 GHz
 
 	// latestMono bounds moments of CLOCK_MONOTONIC and times, ns: 36 years. Moments of CLOCK_REALTIME
-	// are before 2117 (package record), so what is computed of both fits 64 bits.
+	// are before 2117 (package record), so sums of both fit 64 bits.
 	latestMono = 1 << 60
 )
 
@@ -35,13 +35,13 @@ func rateBetween(a, b record.Pair) (rate, bool) {
 	return r, perTick >= fastestTick && perTick <= slowestTick
 }
 
-// of converts a duration; it ends at latestMono.
+// of converts ticks to ns, at most latestMono.
 func (r rate) of(ticks uint64) uint64 { return min(scale(ticks, r.ns, r.ticks), latestMono) }
 
-// scale is n * by / of; it ends at 2^62.
+// scale is n * by / of, at most 2^62.
 func scale(n, by, of uint64) uint64 {
 	hi, lo := bits.Mul64(n, by)
-	if hi >= of { // it is 0, too
+	if hi >= of { // also if of is 0
 		return 1 << 62
 	}
 	q, _ := bits.Div64(hi, lo, of)
@@ -86,7 +86,7 @@ func newClocks() *clocks {
 	return &clocks{now: map[record.Clock]record.Pair{}, best: map[record.Clock]rate{}}
 }
 
-// read reads every clock once, after the record: what that tells of is then past.
+// read reads every clock once, after the record was read: all that the record holds is then in the past.
 func (c *clocks) read(m Machine) {
 	if m.Now == nil {
 		return
@@ -144,7 +144,7 @@ func (c *clocks) timeline(s *record.Slot) (t timeline, drift, ok bool) {
 	return t, false, true
 }
 
-// disagree tells whether the rates of two baselines differ by more than reading the clocks can
+// disagree reports whether the rates of two baselines differ by more than reading the clocks can
 // explain.
 func disagree(a, b rate) bool {
 	if b.ns < a.ns {

@@ -271,8 +271,8 @@ func pickWorld(siblings, same *worldList, p *process, window time.Duration) *wor
 	return same.pick(p, window)
 }
 
-// worldList are worlds in the order of their starts. A user's record may hold a great many worlds that
-// all have one rank. before is a chain that skips these, and gets shorter whenever it is walked.
+// worldList lists worlds in the order of their starts. A user's record may hold a great many worlds
+// that all have the same rank. before is a chain that skips these; each walk shortens it.
 type worldList struct {
 	worlds []*world
 	before map[int]map[int]int // by rank: for a world that has it, an earlier one to try; -1: none
@@ -324,7 +324,7 @@ func (l *worldList) pick(p *process, window time.Duration) *world {
 	return l.worlds[at]
 }
 
-// noRankZero is Execution.InputNote without rank 0: no other rank reads what tells the workload.
+// noRankZero is Execution.InputNote without rank 0: only rank 0 reads what identifies the workload.
 const noRankZero = "rank 0 left no record"
 
 // inputNotes say why an input is not known, for Execution.InputNote.
@@ -339,7 +339,7 @@ var inputNotes = map[record.Input]string{
 	record.InputLong:       "the command line is longer than 64 KiB",
 }
 
-// tellWorkload fills in what tells the workload, from the lowest rank on this node. Merging
+// tellWorkload fills in what identifies the workload, from the lowest rank on this node. Merging
 // keeps that of the lowest rank of all nodes.
 func (f *folder) tellWorkload(e *job.Execution, p *process) {
 	s := p.slot

@@ -24,7 +24,7 @@ type folded struct {
 	crossing   *crossing       // with the logs of windows that jobeffd replays; nil: none
 	warnings   []doubt.Warning
 	asOf       time.Time // of figures of ranks that run; zero: there are none
-	torn       bool      // such ranks changed what they say while it was read
+	torn       bool      // such ranks changed the record while it was read
 	progress   *hang.Progress
 }
 
@@ -80,10 +80,10 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 // of any number of them fits into the epilog's memory.
 const foldFirst = 400
 
-// mostTimelines is how many executions of a report have a timeline and places.
+// mostTimelines bounds the executions of a report that keep a timeline, and those that keep places.
 const mostTimelines = 16
 
-// foldMany folds what it can by program, and counts anew the rows that are listed.
+// foldMany folds what it can by program, and recounts the rows that are listed.
 func (f *folder) foldMany(all []job.Execution) []job.Execution {
 	all = assemble.FoldWhole(all)
 	f.calls, f.rows, f.instances, f.foldAt = 0, 0, 0, 2*len(all)
@@ -144,7 +144,8 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 	return procs, threads
 }
 
-// place converts a process's times to the node's clock; nil if it cannot be counted.
+// place makes a process of a slot, with times on the node's clock; nil: they cannot be converted,
+// or it was not measured.
 func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	line, drift, ok := f.clocks.timeline(s)
 	if !ok {
@@ -175,8 +176,9 @@ const (
 	stepInteractive = 0xfffffffa
 )
 
-// stepOf is the step of a process: the one in which root saw it exit, else the one that its
-// environment claims if root knows that step, else the only step of the job.
+// stepOf returns the step of a process. Without root's notes it is the one that the process's
+// environment claims. With them, it is the one in which root saw the process exit, else the claimed
+// one if root knows that, else the only step of the job.
 func (f *folder) stepOf(p *process) string {
 	claimed := stepName(p.slot.Claims.Step)
 	if f.facts == nil || f.facts.live != nil {
@@ -247,7 +249,7 @@ type folder struct {
 	facts      *attemptFacts // nil: made by hand
 	sameBoot   bool
 	clocks     *clocks
-	now        uint64 // ns of CLOCK_MONOTONIC; not known: the highest number
+	now        uint64 // ns of CLOCK_MONOTONIC; not known: latestMono
 	warn       doubt.Warnings
 	claims     map[string][]uint64 // by step: when processes claimed their slots, ascending
 	lives      map[[2]int][]uint64 // by pid and parent's pid: likewise
@@ -258,9 +260,9 @@ type folder struct {
 	crossing   *crossing      // nil: none
 	rows       int            // rows of sections so far
 	instances  int            // sampled instances so far
-	foldAt     int            // executions at which they are folded again
+	foldAt     int            // number of executions at which they are folded again
 	others     []*record.Slot // of further threads of ranks that run
-	asOf       time.Time      // see folded, as the next one
+	asOf       time.Time      // see folded, also for torn
 	torn       bool
 }
 

@@ -23,18 +23,18 @@ import (
 	"jobeff/preload/record"
 )
 
-// An interim report tells of a job that runs. Its ranks go on writing. So the fold takes what they
-// noted, guarded, at an edge of their timelines, and ends them there. All nodes of a job use the same
-// edge. A rank that called MPI after the edge has noted it. A rank that did not changes nothing until
-// it does: its open call and its sums tell what it did until then. Calls, sections, windows and what
-// the kernel counted are of other moments, and wait for the job's end.
+// An interim report describes a running job, whose ranks go on writing. So the fold ends each rank at
+// an edge of its timeline, the same one on all nodes, and takes what the rank noted there under a
+// guard. A rank that called MPI after the edge has noted it. Any other rank changes nothing until its
+// next call: its open call and its sums show what it did up to the edge. Calls, sections, windows and
+// the kernel's counts are of other moments, and wait for the job's end.
 
 // whileRunning says why ranks that run have no figures of threads.
 const whileRunning = "what OpenMP's threads do is added up when the program ends"
 
 // FoldLive makes the report of a job that runs, as of the last edges before a moment. Its error is
-// record.ErrTorn where ranks changed the record again and again while it was read. Without an error
-// and a report, there are no figures yet.
+// record.ErrTorn if ranks changed the record again and again while it was read. If it returns
+// neither report nor error, there are no figures yet.
 func (d *RunDir) FoldLive(m Machine, moment time.Time) (r *job.NodeReport, err error) {
 	for range tornTries {
 		r, err = d.fold(m, moment)
@@ -49,12 +49,12 @@ func (d *RunDir) FoldLive(m Machine, moment time.Time) (r *job.NodeReport, err e
 	return r, nil
 }
 
-// tornTries is how often a record that changes is folded again.
+// tornTries is how often a record that keeps changing is folded.
 const tornTries = 4
 
 func (f *folder) isLive() bool { return f.facts != nil && !f.facts.moment.IsZero() }
 
-// cut ends the ranks of a world that run at the last edge before the moment; false: they began after
+// cut ends the running ranks of a world at the last edge before the moment; false: they began after
 // it.
 func (f *folder) cut(running []*process) (any bool) {
 	shift := 0
@@ -93,8 +93,8 @@ func (f *folder) cut(running []*process) (any bool) {
 }
 
 // RunningJobs are the ids of a node's jobs that have a run directory: one of each user, in any order,
-// then a second one of each, and so on. There may not be enough time for all of them. So slow records
-// of one user keep no other's waiting, and not always the same ones wait.
+// then a second one of each, and so on. There may not be enough time for all of them. So a user's
+// slow records delay nobody else's, and the order is random, so that not always the same jobs wait.
 func RunningJobs(runDir string) []string {
 	ids := jobsIn(runDir)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
@@ -123,7 +123,7 @@ func FoldRunning(runDir, id string, moment time.Time, to io.Writer) error {
 	if err != nil || d.rank == nil {
 		return nil
 	}
-	runtime.GOMAXPROCS(1) // the others are the jobs', and each thread's stack counts as memory
+	runtime.GOMAXPROCS(1) // the other CPUs are for the jobs, and each thread's stack counts as memory
 	debug.SetMemoryLimit(foldMemory / 2)
 	for what, most := range map[int]uint64{unix.RLIMIT_CPU: foldSeconds, unix.RLIMIT_DATA: foldMemory} {
 		unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}) // it fails where the site allows less
@@ -182,7 +182,7 @@ func (o Outbox) KeepInterim(runDir string, every time.Duration, r *job.NodeRepor
 	return err
 }
 
-// interimExt sets an interim report apart from the final one, beside which it may lie.
+// interimExt distinguishes an interim report from the final one: the outbox may hold both.
 const interimExt = ".interim"
 
 // nobody is the uid that a fold takes before it reads a user's bytes. The number is the kernel's own

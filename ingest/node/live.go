@@ -17,10 +17,10 @@ import (
 	"jobeff/preload/record"
 )
 
-// Live reads the record of a job that runs, again and again, as the job's user. They may not read
-// root's notes, so /proc says how tasks ended, and the ranks' environment names the steps. An interim
-// report is of a moment that all nodes share; this one is of the moment of the reading, and it has
-// calls. A rank that goes on while it is read is less than a millisecond off.
+// Live reads the record of a job that runs, again and again, as the job's user. The user may not read
+// root's notes, so /proc shows which processes still run, and the ranks' environment names the steps.
+// An interim report is of a moment that all nodes share. This one is of the moment of the reading,
+// and includes calls. A rank that goes on while it is read is less than a millisecond off.
 type Live struct {
 	Path                string // of the record; LivePath
 	Cluster, Node, Step string
@@ -35,7 +35,7 @@ func LivePath(jobID uint32) string {
 	return filepath.Join(RunDirPath, strconv.FormatUint(uint64(jobID), 10), filepath.Base(recordName))
 }
 
-// processKey tells processes of a record apart.
+// processKey identifies a process of a record.
 type processKey struct {
 	pid     int
 	claimed uint64
@@ -87,7 +87,7 @@ func (l *Live) read(m Machine) (soFar, last *job.NodeReport, err error) {
 	return soFar, last, nil
 }
 
-// upToNow ends the ranks of a world that run when they were read.
+// upToNow ends each running rank of a world at the moment when it was read.
 func (f *folder) upToNow(running []*process) (any bool) {
 	for _, p := range running {
 		f.torn = f.torn || !p.slot.Nearly
@@ -99,7 +99,8 @@ func (f *folder) upToNow(running []*process) (any bool) {
 	return any
 }
 
-// since is what the processes of a world did since the last reading; nil: none did anything, or there was none.
+// since is what the processes of a world did since the last reading; nil: they did nothing, or this is the
+// first reading.
 func (r *attemptFacts) since(w *world) *world {
 	if r == nil || r.live == nil {
 		return nil
@@ -121,7 +122,7 @@ func (r *attemptFacts) since(w *world) *world {
 // since is what the process did since an earlier reading of it; all that it did if before is nil.
 func (p *process) since(before *process) *process {
 	q, s := *p, *p.slot
-	s.Timeline, s.Kernel, s.Counted = nil, record.Kernel{}, false // they are of the whole
+	s.Timeline, s.Kernel, s.Counted = nil, record.Kernel{}, false // these cover all of its time
 	q.slot = &s
 	if before == nil {
 		return &q
@@ -132,25 +133,25 @@ func (p *process) since(before *process) *process {
 	return &q
 }
 
-// LiveLine is what a node tells of a job that runs, at one moment.
+// LiveLine is what one node reports of a running job at one moment.
 type LiveLine struct {
 	Step  string          `json:"step"`          // that of jobeff live itself, as 123.4
 	Node  string          `json:"node"`          // Slurm's name
-	CPU   time.Duration   `json:"cpu_ns"`        // that reading took so far
-	Why   string          `json:"why,omitempty"` // there is no report: why
+	CPU   time.Duration   `json:"cpu_ns"`        // that its readings took so far
+	Why   string          `json:"why,omitempty"` // why there is no report
 	SoFar json.RawMessage `json:"so_far,omitempty"`
 	Last  json.RawMessage `json:"last,omitempty"` // since the line before
 }
 
-// slurmd hands on what a task prints in pieces of a KiB, and srun mixes those of all tasks. So a line goes in
-// pieces of its own, each a line that says whether more come.
+// Slurm forwards what a task prints in pieces of a KiB, and srun mixes those of all tasks. So a LiveLine is
+// written in smaller pieces. Each is a line, and its first character says whether more follow.
 const (
 	pieceBytes = 900
 	pieceMore  = '+'
 	pieceEnd   = '.'
 )
 
-// mostLive bounds a line. It is far below what a report may have: a terminal shows little of it.
+// mostLive bounds a line. A report may be far larger, but a terminal shows little of it.
 const mostLive = 8 << 20
 
 // Write writes the line.
@@ -177,8 +178,8 @@ type LivePieces map[int][]byte
 // errNoLine says that a line is not one of jobeff-ingest's.
 var errNoLine = errors.New("ingest: a node printed something else than a report")
 
-// Add takes one line of `srun --label` of so many tasks. It returns the task, and the task's line once
-// it is whole, else nil.
+// Add takes one line that `srun --label` printed for a step of so many tasks. It returns the task, and
+// the task's line once it is whole, else nil.
 func (p LivePieces) Add(text []byte, tasks int) (task int, line *LiveLine, err error) {
 	label, piece, _ := bytes.Cut(text, []byte(": "))
 	task, err = strconv.Atoi(string(bytes.TrimSpace(label)))

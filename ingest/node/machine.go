@@ -21,16 +21,16 @@ import (
 type Machine struct {
 	BootID     string // 32 hex digits; "" unknown
 	OnlineCPUs int    // 0 unknown
-	// ThreadsPerCore is how many of these are one core; 0 unknown.
+	// ThreadsPerCore is how many of these CPUs make one core; 0 unknown.
 	ThreadsPerCore int
-	// Hardware reads what the machine computes with; it returns nil where that is not known.
-	// A fold asks only once it has an execution: reading it takes a file per CPU.
+	// Hardware reads the machine's CPUs and memory; it returns nil if they are not known. A fold
+	// asks only once it has an execution: reading it takes a file per CPU.
 	Hardware func() *job.Hardware
 	// clockError bounds how far CLOCK_REALTIME is from the true time, by the kernel; 0: not known.
 	clockError time.Duration
 	// Now reads a clock; nil: this machine's clocks say nothing about the record.
 	Now func(record.Clock) (record.Pair, bool)
-	// alive tells whether the process pid, which ran at the moment mono (ns of
+	// alive reports whether the process pid, which ran at the moment mono (ns of
 	// CLOCK_MONOTONIC), still does; nil: all processes are gone, as in the epilog.
 	alive func(pid int, mono uint64) bool
 }
@@ -51,8 +51,7 @@ func BootID() (string, error) {
 	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", ""), nil
 }
 
-// clockError is the kernel's bound, which whoever sets the clock by NTP or PTP keeps up to date; 0 if
-// nobody does.
+// clockError returns the kernel's bound, which an NTP or PTP daemon keeps up to date; 0 if none does.
 func clockError() time.Duration {
 	var t unix.Timex
 	state, err := unix.Adjtimex(&t)
@@ -62,8 +61,8 @@ func clockError() time.Duration {
 	return time.Duration(t.Maxerror) * time.Microsecond
 }
 
-// cpusIn counts the CPUs in a list of the kernel's; 0: there is none. "online" are the machine's, not only those that this
-// process may use.
+// cpusIn counts the CPUs in one of the kernel's lists; 0: there is no such list. "online" lists all of the machine,
+// also those that this process may not use.
 func cpusIn(list string) int {
 	b, err := os.ReadFile("/sys/devices/system/cpu/" + list)
 	if err != nil {
@@ -80,7 +79,7 @@ func cpusIn(list string) int {
 // userHZ is the kernel's unit of time in /proc, the same on every Linux.
 const userHZ = 100
 
-// processAlive tells whether process pid is alive: it exists, is no zombie, and is no younger
+// processAlive reports whether process pid is alive: it exists, is no zombie, and is no younger
 // process with the same number.
 func processAlive(pid int, mono uint64) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -97,8 +96,8 @@ func processAlive(pid int, mono uint64) bool {
 	return err == nil && started*(1e9/userHZ) <= mono+slack
 }
 
-// hardware reads what the machine computes with, from the files of /proc and /sys below root; nil
-// where they do not tell its cores.
+// hardware reads the machine's CPUs and memory from the files of /proc and /sys below root; nil if
+// they do not show its cores.
 func hardware(root string) *job.Hardware {
 	h := &job.Hardware{}
 	cores, sockets, cpus := map[string]bool{}, map[string]bool{}, 0

@@ -28,7 +28,7 @@ type outboxEntry struct {
 	line bool
 }
 
-// outboxEntryOf makes a light report a line of a batch, unless it is long.
+// outboxEntryOf makes a report an entry: a line of a batch if it is light and short, else a file.
 func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
 	name, err := OutboxName(r)
 	if err != nil {
@@ -76,8 +76,8 @@ func makePrivateDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// closeDir lets only its owner enter a folder. What a link leads to may be anything, as /etc: it
-// stays as it is, and if others may enter it, nothing is written there.
+// closeDir lets only its owner enter a folder. A link may lead anywhere, for example to /etc: its
+// target stays as it is, and if others may enter that, nothing is written there.
 func closeDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || info.Mode().Type() != fs.ModeSymlink {
@@ -147,7 +147,7 @@ func SenderWaits(spool string) bool {
 	return err == nil && next == nil
 }
 
-// ErrNoReport marks a file of the outbox that cannot be a report.
+// ErrNoReport marks a file of the outbox that is no report.
 var ErrNoReport = errors.New("not a report")
 
 // LockFile takes an exclusive lock, which the kernel drops when the process ends. nil without
@@ -171,8 +171,8 @@ func LockFile(path string) (*os.File, error) {
 	return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
 }
 
-// The spool's two folders, of mode 0700: reports that wait, and reports that were refused for
-// good, each with its reason beside it (NAME.reason).
+// Folders of the spool, of mode 0700: for reports that wait, and for reports that were refused for
+// good, each with a file for its reason (NAME.reason).
 const (
 	outboxDir  = "outbox"
 	refusedDir = "refused"
@@ -208,7 +208,7 @@ func OutboxName(r *job.NodeReport) (string, error) {
 	return fmt.Sprintf("%d.%s-%d-%s", r.UID, cluster, r.JobID, r.Nonce), nil
 }
 
-// ownerOf is the uid of the job whose report a file holds; "" of a batch, and of what is no
+// ownerOf is the uid of the job whose report a file holds; "" for a batch, and for what is no
 // report.
 func ownerOf(name string) string {
 	uid, _, _ := strings.Cut(name, ".")
@@ -227,7 +227,7 @@ const (
 	OpenBatch = "open" + BatchExt
 )
 
-// IsUnknownFile tells whether a file has a report's name (OutboxName) and an ending that this
+// IsUnknownFile reports whether a file has a report's name (OutboxName) and an ending that this
 // program does not know: a newer one wrote it.
 func IsUnknownFile(name string) bool {
 	if uid := ownerOf(name); uid != "" {
@@ -240,13 +240,13 @@ func IsUnknownFile(name string) bool {
 // reasonExt is how the name of a refusal's reason ends.
 const reasonExt = ".reason"
 
-// IsOutboxFile tells by its name whether a file is a report or a batch.
+// IsOutboxFile reports by its name whether a file is a report or a batch.
 func IsOutboxFile(name string) bool {
 	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))
 }
 
-// logsDir is the folder, of mode 0700. logsExt is how a file's name ends; its stem is the name of
-// its report.
+// logsDir is the spool's folder for logs of windows, of mode 0700. A file there is called like its
+// report, with logsExt at the end.
 const (
 	logsDir = "logs"
 	logsExt = ".logs.zst"
@@ -255,12 +255,12 @@ const (
 // LogsDir is the folder below spool in which logs of windows wait.
 func LogsDir(spool string) string { return filepath.Join(spool, logsDir) }
 
-// IsLogsFile tells by its name whether a file holds logs.
+// IsLogsFile reports by its name whether a file holds logs.
 func IsLogsFile(name string) bool { return name[0] != '.' && strings.HasSuffix(name, logsExt) }
 
-// Logs of windows wait in a folder beside the outbox. They only add to a report, so they never
-// take room from one: they have an eighth of it, and go first when a report has no room. So do
-// interim reports, which have half of it.
+// Logs of windows wait in a folder of their own. They only add to a report, so they never take its
+// room: they may take an eighth of the bound, and are deleted first when a report has no room. So
+// are interim reports, which are written only while half of the bound is free.
 
 // WriteLogs writes the logs that belong to a report durably, if they have room.
 func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
@@ -281,7 +281,7 @@ func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
 	return WriteDurable(dir, name+logsExt, packed)
 }
 
-// hasRoomForLogs tells whether so many bytes of a user's logs have room.
+// hasRoomForLogs reports whether there is room for so many bytes of a user's logs.
 func (o Outbox) hasRoomForLogs(owner string, size int64) bool {
 	logs, room := usedIn(LogsDir(o.Spool), owner), o.Most/8
 	return logs.all+size <= room && logs.own+size <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+size <= o.Most
@@ -329,7 +329,7 @@ func addToBatch(dir string, body []byte) (path string, err error) {
 		return "", err
 	}
 	if _, err := f.Write(append([]byte("\n"), body...)); err != nil {
-		return "", errors.Join(err, f.Truncate(info.Size())) // on a full disk half a line may stand there
+		return "", errors.Join(err, f.Truncate(info.Size())) // a full disk may have taken half of the line
 	}
 	if info.Size()+int64(len(body)) < FullBatch {
 		return path, nil

@@ -29,7 +29,7 @@ type process struct {
 	drift      bool
 	live       bool     // it runs, and ends for this fold at an edge (cut)
 	now        bool     // … or when it was read (upToNow)
-	whole      *process // itself with all of its time, where it stands for what it did since `before` (Live); else nil
+	whole      *process // if this one covers only the time since `before` (Live): the same process with all of its time; else nil
 	before     *process
 
 	elapsed, useful, mpi, io time.Duration // useful + mpi + io = elapsed
@@ -41,7 +41,7 @@ func newProcess(s *record.Slot, line timeline, now uint64) *process {
 	p.start = p.when(s.InitLeft, p.claimed, now)
 	p.lastSign = max(p.claimed, p.start)
 	open := s.Open
-	if s.OpenCall < 0 { // a call that was left: after MPI_Init this is from before the claim
+	if s.OpenCall < 0 { // it is of a call that was left; right after MPI_Init it lies before the claim
 		open = 0
 	}
 	for _, t := range []uint64{open, s.Last, s.FiniEnter, s.FiniLeft, s.FinishedAt.Ticks} {
@@ -64,7 +64,7 @@ func (p *process) when(ticks, from, to uint64) uint64 {
 	return at
 }
 
-// measured tells whether the process has a rank and a region.
+// measured reports whether the process has a rank and a region.
 func (p *process) measured() bool {
 	return p.slot.Kind == record.KindProcess && p.start != 0 && p.slot.Rank >= 0 && p.slot.Size > 0
 }
@@ -214,10 +214,10 @@ func (p *process) countedTime() time.Duration {
 	return max(p.useful-time.Duration(p.end-last), 0)
 }
 
-// openMP is the OpenMP of a process.
+// openMP sums up the OpenMP of a process.
 type openMP struct {
 	job.OpenMP
-	awake time.Duration // how long its threads are awake after a region
+	awake time.Duration // how long its threads stay awake after a region
 }
 
 // ownEnding is what a process itself said about its end, "" if nothing. MPICH's MPI_Abort may
@@ -287,7 +287,7 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	return end, own, true
 }
 
-// becameAnother tells when a process of the same pid and parent claimed a slot after p: p had called
+// becameAnother returns when a process of the same pid and parent claimed a slot after p: p had called
 // exec, and the new program called MPI_Init again. A claim before p's last sign of life is another
 // process's: in containers, each process may have a pid namespace of its own, and all of them one pid.
 // If the new program never calls MPI, p counts as useful until Slurm sees the process end.
@@ -295,8 +295,9 @@ func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
 	return after(f.lives[lifeOf(p.slot)], p.lastSign)
 }
 
-// alive tells whether a process, or its parent, is there. The pids of a rank in a pid namespace of its
-// own mean other processes here. But its parent's is mostly a low one, and such pids are in use.
+// alive reports whether the process pid, p or its parent, is there. In a pid namespace of its own, a
+// rank knows pids that are other processes here. Its parent's is mostly a low one, and low pids are in
+// use, so such a rank does not count as gone.
 func (f *folder) alive(pid int, p *process) bool {
 	return f.machine.alive != nil && f.sameBoot && pid > 0 && f.machine.alive(pid, p.claimed)
 }
@@ -343,7 +344,7 @@ func (f *folder) guessEnd(p *process, w *world) uint64 {
 	return max(end, p.lastSign)
 }
 
-// after is the first of ascending moments that is after one.
+// after returns the first moment, of ascending ones, that is later than the given one.
 func after(moments []uint64, one uint64) (first uint64, ok bool) {
 	if i, _ := slices.BinarySearch(moments, one+1); i < len(moments) {
 		return moments[i], true

@@ -15,8 +15,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// progressFold finds out how far the processes of a job are: the record says where its ranks stand,
-// and root saw what all processes spent.
+// progressFold finds out how far the processes of a job are: the record shows where its ranks are,
+// and root saw what all processes used.
 type progressFold struct {
 	*folder
 	*seen
@@ -89,7 +89,7 @@ func (p *progressFold) note(numbers ...uint64) {
 	}
 }
 
-// slot notes where a thread stands that calls MPI; of is the slot of its process.
+// slot notes where a thread that calls MPI is; of is the slot of its process.
 func (p *progressFold) slot(s, of *record.Slot) {
 	p.doubt(!s.Still, hang.DoubtChanging)
 	p.note(uint64(s.Index), uint64(s.PID), uint64(s.TID), uint64(s.State), s.Calls, uint64(s.OpenCall+1), s.Open, s.Last, s.InitLeft, s.FiniEnter, s.FiniLeft)
@@ -116,7 +116,7 @@ func inInit(s *record.Slot) bool { return s.InitEnter != 0 && s.InitLeft == 0 &&
 
 func inFinalize(s *record.Slot) bool { return s.FiniEnter != 0 && s.FiniLeft == 0 && !s.Left }
 
-// runs tells whether a process that ran at mono, ns, is there: no younger one with its number.
+// runs reports whether a process that ran at mono, ns, is there, and no younger one with its number.
 func (p *progressFold) runs(pid int, mono uint64) bool {
 	const slack = 1e9
 	one := p.procs[pid]
@@ -133,10 +133,10 @@ func (p *progressFold) isRunning(w *world) bool {
 	})
 }
 
-// world tells what the ranks of a world are in.
+// world lists the functions that the ranks of a world are in.
 func (p *progressFold) world(w *world) {
 	found := slices.ContainsFunc(w.procs, func(one *process) bool { return p.runs(one.slot.PID, one.claimed) })
-	p.doubt(!found && p.isRunning(w), hang.DoubtUnread) // they have other numbers in a container
+	p.doubt(!found && p.isRunning(w), hang.DoubtUnread) // in a container they have other pids
 	for _, one := range w.procs {
 		s := one.slot
 		function, since := hang.OutsideMPI, s.Last
@@ -154,7 +154,7 @@ func (p *progressFold) world(w *world) {
 	}
 }
 
-// call is what one rank is in, since a moment in ticks; 0: not known.
+// call describes the function that one rank is in. since is in ticks; 0: not known.
 func (p *progressFold) call(s *record.Slot, line timeline, execution string, size int, function string, since uint64) hang.OpenCalls {
 	c := hang.OpenCalls{Execution: execution, Size: max(size, 0), Function: function, Count: 1}
 	if since != 0 {
@@ -186,7 +186,7 @@ func (p *progressFold) process(pid int, one *proc) {
 	p.doubt(one.gpu && !r.inMPI, hang.DoubtGPU)
 }
 
-// began tells whether MPI_Init of a rank started a thread that began then: MPI's own.
+// began reports whether MPI_Init of a rank started a thread that began at mono: it is MPI's own.
 func (r rank) began(mono uint64) bool {
 	const slack = 20e6 // /proc counts in 10 ms
 	return r.initAt != 0 && mono+slack >= r.initAt && mono <= r.leftAt+slack

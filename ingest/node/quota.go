@@ -23,7 +23,7 @@ type Outbox struct {
 	Most  int64 // bytes of waiting reports; 0: no bound
 }
 
-// ErrOutboxFull means that not even the line that a report was dropped had room.
+// ErrOutboxFull means that there was no room even for the line which says that a report was dropped.
 var ErrOutboxFull = errors.New("ingest: the outbox is full (report.spool_mib)")
 
 // fullLog is a file of the spool that names each report that had no room: "TIME cut|lost FILE".
@@ -82,8 +82,8 @@ func short(r *job.NodeReport) *job.NodeReport {
 	return &s
 }
 
-// hasRoom tells whether a report has room. One user's files may fill half of the outbox, and
-// lines a quarter: so nobody fills it for all.
+// hasRoom reports whether there is room for a report. One user's files may fill half of the outbox,
+// and lines a quarter: so nobody fills it for all.
 func (o Outbox) hasRoom(used usage, e *outboxEntry) bool {
 	more := onDisk(int64(len(e.body)))
 	if e.line {
@@ -92,7 +92,8 @@ func (o Outbox) hasRoom(used usage, e *outboxEntry) bool {
 	return used.all+more <= o.Most && used.own+more <= o.Most/2
 }
 
-// hasRoomForLine tells whether the line that a report was dropped has room: an eighth more.
+// hasRoomForLine reports whether there is room for the line which says that a report was dropped.
+// Such lines may take an eighth more.
 func (o Outbox) hasRoomForLine(used usage, e *outboxEntry) bool {
 	more := int64(len(e.body))
 	return used.all+more <= o.Most+o.Most/8 && used.lines+more <= o.Most/4+o.Most/8
@@ -110,17 +111,17 @@ func (o Outbox) refuse(r *job.NodeReport, why error) error {
 	return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, why)
 }
 
-// usage adds up the outbox, and the logs beside it.
+// usage adds up the outbox and the logs.
 func (o Outbox) usage(owner string) usage {
 	u := usedIn(OutboxDir(o.Spool), owner)
 	u.all += usedIn(LogsDir(o.Spool), owner).all
 	return u
 }
 
-// usage is what an outbox takes of the disk, bytes. Lines count as they are.
+// usage is what an outbox takes of the disk, bytes. Lines count their own bytes, not whole blocks.
 type usage struct{ all, own, lines int64 }
 
-// block is the unit in which file systems give out room. A report has 1 KB, and takes 4 of the disk.
+// block is the unit in which file systems give out room. A report of 1 KB takes 4 KB of the disk.
 const block = 4 << 10
 
 func onDisk(size int64) int64 { return (size + block - 1) / block * block }

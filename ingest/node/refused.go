@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Bounds of refused/. It takes no room from the outbox, and one user's reports push out only
-// their own: reports are refused because of what one user's job did, or for the whole node.
+// Bounds of refused/. It takes no room from the outbox, and a user's reports push out only that
+// user's: reports are refused because of what one user's job did, or for the whole node.
 const (
 	mostRefused     = 16 << 20 // bytes
 	mostRefusedOfID = 20       // reports of one user

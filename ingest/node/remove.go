@@ -69,8 +69,8 @@ func removeGone(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// hide detaches the mount by which the user came to the record of a run directory, with all that
-// they may have mounted on it. That of another attempt of the job stays.
+// hide detaches the mount through which the user reaches the record of a run directory, with all
+// that the user mounted on it. The mount of another attempt of the job stays.
 func hide(dir string) error {
 	id, _, _ := strings.Cut(filepath.Base(dir)[len(donePrefix):], "-")
 	path := filepath.Join(dir, recordDir)
@@ -81,8 +81,8 @@ func hide(dir string) error {
 	return detach(filepath.Join(filepath.Dir(filepath.Dir(dir)), id), func(mounted *unix.Stat_t) bool { return mounted.Dev == record.Dev })
 }
 
-// HideStale detaches what an earlier attempt of a job left because its epilog never got so far. A
-// job's prolog asks for it before it makes the record.
+// HideStale detaches what an earlier attempt of a job left because its epilog did not get that far.
+// A job's prolog calls it before it makes the record.
 func HideStale(runDir string, jobID uint32) error {
 	top := filepath.Dir(runDir)
 	var outer unix.Stat_t
@@ -113,7 +113,7 @@ func detach(path string, meant func(*unix.Stat_t) bool) error {
 			unix.Close(fd)
 			break
 		}
-		err = unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", fd), unix.MNT_DETACH) // this one, whatever is there by now
+		err = unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", fd), unix.MNT_DETACH) // the mount that was looked at, whatever is at path by now
 		unix.Close(fd)
 		if err != nil {
 			return &os.PathError{Op: "unmount", Path: path, Err: err}
@@ -123,14 +123,14 @@ func detach(path string, meant func(*unix.Stat_t) bool) error {
 	return nil
 }
 
-// empty deletes the record. If a process, wherever it is, still holds it, its file system is shrunk
-// to what that takes.
+// empty deletes the record. If a process still holds it, empty shrinks its file system to what the
+// record takes.
 func empty(record string) (held bool, err error) {
 	if err := os.Remove(filepath.Join(record, "ranks")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(record, &fs); err != nil || fs.Files-fs.Ffree <= 1 { // its root directory
+	if err := unix.Statfs(record, &fs); err != nil || fs.Files-fs.Ffree <= 1 { // only its root directory is left
 		return false, err
 	}
 	shrink(record)
@@ -175,7 +175,7 @@ func mountsUnder(top string) (mounts []mount, err error) {
 }
 
 // Strays are the mounts below top (RunDirPath) that belong to no run directory: nothing of jobeff's
-// removes them but RemoveStrays. What a running job's user mounted on their record is none, as it
+// removes them but RemoveStrays. What a running job's user mounted on the record is no stray, as it
 // goes with the record.
 func Strays(top string) (paths []string, err error) {
 	mounts, err := mountsUnder(top)

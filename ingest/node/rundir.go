@@ -104,12 +104,12 @@ func (d *RunDir) Close() {
 // LeaveRecord makes Fold read only root's own files: no process left anything in the record.
 func (d *RunDir) LeaveRecord() { d.empty = true }
 
-// Fold makes the node's report of the job. Missing or damaged parts give a warning in it, and so
-// do figures that cannot be, which are left out. The only error is a directory that does not say
-// which job it was. Without the job file, Cluster and Node are empty; the caller may know them.
+// Fold makes the node's report of the job. Missing or damaged parts give a warning in it, and so do
+// impossible figures, which are left out. The only error is a directory that does not say which job
+// it was. Without the job file, Cluster and Node are empty; the caller may know them.
 func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) { return d.fold(m, time.Time{}) }
 
-// fold is Fold, or FoldLive's if there is a moment.
+// fold does the work of Fold or, with a moment, of FoldLive.
 func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	r := &job.NodeReport{Version: job.ReportVersion, Sequence: job.FinalSequence, OnlineCPUs: m.OnlineCPUs}
 	warn := doubt.Warnings{}
@@ -163,7 +163,7 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 	return nil
 }
 
-// Logs returns the logs of windows that travel beside the report that Fold made of this directory;
+// Logs returns the logs of windows that travel with the report that Fold made of this directory;
 // nil: there are none.
 func (d *RunDir) Logs(r *job.NodeReport) []byte { return d.crossing.pack(r) }
 
@@ -242,7 +242,7 @@ func isMount(dir, sub string) bool {
 	return unix.Lstat(dir, &outer) == nil && unix.Lstat(sub, &inner) == nil && outer.Dev != inner.Dev
 }
 
-// RunDirState is how full a node's /run/jobeff is. The sender tells it to jobeffd.
+// RunDirState is how full a node's /run/jobeff is. Reports carry it to jobeffd.
 type RunDirState struct {
 	Notes   int   `json:"notes_percent"` // of the room for root's notes, bytes or inodes, 0 to 100
 	Records int   `json:"records"`       // mounted: of running jobs, and of ended ones that are not removed yet
@@ -250,7 +250,7 @@ type RunDirState struct {
 	Held    int64 `json:"held_bytes"`    // taken by records that processes of ended jobs still hold
 }
 
-// RunDirHeader is the request header in which RunDirState travels beside a report.
+// RunDirHeader is the request header in which RunDirState travels with a report.
 const RunDirHeader = "Jobeff-Run-Dir"
 
 const runDirForm = "notes=%d records=%d full=%d held=%d"
@@ -303,7 +303,7 @@ func FailedPrologs(top string) int64 {
 	return info.Size()
 }
 
-// percent of a whole; 0 of none.
+// percent is part in percent of whole; 0 if both are 0.
 func percent(part, whole uint64) int { return int(100 * part / max(whole, 1)) }
 
 // readDecision is the first line of the decision file. Without one, measuring is on.
@@ -323,7 +323,7 @@ func readDecision(f *os.File) string {
 // What a job file says of the prolog; 0: none ran.
 const (
 	prologRan    = 1
-	prologFailed = 2 // or was too slow: C did without it
+	prologFailed = 2 // or was too slow: the plugin's C went on without it
 )
 
 // jobFile is what the fold itself needs of the job file.
@@ -408,7 +408,7 @@ func hex16(text string) string {
 	return strings.ToLower(text)
 }
 
-// realTime is a moment of CLOCK_REALTIME in ns, or zero if ns cannot be one.
+// realTime is a moment of CLOCK_REALTIME in ns, or zero if ns is out of range.
 func realTime(ns uint64) time.Time {
 	if ns == 0 || ns > 1<<62 {
 		return time.Time{}

@@ -53,7 +53,7 @@ func (t sectionTime) minus(b sectionTime) sectionTime {
 	return sectionTime{max(t.all-b.all, 0), max(t.mpi-b.mpi, 0), max(t.io-b.io, 0)}
 }
 
-// within bounds the parts of t by the whole.
+// within returns t with MPI and file time cut so that both fit into its whole time.
 func (t sectionTime) within() sectionTime {
 	mpi := min(t.mpi, t.all)
 	return sectionTime{t.all, mpi, min(t.io, t.all-mpi)}
@@ -68,7 +68,7 @@ type rankSection struct {
 	open       bool
 	sampled    *record.Instances      // nil: not known
 	threads    *record.SectionThreads // nil: not known
-	instances  *job.Instances         // the same as a report tells it
+	instances  *job.Instances         // sampled, in the form of a report
 	share      *job.ThreadShare       // likewise; nil: no rank used OpenMP
 }
 
@@ -93,7 +93,7 @@ func sectionsOf(p *process, own []*record.Sections) rankSections {
 			label := sectionLabel(e.Label)
 			labels = append(labels, label)
 			if *e == (record.Section{Label: e.Label, Sampled: e.Sampled, Threads: e.Threads}) {
-				continue // nothing was too much, or it was only claimed
+				continue // unused: no label was too many, or the entry was only claimed
 			}
 			r := byLabel.at(label)
 			if r.count == 0 {
@@ -233,8 +233,8 @@ func countOf(n uint64) int { return int(min(n, 1<<40)) }
 // mostInstances bounds the sampled instances in a report: half a MiB of JSON.
 const mostInstances = 5_000
 
-// instances are those that one rank kept of a label; nil if none are known. All ranks that read one
-// clock are converted alike, so their moments differ by what the clock says.
+// instances returns those of a label that one rank kept; nil if none are known. All ranks with the
+// same clock are converted by one timeline, so that their moments differ only by what the clock showed.
 func (w *world) instances(p *process, count uint64, kept *record.Instances) *job.Instances {
 	if kept == nil {
 		return nil

@@ -27,9 +27,9 @@ var ThisHost = Host{"/proc", "/sys/fs/cgroup", record.Now}
 // seen are the processes of a job, as root saw them: those in the job's cgroups, and those of its user in
 // no job's cgroup, since there may be no cgroups.
 type seen struct {
-	at     record.Pair // when; zero: when the fold asks
+	at     record.Pair // when root looked; zero: when the fold reads its clocks
 	procs  map[int]*proc
-	doubts []string // codes of package job
+	doubts []string // codes of package hang
 }
 
 // proc is one process.
@@ -37,7 +37,7 @@ type proc struct {
 	state   byte   // see proc(5)
 	start   uint64 // when it began, clock ticks after boot
 	bytes   uint64 // read and written
-	gpu     bool   // it sleeps, and has one open
+	gpu     bool   // it is not running, and has one open
 	threads []thread
 }
 
@@ -45,13 +45,13 @@ type proc struct {
 type thread struct {
 	tid   int
 	cpu   uint64 // ns
-	start uint64 // as proc's; 0: not looked
+	start uint64 // as proc's; 0: not looked up
 }
 
-// longRun is the CPU time that a thread must have had before its begin is looked up, ns.
+// longRun is the CPU time, ns, above which a thread's start is looked up.
 const longRun = 1e6
 
-// See looks at the processes of a job, as root. FoldLive then tells how far they are.
+// See looks at the processes of a job, as root. FoldLive then finds out how far they are.
 func See(h Host, d *RunDir) {
 	var r job.NodeReport
 	if readJob(d.job, &r); r.JobID == 0 {
@@ -120,14 +120,14 @@ func (l *look) isProgram(dir string) bool {
 	return err == nil
 }
 
-// isUsers tells whether a process that only root may look at is a user's: one that runs a program which that user
-// may not read.
+// isUsers reports whether a process that only root may look at is a user's: it runs a program that this user may
+// not read.
 func (l *look) isUsers(dir string) bool {
 	_, uid, _ := bytes.Cut(l.read(dir, "status"), []byte("\nUid:\t"))
 	return len(uid) > 0 && !bytes.HasPrefix(uid, []byte("0\t"))
 }
 
-// cgroups tells which job's cgroup a process is in (0: none's), and whether one of its cgroups is frozen.
+// cgroups returns which job's cgroup a process is in (0: none's), and whether one of its cgroups is frozen.
 func (l *look) cgroups(dir string) (id uint32, frozen, ok bool) {
 	text := string(l.read(dir, "cgroup"))
 	for line := range strings.Lines(text) {
@@ -147,7 +147,7 @@ func (l *look) cgroups(dir string) (id uint32, frozen, ok bool) {
 	return id, frozen, text != ""
 }
 
-// isFrozen looks at cgroups of version 2, alone or beside version 1, and at those of version 1.
+// isFrozen looks at cgroups of version 2, alone or together with version 1, and at those of version 1.
 func (l *look) isFrozen(path string) bool {
 	is, known := l.frozen[path]
 	if !known {
@@ -161,7 +161,7 @@ func (l *look) isFrozen(path string) bool {
 	return is
 }
 
-// process reads what a process has done. It ends early where that is a zombie.
+// process reads what a process has done. It stops early for a zombie.
 func (l *look) process(dir string) (p *proc, ok bool) {
 	p = new(proc)
 	if p.state, p.start, ok = l.stat(dir); !ok || p.state == 'Z' || p.state == 'X' {
@@ -197,7 +197,7 @@ func (l *look) process(dir string) (p *proc, ok bool) {
 	return p, len(io) > 0 && len(p.threads) > 0
 }
 
-// stat reads the state and the start of a process or of a thread. Its name may hold anything.
+// stat reads the state and the start of a process or of a thread. The name in the file may hold anything.
 func (l *look) stat(dir string) (state byte, start uint64, ok bool) {
 	b := l.read(dir, "stat")
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])

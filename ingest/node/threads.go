@@ -28,7 +28,7 @@ func (p sectionTime) threadShare(o *job.OpenMP) job.ThreadShare {
 		return one
 	}
 	all := func(main time.Duration) time.Duration { return job.MulTime(max(main, 0), o.Threads) }
-	serial := max(p.useful()-max(o.InRegions-o.MPIMain-o.IOMain, 0), 0) // nobody else computed then
+	serial := max(p.useful()-max(o.InRegions-o.MPIMain-o.IOMain, 0), 0) // only the main thread computed then
 	t := job.ThreadShare{Ranks: 1, Threads: o.Threads, ThreadsMax: o.Threads, Why: o.Why,
 		Useful: serial + o.Useful, UsefulMax: min(max(serial+o.UsefulMain, o.UsefulMost), p.all),
 		MPI: job.AddTime(o.MPI, all(p.mpi-o.MPIMain)), IO: job.AddTime(o.IO, all(p.io-o.IOMain)),
@@ -148,8 +148,8 @@ func threadsAtOnce(o *record.OpenMP) int {
 	return max(o.TeamMost, 1)
 }
 
-// How long a thread of OpenMP uses a CPU after a region before it sleeps, unless its user wants
-// else: libgomp spins for a few ms, other runtimes do for 200 ms.
+// How long a thread of OpenMP uses a CPU after a region before it sleeps, unless its user sets it
+// otherwise: libgomp spins for a few ms, other runtimes for 200 ms.
 const (
 	awakeLibgomp = 5 * time.Millisecond
 	awakeOMPT    = 250 * time.Millisecond
@@ -199,13 +199,13 @@ const (
 	leastThreaded = 10 * time.Millisecond
 )
 
-// isThreaded tells whether a rank had threads that compute besides those that call MPI. other is their
+// isThreaded reports whether a rank had threads that compute besides those that call MPI. other is their
 // CPU time in a span.
 func isThreaded(other, span time.Duration) bool {
 	return other > leastThreaded && other.Seconds() > threadedShare*span.Seconds()
 }
 
-// load is what the kernel counted in one process; false where it was not asked.
+// load is what the kernel counted in one process; false: it was not asked, or the counts are impossible.
 func (p *process) load(cpus int) (job.Load, bool) {
 	k := &p.slot.Kernel
 	span := p.until(k.At)
@@ -306,7 +306,7 @@ func loadOf(procs []*process, onlineCPUs int) *job.Load {
 	return &sum
 }
 
-// group is ranks that may run on the same CPUs.
+// group counts ranks that may run on the same CPUs, and their busy threads.
 type group struct{ ranks, busy int }
 
 // cpuMask has a bit for each CPU.

@@ -29,8 +29,8 @@ func timelinesOf(procs []*process) (all []*job.Timeline) {
 	return all
 }
 
-// tellCourse fills in what the ranks did over time: all of them together, and in rows those of each
-// node, or groups of them.
+// tellCourse fills in what the ranks did over time: all of them together, and in rows, one for each
+// node or for each group of a node's ranks.
 func (w *world) tellCourse(e *job.Execution) {
 	all := timelinesOf(w.procs)
 	if all == nil {

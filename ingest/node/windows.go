@@ -74,7 +74,7 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 }
 
 // logs are the logs of the ranks that have one. All ranks of the node are on the clock of the
-// first, so that reading it twice does not set them apart.
+// first, so that two readings of one clock do not set them apart.
 func (f *folder) logs(w *world) (logs []replay.Log) {
 	first, sites := w.procs[0], siteNumbers{}
 	for _, p := range w.procs {
@@ -148,7 +148,7 @@ func entryOf(e *record.LogEntry, line timeline) replay.Entry {
 	return out
 }
 
-// realNs is CLOCK_REALTIME, ns, as the timeline's pair has it.
+// realNs converts ticks to CLOCK_REALTIME, ns, by the timeline's pair of readings.
 func (t timeline) realNs(ticks uint64) int64 {
 	return int64(t.mono(ticks)) - int64(t.at.Mono) + int64(t.at.Real)
 }

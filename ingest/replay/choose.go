@@ -12,7 +12,7 @@ const latest = 1 << 58
 // mostComms bounds the communicators of a run. With more, the logs have no room for windows.
 const mostComms = MostEntries / (2 * windowsLeast)
 
-// communicator is who is in a communicator, from the logs of all ranks.
+// communicator lists who is in a communicator, from the logs of all ranks.
 type communicator struct {
 	size    int
 	members []member
@@ -46,7 +46,7 @@ type choice struct {
 	bySite     map[siteKey]int32
 }
 
-// siteKey tells sites apart.
+// siteKey identifies a site.
 type siteKey struct {
 	module string
 	offset uint64
@@ -120,7 +120,7 @@ func (c *choice) number(sites []Site) []int32 {
 	return out
 }
 
-// add reads the log of one rank; false where it cannot be true.
+// add reads the log of one rank; false: no program can have written it.
 func (c *choice) add(r *reader, k int) bool {
 	var open *chosen
 	var last uint64
@@ -212,7 +212,7 @@ func (c *choice) finish() {
 	}
 }
 
-// whole tells whether each place in the communicator is held by one rank.
+// whole reports whether each place in the communicator is held by one rank.
 func (c *communicator) whole() bool {
 	if c.size != len(c.members) {
 		return false

@@ -30,9 +30,9 @@ func (s *sums) add(elapsed float64, nets *times, useful []float64) {
 	}
 }
 
-// without are the efficiencies of s less those windows that b has. The windows cannot have taken less
-// time than on the ideal network. Where they seem to, because ranks left a border at different
-// moments, the ideal time stands for both.
+// without returns the efficiencies of s without the windows of b. The windows cannot have taken less
+// time than on the ideal network. If they seem to, because ranks left a border at different moments,
+// the ideal time stands for both.
 func (s *sums) without(b *sums) efficiencies {
 	sum, most := 0.0, 0.0
 	for r := range s.useful {

@@ -10,10 +10,10 @@ import (
 
 const (
 	linksTold = 5    // those that took the most time
-	linksMost = 1000 // different ones that are told apart
+	linksMost = 1000 // different ones that are counted separately
 )
 
-// link is a wait by its two ends: the call that waits, and the call for which it does.
+// link is a wait by its two ends: the call that waits, and the call that it waits for.
 type link struct{ waits, late callSite }
 
 // callSite is a row of mpi_calls.def, and where in the code it is called: a number of choice.sites, or none.
@@ -72,7 +72,7 @@ func fraction(part, all float64) float64 {
 	return max(min(part/all, 1), 0)
 }
 
-// tell adds the links to the path that took the most time.
+// tell adds to the path the links that took the most time.
 func (l *links) tell(path *job.WaitPath, sites []Site, blocks []sums) {
 	type told struct {
 		link

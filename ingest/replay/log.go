@@ -52,7 +52,7 @@ const (
 // Values of Peer and Tag that are no rank and no tag.
 const (
 	noPeer  = -1 // MPI_PROC_NULL
-	unknown = -2 // a wildcard, and no status tells what came
+	unknown = -2 // a wildcard, and no status shows what came
 )
 
 // Entry is one entry of a rank's log, struct je_log in record.h. Times are ns of CLOCK_REALTIME
@@ -70,7 +70,7 @@ type Entry struct {
 	Site         uint16 // in Log.Sites, + 1; 0: not known
 }
 
-// Site is where in the code calls stand.
+// Site is a place in the code that calls MPI.
 type Site struct {
 	Module job.Module
 	Offset uint64 // address in its file
@@ -91,11 +91,11 @@ type Log struct {
 	Sites      []Site // of all ranks of the node
 }
 
-// Kept tells whether window i is among those that are sampled 1 in 2^k. Two blocks of windows make a
-// larger one, and a mixed bit (splitmix64) says which block's window is kept in that, too
-// (je_window_of in record_windows.h). So what is kept with k + 1 is kept with k, and ranks with
+// Kept reports whether window i is among those that are sampled 1 in 2^k. Two neighbouring blocks of
+// windows form a larger one. A mixed bit (splitmix64) decides which block's window the larger one
+// keeps (je_window_of in record_windows.h). So what is kept with k + 1 is kept with k, and ranks with
 // different k share the windows of the largest. Without mixing, a loop with two collectives would show
-// one of them only.
+// only one of them.
 func Kept(i uint64, k int) bool {
 	for level := uint64(1); level <= uint64(k); level++ {
 		z := i>>level<<6 + level + 0x9e3779b97f4a7c15

@@ -34,8 +34,8 @@ func (w *window) match(c *choice, chosen *chosen) Reason {
 	return Matched
 }
 
-// matchBorders checks that all ranks tell of the same collectives, and sets the nodes' clocks
-// right by them: at a border no rank leaves before all have entered.
+// matchBorders checks that all ranks logged the same collectives, and sets the nodes' clocks right
+// by them: at a border no rank leaves before all have entered.
 func (w *window) matchBorders(c *choice) Reason {
 	for _, at := range [][]border{w.open, w.close} {
 		for _, b := range at {
@@ -50,7 +50,7 @@ func (w *window) matchBorders(c *choice) Reason {
 	return w.setClocks()
 }
 
-// setClocks finds each node's clock less that of the first node. CLOCK_REALTIME is taken to be
+// setClocks finds each node's clock less that of the first node. It assumes that CLOCK_REALTIME is
 // the same on all nodes, unless a border shows that it is not.
 func (w *window) setClocks() Reason {
 	n := len(w.shift)
@@ -77,8 +77,8 @@ func (w *window) setClocks() Reason {
 	return Matched
 }
 
-// claimed narrows what the borders tell of a node's clock by what the kernels of the two nodes say of
-// theirs. If nothing is left, a kernel is wrong, and the borders alone count.
+// claimed narrows the interval that the borders leave for a node's clock, by the bounds that the
+// kernels of both nodes state. If nothing is left, a kernel is wrong, and the borders alone count.
 func (w *window) claimed(node int, low, high int64) (int64, int64) {
 	if w.clocks[0] == 0 || w.clocks[node] == 0 {
 		return low, high
@@ -143,7 +143,7 @@ func (w *window) matchCollectives(c *choice) Reason {
 	return Matched
 }
 
-// enter adds one rank; false if it tells of another collective.
+// enter adds one rank; false if it logged another collective.
 func (l *collective) enter(w *window, a *act) bool {
 	if a.op != l.op || a.call != l.call || (l.rooted() && a.peer != l.root) {
 		return false
@@ -269,8 +269,8 @@ func (w *window) doubtBetween(a, b int32) int64 {
 	return clockRank + w.doubt[w.nodeOf[a]] + w.doubt[w.nodeOf[b]]
 }
 
-// needs is the moment, on the common clock, before which the act could not end in the run. from
-// is the sender where it is a receive.
+// needs is the moment, on the common clock, before which the act could not end in the run. from is
+// the sender if it is a receive.
 func (w *window) needs(a *act) (at int64, from int32) {
 	started := a
 	if a.kind == actWait {

@@ -16,19 +16,18 @@ import (
 // packVersion is the version with which a packed text begins.
 const packVersion = 1
 
-// What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry and of a log.
+// Bounds of a packed log: a rank of MPI_COMM_WORLD, and bytes of an entry and of a log.
 const (
 	mostRank   = 1 << 26
 	leastEntry = 9
 	leastLog   = 4
 
-	mostPath    = 2048 // bytes of a module's
+	mostPath    = 2048 // bytes of a module's path
 	mostBuildID = 64
 	mostOffset  = 1<<48 - 1
 )
 
-// errPacked is the error for what no Pack has written, errOther for what is not of the size that
-// was said.
+// errPacked is the error for a text that no Pack wrote, errOther for a text of another size than stated.
 var (
 	errPacked = errors.New("replay: not a packed log")
 	errOther  = errors.New("replay: a packed log of other ranks or entries than it says")
@@ -65,12 +64,12 @@ func RoomOn(nodes int) Room {
 	return Room{bytes: min(mostNodeSize, MostBytes/nodes), text: mostText, entries: MostEntries / nodes}
 }
 
-// Fits tells whether logs of a run may be replayed at all.
+// Fits reports whether logs of a run may be replayed at all.
 func (s Size) Fits() bool { return s.Ranks <= MostRanks && s.Entries <= MostEntries }
 
-// Pack packs the logs of a node into its room. Where they are larger, it samples their windows
-// more thinly. squeeze compresses the text, of so many entries. It returns nil if not even one
-// window has room.
+// Pack packs the logs of a node into its room. If they are larger, it samples their windows more
+// thinly. squeeze compresses the text, of so many entries. Pack returns nil if not even one window
+// has room.
 func Pack(logs []Log, most Room, squeeze func(text []byte, entries int) []byte) []byte {
 	k := 0
 	for i := range logs {
@@ -141,7 +140,8 @@ type coder struct {
 // untimed marks the Op of an entry without times.
 const untimed = 0x80
 
-// keeps tells whether an entry belongs to a sampled window, or to none.
+// keeps reports whether an entry is part of a sampled window, or describes a communicator or a
+// persistent request.
 func (c *coder) keeps(e *Entry, k int) bool {
 	switch {
 	case e.Op == OpNone || e.Op > OpUnsupported:
@@ -177,8 +177,8 @@ func (c *coder) append(text []byte, e *Entry) []byte {
 	return binary.AppendUvarint(text, uint64(e.Site))
 }
 
-// Check tells whether what Pack wrote, no longer compressed, can be read and holds what its sender
-// said. It keeps none of it.
+// Check returns an error unless a text of Pack, no longer compressed, is readable and holds what
+// its sender said. It keeps none of it.
 func Check(text []byte, said Size) error {
 	return walk(text, said, func(Log, int) {}, func(Entry) {})
 }
@@ -203,7 +203,7 @@ func Unpack(text []byte, said Size) (logs []Log, err error) {
 }
 
 // walk calls begin with each log and the number of its entries, then each with every entry. It stops
-// where the text holds more than its sender said, or is too short for what it says itself.
+// with an error if the text holds more than its sender said, or is too short for what it says itself.
 func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
 	d := decoder{text: text}
 	if version := d.byte(); len(text) > mostText || !said.Fits() || version != packVersion {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	pathRanks  = 8    // that are told, most first
+	pathRanks  = 8    // that are reported, most first
 	pathCalls  = 5    // likewise
 	chainRanks = 8    // of a chain; longer ones are cut
-	chainsMost = 1000 // different ones that are told apart
+	chainsMost = 1000 // different ones that are counted separately
 )
 
 // paths adds up the critical paths of windows.

@@ -18,16 +18,16 @@ type reader struct {
 	begin   int64 // of the run, as entries have it
 }
 
-// since is a moment of an entry as the replay has it, ns after the run's begin; 0 of an entry without times.
+// since converts a moment of an entry to ns after the run's begin; 0 for an entry without times.
 func (r *reader) since(moment int64) int64 { return max(moment-r.begin, 0) }
 
 // commRef is a communicator as one rank numbers it.
 type commRef struct {
 	short uint32
-	comm  int32 // none: it cannot be told from others
+	comm  int32 // none: it has no identity
 	local int32 // the rank's place in it
 
-	window int // the window that count is of
+	window int // the window in which count counts
 	count  int // collectives on it so far
 }
 
@@ -40,7 +40,7 @@ func (r *reader) comm(short uint32) *commRef {
 	return &r.comms[i]
 }
 
-// identity is the communicator of a number, none if it cannot be told from others.
+// identity is the communicator of a number, none if it is not known or has no identity.
 func (r *reader) identity(short uint32) int32 {
 	if c := r.comm(short); c != nil {
 		return c.comm
@@ -214,8 +214,8 @@ func (p *parse) checkPeer(e *Entry) Reason {
 	return Matched
 }
 
-// begin adds an act that starts a request. MPI_Isendrecv starts two with one request. And MPIs
-// give all sends that are complete at once the same handle: each of them ends once.
+// begin adds an act that starts a request. MPI_Isendrecv starts two with one request. MPI libraries
+// give all sends that complete at once the same handle: each of them ends once.
 func (p *parse) begin(request uint64, a act, continued bool) Reason {
 	if before, ok := p.active[request]; ok && continued && p.acts[before].enter == a.enter {
 		a.also, a.same = before, p.acts[before].same
@@ -298,7 +298,7 @@ func (p *parse) done(e *Entry, a act) Reason {
 	return Matched
 }
 
-// resolve fills in what the status of a receive tells.
+// resolve fills in what the status of a receive shows.
 func (p *parse) resolve(start *act, e *Entry) Reason {
 	if start.kind != actRecvStart || start.peer == noPeer {
 		return Matched

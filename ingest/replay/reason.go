@@ -44,8 +44,8 @@ func unsupportedBy(tag int32) Reason {
 // Why says why nothing is determined (job.Windows); "": it is.
 type Why = string
 
-// Why nothing is determined, as the end of "not determined: …". The first ones a rank says
-// itself (enum je_windows_why).
+// Why nothing is determined, as the end of "not determined: …". The ranks themselves give the first
+// five (enum je_windows_why).
 const (
 	Determined Why = ""
 	WhyThreads Why = "several threads of a rank call MPI"

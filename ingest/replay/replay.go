@@ -102,7 +102,7 @@ func (r *replayer) usefulTimes() []float64 {
 	return r.useful
 }
 
-// means are the moments at which the ranks left the window.
+// means is the mean moment, on each network, at which the ranks left the window.
 func (s *sim) means() times {
 	var out times
 	for r := range s.clock {
@@ -161,7 +161,7 @@ func (r *replayer) matchedBlocks() int {
 	return n
 }
 
-// estimate adds what is only told where it is determined.
+// estimate adds what is reported only if it is determined.
 func (r *replayer) estimate(out *job.Windows, e efficiencies) {
 	out.Serialisation, out.Transfer = jackknife(e, &r.all, r.blocks)
 	nets := &r.all.nets

@@ -107,7 +107,7 @@ func (s *sim) reset() {
 	s.place, s.placeSleeper = again(s.place, places), nobody(s.placeSleeper, places)
 }
 
-// balance finds by how much each rank's work grows where all have the mean of it.
+// balance finds the factor by which each rank's work changes if all have the mean.
 func (s *sim) balance(useful []float64) {
 	sum := 0.0
 	for _, u := range useful {
@@ -174,7 +174,7 @@ func (t *times) compute(gap, scale float64) {
 	t[balanced] += gap * scale
 }
 
-// pay lets a call take its time. A file takes as long as it took on each network.
+// pay lets a call take its time. A call on a file takes as long as it did, on every network.
 func (t *times) pay(a *act) {
 	if a.kind == actIO {
 		t.compute(float64(a.leave-a.enter), 1)

@@ -43,7 +43,7 @@ type act struct {
 	kind         kind
 	sync         bool
 	exact        bool
-	last         bool // part of its call
+	last         bool // it is the last part of its call
 }
 
 // message is a send and its receive.
@@ -114,10 +114,10 @@ func (w *window) elapsed() float64 {
 	return sum / float64(len(w.open))
 }
 
-// common is a moment of a rank's clock on the clock that all ranks share.
+// common converts a moment of a rank's clock to the clock that all ranks share.
 func (w *window) common(rank int32, at int64) int64 { return at - w.shift[w.nodeOf[rank]] }
 
-// again is a slice of n zeros, in the room of s.
+// again returns a slice of n zeros, in the memory of s if it suffices.
 func again[T any](s []T, n int) []T {
 	s = slices.Grow(s[:0], n)[:n]
 	clear(s)

@@ -79,7 +79,7 @@ func answer(w http.ResponseWriter, r *http.Request, body any) {
 
 // problem writes a refusal.
 func problem(w http.ResponseWriter, e *refusal) {
-	text, _ := json.Marshal(e.Problem()) // texts can be written
+	text, _ := json.Marshal(e.Problem()) // cannot fail
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(e.Status)
 	w.Write(append(text, '\n'))
@@ -119,7 +119,7 @@ type listAnswer struct {
 	most  int    // bytes
 	items [][]byte
 	bytes int
-	also  string // what stands beside it in the answer: `"a":1`
+	also  string // what else the answer holds: `"a":1`
 }
 
 // add adds an item. After most it returns store.ErrEnough.
@@ -135,7 +135,7 @@ func (l *listAnswer) add(item any) error {
 	return nil
 }
 
-// write sends the items, and the path to those that are left, "" if there are none. It stops where the
+// write sends the items, and the path to those that are left, "" if there are none. It stops if the
 // client no longer reads.
 func (l *listAnswer) write(w http.ResponseWriter, r *http.Request, next string) {
 	after := []byte("]")
@@ -144,7 +144,7 @@ func (l *listAnswer) write(w http.ResponseWriter, r *http.Request, next string) 
 	}
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
-		path, _ := json.Marshal(next) // a text can be written
+		path, _ := json.Marshal(next) // cannot fail
 		after = append(after, `,"more":true,"next":`+string(path)...)
 	}
 	after = append(after, "}\n"...)

@@ -14,7 +14,7 @@ import (
 )
 
 // namedAccounts and namedPartitions bound the accounts and partitions whose core time is exported by
-// name. That of the rest is summed up under restName, which is nobody's name then.
+// name. That of all others is summed up under restName, also that of one with this very name.
 const (
 	namedAccounts   = 1000
 	namedPartitions = 100
@@ -24,10 +24,11 @@ const (
 // coreTimeLifetime is how long a sum is used again. Each new sum reads all months.
 const coreTimeLifetime = 15 * time.Second
 
-// coreTime counts the core time of jobs that ended, by partition and account, since it was made. The
-// sums of the months keep what retention drops. A job's figures may be revised, and then a sum may
-// fall. Prometheus would take that for a restart, and add all of it again, so a counter stays at the
-// highest value of its sum. It starts at 0: what jobs used before is no part of any rate.
+// coreTime counts the core time of jobs that ended, by partition and account, since it was made. It
+// reads the sums of months, which keep what retention drops. A job's figures may be revised, and
+// then a sum may fall. Prometheus would take that for a restart, and add all of it again, so a
+// counter stays at the highest value of its sum. It starts at 0: what jobs used before is no part of
+// any rate.
 type coreTime struct {
 	months func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error)
 
@@ -45,7 +46,7 @@ type coreSeconds struct{ used, judged, lost float64 }
 // names are those that keep a counter of their own.
 type names map[string]bool
 
-// of is the name under which one is counted. Text that Prometheus could not take is replaced.
+// of is the name under which one is counted. Text that Prometheus would refuse is replaced.
 func (n names) of(name string, most int) string {
 	name = cmp.Or(strings.ToValidUTF8(name, "?"), "unknown")
 	if !n[name] && (len(n) >= most || name == restName) {

@@ -103,7 +103,8 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *l
 	return found, nil
 }
 
-// notFound is nil without an error. It is the same answer for a missing job and for another user's.
+// notFound makes a refusal of an error; nil stays nil. A missing job and another user's get the
+// same answer.
 func (s *Server) notFound(ref slurmid.Ref, err error) *refusal {
 	if err == nil {
 		return nil

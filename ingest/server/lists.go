@@ -36,7 +36,7 @@ const (
 	listedWeeks = 26
 )
 
-// What each list can be asked for.
+// The parameters of each list.
 var (
 	pageKnown   = []string{"name", "start", "sort", "offset"}
 	jobsKnown   = append([]string{"tasks", "job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
@@ -72,7 +72,7 @@ func (s *Server) listPage(l list) pageMaker {
 	}
 }
 
-// listed is the page of a list.
+// listed writes the page of a list.
 func listed(l *words.ListPage, links views.Links) ([]byte, error) {
 	return written(func(w io.Writer) error { return views.PageOfList(w, l, links) })
 }
@@ -99,7 +99,7 @@ func menu(r *http.Request, v store.Viewer, here string) views.Links {
 	return all
 }
 
-// since gives a query without a beginning one: the midnight so many days ago.
+// since sets the beginning of a query that has none: midnight, so many days ago.
 func since(q listing.JobQuery, days int) listing.JobQuery {
 	if q.Start.IsZero() {
 		now := time.Now()
@@ -115,7 +115,7 @@ func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uin
 func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
 	p := &words.JobsPage{Others: seesOthers(by.Viewer), Query: q}
 	switch {
-	case !p.Others || len(uids) > 0: // an index has the jobs of a user
+	case !p.Others || len(uids) > 0: // the jobs of a user have an index
 		p.Query = since(q, ownDays)
 	case q.Jobs == "":
 		p.Query = since(q, allDays)
@@ -203,10 +203,10 @@ func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery,
 	}
 }
 
-// sumOrders are what sums can be sorted by.
+// sumOrders are the orders in which sums can be sorted.
 const sumOrders = "lost -lost corehours -corehours jobs -jobs name -name"
 
-// knownOrder refuses orders that are not known: the page would claim to be sorted so.
+// knownOrder refuses an order that is not known: the page would claim to be sorted by it.
 func knownOrder(by, known string) error {
 	if all := strings.Fields(known); !slices.Contains(all, by) {
 		return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("sort=%.40q is not one of %s", by, strings.Join(all, ", "))}

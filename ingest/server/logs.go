@@ -30,7 +30,7 @@ func longLogs() *refusal {
 	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", wire.MaxLogsBytes>>10, wire.MaxLogsText>>20)}
 }
 
-// logsLine is the line of requests that wait for the core that logs have, each with its packed logs in
+// logsLine is the queue of requests that wait for the core of logs, each with its packed logs in
 // memory. Its length is bounded, and so is each sender's part of it (admit.Caller.Part).
 type logsLine struct {
 	core *semaphore.Weighted
@@ -49,9 +49,9 @@ func newLogsLine() *logsLine {
 	return &logsLine{core: semaphore.NewWeighted(1), of: map[string]int{}}
 }
 
-// take waits for the half of a core that logs of windows have. They are unpacked and replayed one at
-// a time, and after each the core rests for as long as that took: reports and people come first, and
-// there is never more than one replay, or one text, in memory.
+// take waits for the half of a core that logs of windows get. They are unpacked and replayed one at
+// a time, so no more than one replay, or one text, is in memory. After each the core rests for as
+// long as that took: reports and people come first.
 func (l *logsLine) take(ctx context.Context, sender string) (release func(), e *refusal) {
 	if !l.enter(sender) {
 		return nil, &refusal{Status: http.StatusTooManyRequests, Reason: "memory", Message: "jobeffd reads too many logs of windows at once", Hint: "try again", Retry: time.Second}
@@ -210,7 +210,7 @@ func (s *Server) replayed(ctx context.Context, l *store.WindowLogs) (told *job.W
 	return replay.Windows(all, l.Execution), first, nil
 }
 
-// rankNodes tells which logs each rank must be in: those of the node that reported it.
+// rankNodes says which logs each rank must be in: those of the node that reported it.
 type rankNodes struct {
 	of      []int32
 	first   int        // that of rank 0
@@ -243,7 +243,7 @@ func ranksOf(l *store.WindowLogs) (n rankNodes) {
 		if !ok {
 			continue
 		}
-		_ = slurmid.EachRange(share.RankIDs, func(low, high int) { // what was merged can be read
+		_ = slurmid.EachRange(share.RankIDs, func(low, high int) { // merged ranks are well-formed
 			for r := low; r <= high && r < size; r++ {
 				n.of[r] = head
 			}

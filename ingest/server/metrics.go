@@ -143,7 +143,7 @@ func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// alarms tells which alarms are up.
+// alarms collects which alarms are up.
 type alarms struct{ db *store.Store }
 
 var alarmUp = prometheus.NewDesc("jobeff_alarm", "1: jobs that jobeff measures end surely worse than others, by what happens to more of them; jobeff admin alarm says more.", []string{"kind"}, nil)
@@ -224,7 +224,7 @@ func (s *Server) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// getMetrics answers the same on the usual addresses, to operators.
+// getMetrics answers what Metrics does on jobeffd's usual addresses, to operators.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r)
 	if !ok {
@@ -263,7 +263,7 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, said)
 }
 
-// wordLifetime is how long a node's word counts. A node speaks when jobs end there.
+// wordLifetime is how long a node's word counts. A node sends it with reports, when jobs end there.
 const wordLifetime = time.Hour
 
 // rooms collects what each node last said to this daemon about its run directories.
@@ -273,7 +273,7 @@ type rooms struct {
 	swept time.Time // when old ones were forgotten last
 }
 
-// mostRooms bounds the nodes whose word is kept: their names are only what somebody says.
+// mostRooms bounds the nodes whose word is kept: reports name them, and a made-up report may name any.
 const mostRooms = 100_000
 
 type room struct {

@@ -57,7 +57,7 @@ func (s *Server) servePages() {
 	})
 }
 
-// ofPrograms are the paths of programs, those of other versions among them.
+// ofPrograms matches the paths for programs, also those of other versions.
 var ofPrograms = regexp.MustCompile(`^/+v[0-9]+(/|$)|^/(metrics|healthz)$`)
 
 // forPeople says that a request is a browser's: for no path of programs.
@@ -153,8 +153,8 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 }
 
 // comparePage writes why a job took longer than the one that the path names before it. If the path
-// names none, it compares the job with the median of earlier runs of its workload. It says so where
-// the reason cannot be found.
+// names none, it compares the job with the median of earlier runs of its workload. If the reason
+// cannot be found, it says so.
 func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
 	after, e := s.findJob(r, by)
 	if e != nil {

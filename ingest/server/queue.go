@@ -17,7 +17,7 @@ const (
 	// The pause after a look at the queue is at least queuePause times as long as the look: slurmctld's
 	// jobs are locked for a part of it.
 	queuePause = 20
-	// queueTimeout bounds a look: sacct waits for its end, also where slurmctld hangs.
+	// queueTimeout bounds a look: sacct is asked only after it, even if slurmctld hangs.
 	queueTimeout = time.Minute
 	// After queueLooks looks that failed, the lines of the last good one are no longer shown. They are
 	// shown for queueTold at least: sacct, which is asked in between, may take minutes.
@@ -34,7 +34,7 @@ type queueReader struct {
 // lookout is when Slurm's daemons are asked next for something that sacct does not need.
 type lookout struct {
 	next   time.Time
-	failed bool // said so
+	failed bool // the log says so
 }
 
 // readQueue stores which jobs wait, unless it did so lately.
@@ -42,7 +42,7 @@ func (p *Poller) readQueue(ctx context.Context) {
 	p.nowAndThen(ctx, &p.queue.lookout, p.Interval, p.keepQueue, "Slurm's queue", "jobs that wait are not shown")
 }
 
-// nowAndThen calls look, unless it did so lately. Where look fails, it logs once what is missing then.
+// nowAndThen calls look, unless it did so lately. If look fails, it logs once what is missing then.
 func (p *Poller) nowAndThen(ctx context.Context, l *lookout, every time.Duration, look func(context.Context, time.Time) error, what, without string) {
 	begin := p.now()
 	if wait := l.next.Sub(begin); wait > 0 && wait <= pauseAfter(every, queueTimeout) || !slurm.Installed() {
@@ -123,8 +123,8 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request) {
 // pendingParameters are what getPending understands.
 var pendingParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "name", "least_cores", "most_cores", "end"}
 
-// pendingOf returns the lines of Slurm's queue for a job, as a job of which nothing has begun; nil:
-// none are known. err is the error of looking for the job's attempts.
+// pendingOf returns the lines of Slurm's queue for a job, as a job that has not begun; nil: none
+// are known. err is the error of looking for the job's attempts.
 func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref slurmid.Ref, run int, err error) (*job.Job, *refusal) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) || ref.Step != "" || run != 0 {
 		return nil, s.notFound(ref, err)

@@ -66,7 +66,7 @@ func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
 func (s *Server) reporter(r *http.Request) (viewer, *refusal) { return seen(s.door.Reports(r)) }
 
 // keepReport decodes, checks and stores a report, packed or not, and logs and counts it. An interim
-// report does not count as new: Slurm has no more to tell about its job than before.
+// report does not count as new: Slurm knows no more about its job than before.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, e := s.decode(ctx, body)
 	if e == nil {
@@ -145,7 +145,7 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 	return report, packed, nil
 }
 
-// noteSettled logs and counts what Slurm's word did to reports.
+// noteSettled logs and counts the reports that Slurm's word settled.
 func (s *Server) noteSettled(what store.Settled) {
 	s.counts.settled.WithLabelValues("true").Add(float64(what.Fit))
 	s.counts.settled.WithLabelValues("false").Add(float64(what.Unfit))

@@ -229,8 +229,8 @@ func ServeUntil(ctx context.Context, h *http.Server, listeners ...net.Listener) 
 }
 
 // letEnd waits until connections have ended, half of stopTimeout at most. Shutdown would drop a
-// request on a connection that was accepted just before. Where systemd holds the socket, nobody who
-// connects is to lose a request.
+// request on a connection that was accepted just before. If systemd holds the socket, no client may
+// lose a request.
 func letEnd(h *http.Server, open *sync.WaitGroup) {
 	h.SetKeepAlivesEnabled(false)
 	ended := make(chan struct{})
@@ -317,7 +317,7 @@ type Options struct {
 	ReadRate    int           // requests per second of one user; 0: no bound
 	Connections int           // at once of one user or one node; 0: no bound
 	StrictNode  bool          // a node may report only from its own address
-	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
+	Grace       time.Duration // how long after its end a job counts as complete without all reports; 0: never
 
 	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
 }

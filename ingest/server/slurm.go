@@ -21,8 +21,8 @@ const (
 	// window is the span that one call of sacct covers after looks were missed, so that neither
 	// side takes in millions of jobs at once.
 	window = time.Hour
-	// Every sweepEvery a look goes back by sweepBack. While slurmdbd is away slurmctld keeps its
-	// news, and may tell them a day later with the old times.
+	// Every sweepEvery a look goes back by sweepBack. While slurmdbd is away, slurmctld keeps its
+	// news, and may send them a day later with the old times.
 	sweepEvery = 24 * time.Hour
 	sweepBack  = 3 * 24 * time.Hour
 	// soon is how long after a report Slurm is asked. The reports of a job's nodes, and of jobs
@@ -74,7 +74,7 @@ func (p *Poller) Kick() {
 func (p *Poller) Run(ctx context.Context) {
 	away, said := false, ""
 	for ctx.Err() == nil {
-		p.readQueue(ctx) // first: what begins meanwhile, sacct tells
+		p.readQueue(ctx) // first: what begins meanwhile, sacct then shows
 		known, err := p.look(ctx)
 		if !errors.Is(err, slurm.ErrNoSlurm) {
 			err = errors.Join(err, p.readAccess(ctx))
@@ -178,7 +178,7 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 		return known, err
 	}
 	n, err := p.Store.AddSlurm(ctx, jobs)
-	if err != nil && !errors.Is(err, store.ErrUnavailable) { // it would come again, and all others would wait behind it
+	if err != nil && !errors.Is(err, store.ErrUnavailable) { // the same jobs would fail again, and all others would wait behind them
 		p.Log.Error().Err(err).Msg("jobs of which Slurm tells cannot be matched with their reports")
 		err = nil
 	}

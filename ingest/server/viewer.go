@@ -23,7 +23,7 @@ type viewer struct {
 	*admit.Caller
 }
 
-// seen makes a viewer of whom the door let in.
+// seen makes a viewer of the caller that the door let in.
 func seen(c *admit.Caller, e *refusal) (viewer, *refusal) {
 	return viewer{store.Viewer{UID: c.User}, c}, e
 }
@@ -110,8 +110,8 @@ const mostNames = 1000
 const nobody = math.MaxUint32
 
 // userIDs are the uids of a comma-separated list of names or numbers, nil if it is empty. A name that
-// this machine does not know may be of one who left: Slurm knows it. A viewer who may see nobody else
-// finds nothing by it anyway, so the answer does not tell which users there are.
+// this machine does not know may be that of a user who left: Slurm knows it. For a viewer who may see
+// nobody else, Slurm is not asked, so the answer does not show which users there are.
 func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []uint32, e *refusal) {
 	if list == "" {
 		return nil, nil

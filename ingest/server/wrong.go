@@ -45,8 +45,8 @@ func (s *Server) wrongPage(r *http.Request, by viewer) ([]byte, error) {
 }
 
 // postWrong notes that somebody who got a notice says that it was wrong: POST /jobs/ID/wrong?rule=
-// with why of a form. It leads back to the page that asks, which then shows what was said. A notice
-// keeps one such answer, so a user can leave no more of them than they got notices.
+// with a form's field why. It redirects to the page that asks, which then shows what was said. A
+// notice keeps one such answer, so a user can leave no more of them than they got notices.
 func (s *Server) postWrong(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), longestRead)
 	defer cancel()

@@ -14,13 +14,13 @@ import (
 // ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
-// Installed tells whether there is a sacct on this machine.
+// Installed reports whether there is a sacct on this machine.
 func Installed() bool {
 	_, err := exec.LookPath("sacct")
 	return err == nil
 }
 
-// ErrTooMuch says that a command had more to say than is read of it. It was stopped.
+// ErrTooMuch says that a command printed more than is read. It was stopped.
 var ErrTooMuch = errors.New("more than is read")
 
 // Bounds of one output, bytes.
@@ -60,8 +60,8 @@ func output(ctx context.Context, most int, name string, args ...string) ([]byte,
 	return out.held.Bytes(), nil
 }
 
-// limited is a buffer that drops what exceeds its limit. It embeds none: io.Copy would write past
-// the limit with bytes.Buffer's ReadFrom.
+// limited is a buffer that drops what exceeds its limit. It does not embed bytes.Buffer, since
+// io.Copy would use its ReadFrom and write past the limit.
 type limited struct {
 	held bytes.Buffer
 	most int

@@ -21,7 +21,7 @@ type Job struct {
 	User        string
 	State       string // the word alone: COMPLETED, CANCELLED, …
 	CancelledBy *uint32
-	ExitCode    string // "0:9": exit code, signal. sacct writes 137 as 9, so JSON's is read so
+	ExitCode    string // "0:9": exit code, signal. sacct prints exit code 137 as 9, so JSON's is read like that
 	Submit      time.Time
 	Eligible    time.Time     // when it could have started, if there had been room
 	TimeLimit   time.Duration // 0: none, or not known
@@ -45,7 +45,7 @@ type Job struct {
 	StepsOpen bool // the end of a step, or what it used, is unknown
 }
 
-// ran tells whether the attempt had nodes. Slurm's database may lack the start of one that has ended
+// ran reports whether the attempt had nodes. Slurm's database may lack the start of one that has ended
 // (seen with 22.05, where slurmdbd was slow while a job was requeued).
 func (j *Job) ran() bool {
 	return !j.Start.IsZero() || !j.End.IsZero() && j.Nodes > 0 && j.NodeList != "" && j.NodeList != "None assigned"

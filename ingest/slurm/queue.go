@@ -14,7 +14,7 @@ import (
 var queueFields = []string{"JobID", "JobArrayID", "ArrayJobID", "HetJobID", "UserID", "UserName", "Account", "Partition", "QOS", "NumNodes", "NumCPUs",
 	"tres-alloc", "TimeLimit", "SubmitTime", "EligibleTime", "StartTime", "Reason", "Name"}
 
-// ReadCluster asks slurmctld for the name of its cluster. squeue tells it only where something waits.
+// ReadCluster asks slurmctld for the name of its cluster. squeue shows it only if something waits.
 func ReadCluster(ctx context.Context) (string, error) {
 	out, err := output(ctx, maxConfig, "scontrol", "show", "config")
 	if err != nil {
@@ -29,8 +29,9 @@ func ReadCluster(ctx context.Context) (string, error) {
 const maxConfig = 1 << 20
 
 // ReadQueue asks slurmctld which jobs of this cluster wait: those of the highest priority, `most`
-// lines at most. left is how many more there are. sacct would tell neither why a job waits nor when it
-// may start, shows jobs that slurmctld has forgotten, and asks slurmdbd for all of them.
+// lines at most. left counts the other lines, also those that cannot be read. sacct shows neither why
+// a job waits nor when it may start. It also shows jobs that slurmctld has forgotten, and asks
+// slurmdbd for all of them.
 func ReadQueue(ctx context.Context, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
 	delimiter := newDelimiter()
 	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
@@ -86,7 +87,7 @@ func parsePending(p *slurmid.Pending, of [][]byte) bool {
 	p.Eligible, ok[6] = parseTime(text[14])
 	p.Expected, ok[7] = parseTime(text[15])
 	p.GPUs = gpus(text[11])
-	limit, _ := parseCPUTime(text[12]) // UNLIMITED, NOT_SET and other words tell no limit
+	limit, _ := parseCPUTime(text[12]) // UNLIMITED, NOT_SET and other words mean no limit
 	p.TimeLimit = int64(limitOf(int64(limit.Minutes())).Seconds())
 	_, ok[8] = parse32(idOf(p.ID))
 	if strings.Contains(p.ID, "_") { // else it is the job's own

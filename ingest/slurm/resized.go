@@ -8,15 +8,16 @@ import (
 	"jobeff/ingest/job"
 )
 
-// A job that is resized has a line of its own for each size. Slurm ends all but the last as RESIZING, when the next one is
-// submitted, and lets that one start when the job did. Together they are one attempt: RESIZING ends none.
+// A job that is resized has a line of its own for each size. Slurm ends all but the last as RESIZING, when the next
+// one is submitted, and lets that one start when the job did. Together they are one attempt: RESIZING ends no
+// attempt.
 const resizing = "RESIZING"
 
-// isLaterPart tells whether a line is of a job that had been resized before.
+// isLaterPart reports whether a line is of a job that had been resized before.
 func (j *Job) isLaterPart() bool { return !j.Start.IsZero() && j.Submit.After(j.Start) }
 
-// joinResized joins the lines of each attempt that was resized to one. lone are the raw ids of
-// attempts whose first line is missing.
+// joinResized joins the lines of each resized attempt into one. lone are the raw ids of attempts
+// whose first line is missing.
 func joinResized(all []Job) (jobs []Job, lone []uint32) {
 	type id struct {
 		cluster string
@@ -41,7 +42,7 @@ func joinResized(all []Job) (jobs []Job, lone []uint32) {
 	for _, of := range lines {
 		slices.SortFunc(of, func(a, b Job) int { return a.Submit.Compare(b.Submit) })
 		for first, i := 0, 0; i < len(of); i++ {
-			if of[i].State == resizing { // nothing follows where it is the last one: the next is on its way
+			if of[i].State == resizing { // if it is the last line, the next one is still to come
 				continue
 			}
 			if of[first].isLaterPart() {
@@ -105,7 +106,7 @@ func (j *Job) joinUsage(parts []Job) {
 	j.Usage = u
 }
 
-// trim lets a line begin when the job got its size, if the line's earlier ones are missing.
+// trim lets a line begin when the job got its size, if the earlier lines are missing.
 func (j *Job) trim() {
 	if j.isLaterPart() {
 		j.Start, j.Elapsed = j.Submit, max(j.Elapsed-j.Submit.Sub(j.Start), 0)

@@ -18,14 +18,14 @@ type Rooms struct {
 	QOS        map[string]QOS       `json:"qos"`
 }
 
-// Limits are those of one job; a zero is none.
+// Limits are those of one job; a zero is no limit.
 type Limits struct {
 	Nodes      int           `json:"nodes,omitempty"`
 	CPUs       int           `json:"cpus,omitempty"`
 	Memory     int64         `json:"memory,omitempty"` // bytes
 	NodeCPUs   int           `json:"node_cpus,omitempty"`
 	NodeMemory int64         `json:"node_memory,omitempty"` // bytes, of each node
-	CPUMemory  int64         `json:"cpu_memory,omitempty"`  // bytes, for each CPU: who asks for more gets more CPUs
+	CPUMemory  int64         `json:"cpu_memory,omitempty"`  // bytes, for each CPU: a job that asks for more gets more CPUs
 	Time       time.Duration `json:"time_ns,omitempty"`
 }
 
@@ -125,7 +125,7 @@ func parseRooms(config map[string]string, partitions, nodes, qos []byte) (*Rooms
 }
 
 // keysOf reads a line of scontrol --oneliner. It takes the first of each key, and stops at the key
-// last: what people write about a node comes behind that.
+// last: what people write about a node comes after it.
 func keysOf(line, last string) map[string]string {
 	all := map[string]string{}
 	line, _, _ = strings.Cut(line, " "+last+"=")
@@ -137,7 +137,7 @@ func keysOf(line, last string) map[string]string {
 	return all
 }
 
-// parsePartition reads a line of scontrol show partition. Where it sets no limit of memory, the cluster's holds.
+// parsePartition reads a line of scontrol show partition. If it sets no limit of memory, the cluster's applies.
 func parsePartition(line string, config map[string]string) (name string, p Partition, ok bool) {
 	of := keysOf(line, "TRESBillingWeights")
 	name = of["PartitionName"]
@@ -164,7 +164,7 @@ const unlimited = "UNLIMITED"
 
 func isLimit(s string) bool { return s != "" && s != unlimited }
 
-// limitNumber reads a number, 0 where there is no limit.
+// limitNumber reads a number, 0 if there is no limit.
 func limitNumber(s string) (int, bool) {
 	if !isLimit(s) {
 		return 0, true
@@ -189,7 +189,7 @@ func (r *Rooms) addNode(line string) {
 	if memory -= system; of["NodeName"] == "" || !ok || !told || !is || cpus <= 0 || memory <= 0 {
 		return
 	}
-	if memory == 1<<20 { // Slurm's default, where a site does not say
+	if memory == 1<<20 { // Slurm's default, if the site sets none
 		memory = 0
 	}
 	for name := range strings.SplitSeq(of["Partitions"], ",") {
@@ -206,8 +206,8 @@ func (r *Rooms) addNode(line string) {
 	}
 }
 
-// fewKinds joins kinds of nodes if there are many, each with the memory that all of its nodes have at
-// least: nodes may report their own memory, and no two the same.
+// fewKinds joins kinds of nodes if there are many. A joined kind has the least memory of its nodes,
+// rounded down. Nodes may report their own memory, and no two the same.
 func fewKinds(kinds []job.NodeKind) []job.NodeKind {
 	for step := int64(2 << 20); ; step *= 2 {
 		slices.SortFunc(kinds, func(a, b job.NodeKind) int {
@@ -252,7 +252,7 @@ func parseQOS(line string) (name string, q QOS, ok bool) {
 	return of[0], q, !slices.Contains(oks[:], false)
 }
 
-// or returns these limits, and the other ones where these are none.
+// or returns these limits, and the other's where these set none.
 func (l Limits) or(other Limits) Limits {
 	return Limits{Nodes: cmp.Or(l.Nodes, other.Nodes), CPUs: cmp.Or(l.CPUs, other.CPUs), Memory: cmp.Or(l.Memory, other.Memory),
 		NodeCPUs: cmp.Or(l.NodeCPUs, other.NodeCPUs), NodeMemory: cmp.Or(l.NodeMemory, other.NodeMemory), Time: cmp.Or(l.Time, other.Time)}

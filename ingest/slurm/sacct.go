@@ -1,7 +1,7 @@
 // Package slurm asks Slurm's accounting, in bulk, how jobs ended, and who may see whose jobs.
 //
-// It runs sacct beside jobeffd, never on a compute node and never once per job. The store joins
-// its rows with what the nodes reported.
+// It runs sacct on jobeffd's machine, never on a compute node and never once per job. The store
+// joins its rows with what the nodes reported.
 package slurm
 
 import (
@@ -18,11 +18,10 @@ import (
 	"time"
 )
 
-// Sacct asks sacct. It prefers JSON, whose times have no zone. Not every site's Slurm has the
-// plugin for it, or writes it in a known form. JSON also holds texts of users that are not asked for,
-// such as a command line of a MiB for each task of an array. Where JSON cannot be read, or is too much
-// or too slow, Sacct keeps to the parsable form, and tries JSON again after jsonAgain. The zero value is
-// ready, for one goroutine.
+// Sacct asks sacct. It prefers JSON, whose times have no zone. Not every site's Slurm has the plugin for
+// it, or writes it in a known form. JSON also holds texts of users that are not asked for, such as a
+// command line of a MiB for each task of an array. If JSON is unreadable, too much or too slow, Sacct
+// keeps to the parsable form, and tries JSON again after jsonAgain. The zero value is ready, for one goroutine.
 type Sacct struct {
 	noJSON error // why
 	until  time.Time
@@ -34,7 +33,7 @@ type Sacct struct {
 // or a plugin installed.
 const jsonAgain = time.Hour
 
-// errForm says that sacct cannot write JSON, or not in a known form. Any other failure is of the moment.
+// errForm says that sacct cannot write JSON, or not in a known form. Any other failure is temporary.
 var errForm = errors.New("no JSON")
 
 // jsonTimeout bounds one answer in JSON: sacct holds all of it before it writes the first byte.
@@ -126,7 +125,7 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 		return jobs, textErr
 	}
 	s.noJSON = nil
-	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form tells uids and exit codes
+	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form has uids and exit codes
 		rest, err := askText(ctx, most, append(slices.Clone(which), byID(ids))...)
 		if err != nil {
 			return jobs, err

@@ -38,11 +38,11 @@ func (j *Job) setUsage(steps []step) {
 	j.Usage = u
 }
 
-// namedSteps is how many steps are named.
+// namedSteps bounds the steps that ran out of memory and are named.
 const namedSteps = 64
 
-// outOfMemory names the steps that ran out of memory. Slurm's cgroup plugin sees it, and
-// sacct tells it in the step's state; the job's own is that of its script.
+// outOfMemory names the steps that ran out of memory. Slurm's cgroup plugin notices it, and sacct
+// shows it in the step's state. The job's own state is that of its script.
 func outOfMemory(steps []step) string {
 	var ids []string
 	for _, s := range steps {
@@ -68,7 +68,7 @@ func peak(steps []step) int64 {
 			changes = append(changes, change{s.start, s.memory}, change{s.end, -s.memory})
 		}
 	}
-	// A step that ends in the second in which another starts did not run beside it.
+	// If a step ends in the second in which another starts, the two did not run at the same time.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.bytes, b.bytes)) })
 	now := int64(0)
 	for _, c := range changes {
@@ -78,11 +78,11 @@ func peak(steps []step) int64 {
 	return most
 }
 
-// adopted: with this much CPU time, the extern step held more than its own sleep. These are
-// processes of ssh that pam_slurm_adopt moved there.
+// adopted: an extern step with this much CPU time held more than its own sleep: processes of ssh,
+// which pam_slurm_adopt moved there.
 const adopted = time.Second
 
-// everywhere tells whether steps ran on all of the job's nodes. The batch step runs on the
+// everywhere reports whether steps ran on all of the job's nodes. The batch step runs on the
 // first node. If another step, as that of mpirun's daemons, has other nodes, both count.
 func everywhere(steps []step, nodes int) bool {
 	most, batch := 0, ""

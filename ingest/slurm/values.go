@@ -42,11 +42,11 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, ok
 }
 
-// noLimit is what Slurm's backfill writes for a job without a time limit that it starts: a year, in minutes
-// (seen with 22.05).
+// noLimit is the limit that Slurm's backfill writes for a job that it starts without one: a year, in
+// minutes (seen with 22.05).
 const noLimit = 365 * 24 * 60
 
-// parseLimit reads minutes. Words, as UNLIMITED and Partition_Limit, tell no limit.
+// parseLimit reads minutes. Words, as UNLIMITED and Partition_Limit, mean no limit.
 func parseLimit(s string) time.Duration {
 	n, _ := parse32(s)
 	return limitOf(int64(n))
@@ -60,7 +60,7 @@ func limitOf(minutes int64) time.Duration {
 	return time.Duration(minutes) * time.Minute
 }
 
-// parseCPUTime reads [DAYS-[HOURS:]]MINUTES:SECONDS[.FRACTION].
+// parseCPUTime reads [[DAYS-]HOURS:]MINUTES:SECONDS[.FRACTION].
 func parseCPUTime(s string) (time.Duration, bool) {
 	if s == "" || s == "INVALID" { // what sacct says when counters ran backwards
 		return 0, true

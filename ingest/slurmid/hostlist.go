@@ -12,7 +12,7 @@ const hostlistBytes = 1024
 // hostlistSteps bounds the work on one expression.
 const hostlistSteps = 100_000
 
-// HostlistHolds tells whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names a
+// HostlistHolds reports whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names a
 // host, with its domain or without. known is false if it is no such expression ("None
 // assigned"), or may have been cut.
 func HostlistHolds(list, host string) (holds, known bool) {

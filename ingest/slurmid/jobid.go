@@ -95,7 +95,7 @@ func ParseSets(s string) ([]Set, error) {
 	return all, nil
 }
 
-// Single tells whether s names one job or step.
+// Single reports whether s names one job or step.
 func Single(s string) bool { return !strings.ContainsAny(s, ",[") }
 
 func parseSet(s string) (Set, error) {

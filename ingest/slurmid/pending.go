@@ -18,26 +18,26 @@ type Pending struct {
 	UID        uint32    `json:"uid"`                     // whose it is
 	User       string    `json:"user,omitempty"`          // their name
 	Account    string    `json:"account,omitempty"`       // Slurm's
-	Partition  string    `json:"partition,omitempty"`     // of several, with commas, the first that can start it counts
+	Partition  string    `json:"partition,omitempty"`     // or several with commas: the first that can start it counts
 	QOS        string    `json:"qos,omitempty"`           // Slurm's
 	Name       string    `json:"name,omitempty"`          // hostile text
-	Nodes      int       `json:"nodes,omitempty"`         // that it asks for, at least; of an array each task
+	Nodes      int       `json:"nodes,omitempty"`         // that it asks for, at least; for each task of an array
 	CPUs       int       `json:"cpus,omitempty"`          // likewise
 	GPUs       int       `json:"gpus,omitempty"`          // likewise
 	Memory     int64     `json:"memory,omitempty"`        // bytes, likewise, on all of its nodes together
 	TimeLimit  int64     `json:"time_limit,omitempty"`    // s; absent: none, or its partition's
-	Submit     time.Time `json:"submit,omitzero"`         // since when it waits; of a requeued job since then
+	Submit     time.Time `json:"submit,omitzero"`         // since when it waits; for a requeued job since the requeue
 	Eligible   time.Time `json:"eligible,omitzero"`       // from when it may start; absent: not known yet
-	Expected   time.Time `json:"expected_start,omitzero"` // when Slurm thought at as_of that it starts; absent: it does not say
+	Expected   time.Time `json:"expected_start,omitzero"` // when Slurm expected at as_of that it starts; absent: it does not say
 	Reason     string    `json:"reason,omitempty"`        // why it waits, Slurm's word
 }
 
-// PendingList is what Slurm's queue held at one moment of what a viewer may see.
+// PendingList is what a viewer may see of Slurm's queue at one moment.
 type PendingList struct {
 	AsOf time.Time `json:"as_of,omitzero"` // when Slurm was asked; of several clusters the earliest
-	Jobs []Pending `json:"jobs"`           // that wait, the longest first; null: which do is not known
+	Jobs []Pending `json:"jobs"`           // that wait, the longest first; null: not known
 	More bool      `json:"more,omitempty"` // there are further ones of these
-	// LeftOut are lines that the queue had beyond those that jobeffd keeps, whosever they are.
+	// LeftOut counts the queue's lines beyond those that jobeffd keeps, of all users.
 	LeftOut int `json:"left_out,omitempty"`
 }
 
@@ -67,7 +67,7 @@ func (p *Pending) tasks() (all []TaskRange, limit string, cut bool) {
 }
 
 // Start takes the tasks that have started since out of the line, and counts those that are left. It
-// says whether any are. started is sorted.
+// reports whether any are left. started is sorted.
 func (p *Pending) Start(started []uint32) bool {
 	all, limit, cut := p.tasks()
 	if len(all) == 0 {

@@ -77,8 +77,8 @@ func AsOwner(database string, do func() error) (err error) {
 	return do()
 }
 
-// deniedToRoot says what to do where root, as the folder's owner, may not read the database; nil
-// for others.
+// deniedToRoot says what to do if root, as the folder's owner, may not read the database; nil for
+// other errors.
 func deniedToRoot(path string, err error) error {
 	if os.Getuid() != 0 || !errors.Is(err, os.ErrPermission) {
 		return nil
@@ -107,7 +107,7 @@ func Migrate(database string) (before, after int64, err error) {
 			return 0, 0, err
 		}
 	}
-	if e, err := openBeside(database); err == nil { // 0 where nothing is in it yet
+	if e, err := openBeside(database); err == nil { // 0 if nothing is in it yet
 		before, _ = schemaOf(e.writeDB())
 		e.close()
 	}
@@ -128,8 +128,8 @@ func (s *Store) version() (version int64, err error) {
 // errDump says which tools back up a PostgreSQL.
 var errDump = errors.New("store: a PostgreSQL is backed up and restored with its own tools: pg_dump --format=custom, pg_restore")
 
-// Backup writes a copy of the database as it is at this moment, while jobeffd goes on.
-// The file must not exist yet. It only reads the database: the copy needs root's rights.
+// Backup writes a copy of the database as it is at this moment, while jobeffd goes on. The file
+// must not exist yet. It keeps root's rights, which the copy may need: it only reads the database.
 func Backup(ctx context.Context, database, file string) error {
 	if IsPostgres(database) {
 		return errDump

@@ -40,7 +40,7 @@ func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*j
 	return nil
 }
 
-// KeepComparison keeps what could be seen by now of a harm.
+// KeepComparison keeps how rare a harm could have been noticed by now.
 func (s *Store) KeepComparison(ctx context.Context, c *harm.Comparison) error {
 	text, err := json.Marshal(c)
 	if err == nil {

@@ -109,8 +109,8 @@ func updateAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
-// forgetReported takes back what reports wrote into an attempt's row. If Slurm told of the attempt,
-// what Slurm said stays; else the row goes.
+// forgetReported takes back what reports wrote into an attempt's row. If Slurm has confirmed the
+// attempt, what Slurm said stays; else the row is deleted.
 func (w *writer) forgetReported(k attemptKey, told bool) error {
 	if !told {
 		return w.forget("attempts", k)

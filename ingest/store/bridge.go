@@ -11,7 +11,7 @@ import (
 // schema967a4cf4 is the schema that exports of commit 967a4cf4 name: a hash of its tables.
 const schema967a4cf4 = 2788539471
 
-// bridge turns a line of an export of commit 967a4cf4 into one of this version. What a job lost is worked out
+// bridge turns a line of an export of commit 967a4cf4 into one of this version. What a job lost is computed
 // when the rules judge it again.
 func (l *line) bridge() {
 	if a := l.Attempt; a != nil {
@@ -33,7 +33,7 @@ func (l *line) bridge() {
 	}
 }
 
-// whole is a whole number of a line; 0 of anything else.
+// whole is a whole number of a line; 0 for anything else.
 func whole(v any) int64 {
 	n, _ := v.(json.Number)
 	i, _ := n.Int64()

@@ -10,8 +10,8 @@ import (
 	"jobeff/policy/notice"
 )
 
-// This file says which tables hold which rows. A field's tag names its column, see columnsOf. A new column needs a tag, a
-// migration, and code that fills the field; one of attempts also a place in writers.
+// This file says which tables hold which rows. A field's tag names its column, see columnsOf. A new column needs a
+// tag, a migration, and code that fills the field; one of attempts also a place in writers.
 
 // mpiLoadBalance has no column: it follows from MPI's other efficiencies.
 const mpiLoadBalance = "mpi_load_balance"
@@ -65,15 +65,15 @@ type attemptRow struct {
 	isJudged    bool          // … by the present rules
 }
 
-// source says who writes a row of attempts. Several sources may write at once.
+// source says what makes the store write a row of attempts. Several sources may write at once.
 type source int
 
 const (
-	opening    source = iota // of a new attempt
-	arrival                  // of reports
-	merging                  // of all reports
-	accounting               // sacct tells of the job
-	usage                    // … and of what its steps used
+	opening    source = iota // an attempt is new
+	arrival                  // reports came
+	merging                  // all reports were merged
+	accounting               // sacct lists the job
+	usage                    // … with what its steps used
 	sources
 )
 
@@ -85,8 +85,8 @@ const (
 	replaced      // the new value wins
 	larger        // the larger one wins; neither may be NULL
 	given         // the new value wins, unless it is NULL
-	missing       // the new value wins where the old one is NULL
-	empty         // the new value wins where the old one is ''
+	missing       // the new value wins if the old one is NULL
+	empty         // the new value wins if the old one is ''
 )
 
 // by is the rule for each source.
@@ -119,7 +119,7 @@ var writers = []struct {
 
 // unread are the columns that no view of an attempt reads. Only conditions in SQL use them, readSteps,
 // readAsked or executions. Load balances follow from the other efficiencies, the warning WarnInterim
-// tells as_of_us, and lostOfAttempt tells judged_us and lost_us.
+// holds as_of_us, and lostOfAttempt selects used_us, judged_us and lost_us.
 var unread = strings.Fields(`sender sluid nodelist eligible_us time_limit_s slurm_start_us slurm_end_us node_start_us node_end_us as_of_us changed_us trimmed
 	judged_by flags steps_json script_args tasks used_us judged_us lost_us usage_read load_balance load_balance_out`)
 
@@ -129,8 +129,8 @@ type attemptColumn struct {
 	by by
 }
 
-// columnsOfAttempt are the columns of attempts. rank_seconds is the span of the threads: SQLite 3.53 sorts all attempts for a
-// list that selects 61 columns or more.
+// columnsOfAttempt are the columns of attempts. thread_span_s is not one of them, since rank_seconds is the same:
+// SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
 var columnsOfAttempt = except(columnsOf[attemptRow](), mpiLoadBalance, "thread_span_s")
 
 // attemptColumns are these with who writes them.
@@ -216,7 +216,8 @@ type reportRow struct {
 
 var reportTable = newTable("reports", columnsOf[reportRow]())
 
-// Month is what stays of pruned jobs: sums for one month, user, account and workload. What adds up is a number.
+// Month is what stays of pruned jobs: sums for one month, user, account and workload. The fields from Jobs on
+// add up.
 type Month struct {
 	Cluster      string  `json:"cluster" db:"cluster"`
 	Month        int     `json:"month" db:"month"` // 202611, UTC

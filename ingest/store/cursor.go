@@ -19,8 +19,8 @@ import (
 )
 
 // cursor is a place in a list: behind what was listed last. Unlike an offset it stays where it is while
-// jobs arrive. Clients get it as a word. Whoever writes one of their own comes to another place in a list
-// that they may see anyway.
+// jobs arrive. Clients get it as a word. A made-up word only leads to another place in a list that its
+// client may see anyway.
 type cursor struct {
 	List    string   `json:"l"`           // sum of its filters
 	Value   *float64 `json:"v,omitempty"` // what a list of jobs is sorted by before their start; nil: not known
@@ -34,11 +34,11 @@ type cursor struct {
 
 // word is what clients get.
 func (c *cursor) word() string {
-	text, _ := json.Marshal(c) // numbers and texts can be written
+	text, _ := json.Marshal(c) // cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// readCursor reads the word of a query, nil where there is none. It must be of a list with the same filters.
+// readCursor reads the word of a query, nil if there is none. It must be of a list with the same filters.
 func readCursor(word string, query url.Values) (c cursor, at *cursor, err error) {
 	for _, other := range []string{"after", "limit", "offset", "detail", "stored"} {
 		query.Del(other)
@@ -60,7 +60,7 @@ func readCursor(word string, query url.Values) (c cursor, at *cursor, err error)
 	return c, at, nil
 }
 
-// sortedBy takes the order of a list apart: the value before newestFirst, "" where there is none, and how one
+// sortedBy takes the order of a list apart: the value before newestFirst, "" if there is none, and how one
 // that comes later compares with it.
 func sortedBy(order string) (value, later string) {
 	value = strings.TrimSuffix(strings.TrimSuffix(order, newestFirst), " NULLS LAST, ")
@@ -96,7 +96,7 @@ func (s *Store) lookedUntil(ctx context.Context, v Viewer, q listing.JobQuery, u
 	var start int64
 	query := "SELECT r.start_us FROM attempts r WHERE " + strings.Join(c.where, " AND ") + " ORDER BY r.start_us DESC LIMIT 1 OFFSET ?"
 	err := s.read.QueryRowContext(ctx, query, append(slices.Clone(c.args), mostLooked)...).Scan(&start)
-	if err == nil && at != nil && start == *at.Start { // more began at once: all of these
+	if err == nil && at != nil && start == *at.Start { // more jobs began at that moment: it looks at all of them
 		c.args[1] = start
 		err = s.read.QueryRowContext(ctx, query, append(c.args, 0)...).Scan(&start)
 	}

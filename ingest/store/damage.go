@@ -34,7 +34,7 @@ func NameDamage(err error) error {
 // checkEvery is how often the whole database is read to find damage that nothing else has met.
 const checkEvery = 7 * 24 * time.Hour
 
-// markChecked names the mark of when it was read last and was whole. One long ago asks for a look now.
+// markChecked names the mark of when it was read last and was whole. A time long ago asks for a look now.
 const markChecked = "checked"
 
 // Suspect has the database looked at soon, by the jobeffd that takes reports: somebody met a wrong page.

@@ -13,7 +13,7 @@
 //  4. merge: Merge makes the figures of attempts that got reports (merge.go)
 //
 // AddSlurm joins what sacct said to the same attempts (slurm.go), Retain drops what is
-// old (retain.go). Views are read beside the writers and never wait for them (read.go,
+// old (retain.go). Views are read while writers work, and never wait for them (read.go,
 // list.go, workload.go, facts.go).
 //
 // Before this package stand job, slurm and node's reports; behind it the server, which

@@ -18,15 +18,15 @@ import (
 // Errors that callers tell apart. Any other error is a fault of the program.
 var (
 	ErrNotFound = errors.New("store: no such job")
-	// ErrUnavailable wraps errors that pass: another process locks the database, its disk
-	// is full, it is away, or too many writes wait. Nothing of the refused work was kept.
+	// ErrUnavailable wraps temporary errors: another process locks the database, its disk is full,
+	// it is away, or too many writes wait. Nothing of the refused work was kept.
 	ErrUnavailable = errors.New("store: the database cannot take this now")
 	// ErrManyLogs says that the logs of windows that wait to be replayed fill their room.
 	ErrManyLogs = errors.New("store: many logs of windows wait to be replayed")
 	// ErrLogsPart says that the waiting logs of one user, node or sender fill its part of that room.
 	ErrLogsPart = errors.New("store: many logs of windows of this user, or from this node, wait to be replayed")
-	// ErrLogsEarly says that logs are of no report that joined an attempt which Slurm confirms. The
-	// node keeps them: their report, or Slurm's word, may come.
+	// ErrLogsEarly says that the report of some logs has not joined an attempt that Slurm confirms.
+	// The node keeps them: their report, or Slurm's word, may come.
 	ErrLogsEarly = errors.New("store: the report of these logs has not come, or Slurm has not told of its job")
 	// ErrMoved is an ErrUnavailable: SQLite's file lost its name. What is written to it would
 	// be found by nobody.
@@ -65,7 +65,7 @@ func orNoRow(err error) error {
 	return err
 }
 
-// unavailable marks the database errors that pass, and explains those of another schema.
+// unavailable marks temporary database errors, and explains those of another schema.
 func unavailable(err error) error {
 	if otherSchema(err) && !errors.Is(err, errSchema) {
 		return fmt.Errorf("%w: %w", errSchema, err)
@@ -86,7 +86,7 @@ func otherSchema(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such ")
 }
 
-// sqlitePasses recognizes SQLite's errors that pass.
+// sqlitePasses recognizes SQLite's temporary errors.
 func sqlitePasses(err error) bool {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -113,8 +113,8 @@ func again(err error) bool {
 	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// postgresPasses recognizes PostgreSQL's errors that pass (classes of appendix A of its
-// manual), and those of the connection to it.
+// postgresPasses recognizes PostgreSQL's temporary errors (classes of appendix A of its manual),
+// and those of the connection to it.
 func postgresPasses(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -142,12 +142,12 @@ var ErrPruned = errors.New("store: the job is so old that it was dropped, but fo
 // that comes.
 var ErrManyWaiting = errors.New("store: many reports of the job wait for Slurm's word")
 
-// ErrManyClusters says that a report names a cluster that Slurm has not told of, while there are as
+// ErrManyClusters says that a report names a cluster that Slurm has not named, while there are as
 // many clusters already as jobeffd believes.
 var ErrManyClusters = errors.New("store: there are many clusters already")
 
-// background is the context of SQLite's statements. A context that can be cancelled costs
-// the driver a goroutine for each.
+// background is the context of SQLite's statements. A cancellable context costs the driver a
+// goroutine for each.
 var background = context.Background()
 
 // errClosed answers work that comes after Close.

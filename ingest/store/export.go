@@ -39,7 +39,7 @@ type line struct {
 // pageLength is how many attempts are read at once.
 const pageLength = 200
 
-// Progress is told how much of the known total is done; 0 of 0 means unknown.
+// Progress is called with how much of the known total is done; 0 of 0 means unknown.
 type Progress func(done, of int64)
 
 // snapshot gives do a reader that sees one moment of the database.

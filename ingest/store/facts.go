@@ -59,7 +59,8 @@ func (p span) runs() (join, where string, args []any) {
 	return join, where, args
 }
 
-// facts sums up the jobs of some or all accounts that ended in a span of time, and tells how jobeff did.
+// facts sums up the jobs of some or all accounts that ended in a span of time, and how well jobeff
+// itself did.
 func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*listing.Facts, error) {
 	p := span{from, to, accounts}
 	f, err := s.hours(ctx, p)
@@ -71,8 +72,9 @@ func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string
 	return f, err
 }
 
-// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before. They are of the accounts that are
-// named, or of all. A coordinator who names none gets their own accounts; one who names another gets ErrNotFound.
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before. They are of the accounts
+// that are named, or of all. A coordinator who names none gets their own accounts; one who names another gets
+// ErrNotFound.
 func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, accounts []string) (*listing.TwoWeeks, error) {
 	if !v.Operates() {
 		theirs := v.Coordinates()
@@ -112,7 +114,7 @@ const healthOfJobs = `SELECT measured, CASE WHEN measured = 1 THEN '' WHEN repor
 const lateReports = `SELECT count(*), COALESCE(sum(CASE WHEN came.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
 		JOIN reports came ON came.cluster = r.cluster AND came.job_id = r.job_id AND came.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
 
-// health tells how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
+// health reads how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
 // leaves them out.
 func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 	where, more := p.among("r.account")
@@ -167,8 +169,8 @@ const (
 	mostFollowed     = 1000 // runs of each since
 )
 
-// comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
-// executable changed, and those whose users got advice.
+// comparisons adds to f what sums do not show: the workloads that lost most, lineages whose
+// executable changed, series of runs, and workloads whose users got advice.
 func (s *Store) comparisons(ctx context.Context, f *listing.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
 	for what, read := range map[string]func(context.Context, span, *listing.Facts) error{
@@ -239,7 +241,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *listing.Facts) error {
 	return nil
 }
 
-// heaviestJob reads the job that lost most, with all that a request stands on.
+// heaviestJob reads the job that lost most, with the jobs that its sbatch line is computed from.
 func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*job.Job, error) {
 	var k attemptKey
 	where, accounts := p.among("r.account")
@@ -258,8 +260,8 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 // ofExecution joins a workload's run with its execution.
 const ofExecution = ` JOIN executions e USING (cluster, job_id, attempt, execution) `
 
-// changedLineages finds, among the lineages with the most core time in the span, those that had several executables or MPI
-// libraries up to its end. The heaviest comes first.
+// changedLineages finds, among the lineages with the most core time in the span, those that had several executables
+// or MPI libraries up to its end. The heaviest comes first.
 const changedLineages = `SELECT k.lineage FROM (SELECT w.lineage, sum(w.used_core_hours) AS used FROM workload_runs w%[1]s
 		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.ended = 1%[2]s GROUP BY w.lineage ORDER BY 2 DESC, 1 LIMIT ?) k
 	WHERE (SELECT count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1
@@ -382,7 +384,7 @@ func (s *Store) advised(ctx context.Context, p span, f *listing.Facts) error {
 type Day struct {
 	Jobs     map[string]int // by Slurm's state; "unknown": sacct has not told
 	Measured int            // attempts that have figures
-	Partial  int            // attempts of which some nodes have not reported
+	Partial  int            // attempts some of whose nodes have not reported
 	Coverage float64        // mean over the measured ones; 0 without any
 }
 

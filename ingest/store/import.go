@@ -342,9 +342,9 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	return false, number != r.key.attempt, nil
 }
 
-// AddJobs keeps jobs that are already merged, as an import has them, and what each used and lost; the nodes' reports
-// are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not
-// asked about them again. If an attempt exists already, AddJobs fails and keeps nothing.
+// AddJobs keeps jobs that are already merged, such as made-up ones, and what each used and lost; the nodes' reports
+// are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not asked about them again.
+// If an attempt exists already, AddJobs fails and keeps nothing.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now()
 	rows := make([]*attemptRow, len(jobs)) // built here, since the writer has enough to do

@@ -12,10 +12,10 @@ import (
 )
 
 // This file reads lists in which an array is one line. The database brings the tasks together, so neither a page's
-// end nor the limit parts an array, and a list is sorted by what its lines have: sums, or means over the tasks.
+// end nor the limit splits an array, and a list is sorted by what its lines have: sums, or means over the tasks.
 
-// mostOfLines bounds the jobs of which the lines of one answer are made; the line that reaches it is
-// the last. At most so many tasks of an array are read, the newest. The array's sums are of all tasks.
+// mostOfLines bounds the jobs in the lines of one answer; the line that reaches it is the last. At
+// most so many tasks of an array are read, the newest. The array's sums are of all tasks.
 const mostOfLines = maxLimit
 
 // lineHead is a line before its jobs are read.
@@ -25,9 +25,9 @@ type lineHead struct {
 	sum        listing.Hours
 }
 
-// A list's lines are its jobs of no array (array, value, selection) and its arrays (value, value of a
-// task, selection). Each is read in a pass of its own: grouping single jobs, too, would cost more than
-// passing over them again.
+// singleLines selects the jobs of no array; its arguments are array, value, selection. arrayLines
+// selects arrays; its arguments are value, value of a task, selection. Each is read in a pass of its
+// own: grouping single jobs, too, would cost more than passing over them again.
 const (
 	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ` + valueOf + ` AS value,
 	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
@@ -41,12 +41,13 @@ const (
 	sumOfLines = `count(*), count(pe), ` + hoursSum
 )
 
-// meanOfTasks is a value of an array: the mean of its completed tasks or, where none is, of all that ended.
+// meanOfTasks is a value of an array: the mean of its completed tasks or, if none is, of all that ended.
 const meanOfTasks = `CASE WHEN count(*) = 1 THEN max(value) WHEN count(*) FILTER (WHERE state = 'COMPLETED') > 0 THEN avg(value) FILTER (WHERE state = 'COMPLETED')
 	ELSE avg(value) FILTER (WHERE end_us IS NOT NULL) END`
 
-// lineOrder is the order of lines, from that of jobs: the value of a job, that of a line, and the ORDER BY. Values are whole
-// numbers: sums in another order of the tasks would differ in their last bits, and a cursor would miss a line.
+// lineOrder is the order of lines, from that of jobs: the value of a job, that of a line, and the ORDER BY. Values
+// are whole numbers: sums in another order of the tasks would differ in their last bits, and a cursor would miss a
+// line.
 func lineOrder(by, order string) (ofJob, ofLine, ofLines string) {
 	ofJob, later := sortedBy(order)
 	ofLines = "r.value" + map[string]string{"<": " DESC", ">": ""}[later] + " NULLS LAST, " + newestFirst
@@ -133,7 +134,7 @@ func (s *Store) EachLine(ctx context.Context, v Viewer, q listing.JobQuery, uids
 
 func listError(err error) error { return fmt.Errorf("store: list: %w", unavailable(err)) }
 
-// array is the column with the array on whose line a job stands; 0: it has a line of its own.
+// array is the column with the array whose line a job is on; 0: it has a line of its own.
 func (l *lineList) array() string {
 	if l.q.Tasks {
 		return "0"
@@ -180,8 +181,8 @@ func (l *lineList) readHeads(ctx context.Context, query string, args []any) (hea
 	return heads, err
 }
 
-// newest reads so many of the newest lines. It finds jobs as EachJob does, the lines on which they
-// stand, and the sums of each array among these.
+// newest reads so many of the newest lines. It finds jobs as EachJob does, the lines that they are
+// on, and the sums of each array among these.
 func (l *lineList) newest(ctx context.Context, most int) (heads []lineHead, err error) {
 	most += l.q.Offset
 	l.until, err = l.lookedUntil(ctx, l.viewer, l.q, l.uids, l.at)
@@ -204,7 +205,8 @@ func (l *lineList) newest(ctx context.Context, most int) (heads []lineHead, err 
 	return heads[min(l.q.Offset, len(heads)):min(most, len(heads))], err
 }
 
-// jobsAtOnce is how many jobs are read first to see on which lines they stand; then twice as many. Tests read fewer.
+// jobsAtOnce is how many jobs are read first to find the lines that they are on; then twice as many. Tests read
+// fewer.
 var jobsAtOnce = 1000
 
 // arrayKey names an array.
@@ -215,7 +217,7 @@ type arrayKey struct {
 
 func (h *lineHead) key() arrayKey { return arrayKey{h.Cluster, h.uid, h.array} }
 
-// newestOf reads at least so many of the newest lines on which jobs of a selection stand, or all, sorted.
+// newestOf reads at least so many of the newest lines that hold jobs of a selection, or all, sorted.
 func (l *lineList) newestOf(ctx context.Context, jobs conditions, most int) (heads []lineHead, err error) {
 	seen := map[arrayKey]bool{}
 	rest := jobs

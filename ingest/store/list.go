@@ -104,8 +104,8 @@ func (s *Store) listedJob(ctx context.Context, q listing.JobQuery, r *attemptRow
 	return nil
 }
 
-// listed reads the rows of a query behind at, if it is not nil, one more than its limit. until is where it goes on, if it looked no
-// further.
+// listed reads the rows of a query behind at, if it is not nil, one more than its limit. until is where it goes on,
+// if it looked no further.
 func (s *Store) listed(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (rows []*attemptRow, limit int, order string, until *cursor, err error) {
 	c, from, err := chosen(q, uids)
 	if err != nil {
@@ -156,9 +156,9 @@ func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err e
 	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
 	} else if len(uids) > 0 {
-		in(&c, "r.uid + 0", uids) // keys find less than the index on users would
+		in(&c, "r.uid + 0", uids) // keys select fewer rows than the index on users would
 	}
-	// With || SQLite does not use the keys. They begin with the cluster, and it would read all of that.
+	// The || keeps SQLite from the keys. They begin with the cluster, and it would read the whole cluster.
 	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
 		"r.cluster || ''": q.Cluster} {
 		if list != "" {
@@ -168,7 +168,7 @@ func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err e
 	if q.State != "" {
 		states := strings.Split(q.State, ",")
 		in(&c, "r.state", states)
-		if slices.Contains(states, "OUT_OF_MEMORY") { // a step's want of memory need not be in its job's state
+		if slices.Contains(states, "OUT_OF_MEMORY") { // a step may have run out of memory though its job's state does not say so
 			last := &c.where[len(c.where)-1]
 			*last = "(" + *last + " OR r.oom_steps <> '')"
 		}
@@ -238,7 +238,7 @@ func (c *conditions) ran(programs []string) {
 
 const elapsedSeconds = `COALESCE(r.slurm_elapsed_s, (r.end_us - r.start_us) / 1000000.0)`
 
-// orders are what a list can be sorted by: listing.Sorts. Attempts of which it is not known come last.
+// orders are what a list can be sorted by: listing.Sorts. Attempts whose value is not known come last.
 var orders = map[string]string{
 	"lost": "CAST(r.lost_us AS DOUBLE PRECISION)", "corehours": "CAST(r.used_us AS DOUBLE PRECISION)", "elapsed": elapsedSeconds, "start": "r.start_us",
 	"alloccpus": "NULLIF(r.alloc_cpus, 0)", "nnodes": "NULLIF(r.nodes, 0)", "ranks": "r.ranks",
@@ -268,9 +268,9 @@ func keysFirst(query, by string) string {
 
 // whichRan selects the jobs that ran in the query's span. The first selection that fills the list is the list.
 //
-// The newest jobs of all began in the span, too, and an index has them in order. Only
-// where they do not fill the list, all that ran in it are read and sorted, to find those
-// that began earlier and those of which no start is known.
+// The newest jobs of all began in the span, too, and an index has them in order. Only if they do
+// not fill the list, all that ran in it are read and sorted, to find those that began earlier and
+// those whose start is not known.
 func whichRan(q listing.JobQuery, order string, at *cursor) []selection {
 	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
 	all := selection{"1 = 1", nil, order}
@@ -388,8 +388,8 @@ func search(column string, ids []uint32, of map[uint32][]string) string {
 	return fmt.Sprintf("CASE WHEN %s < %d THEN %s ELSE %s END", column, ids[half], search(column, ids[:half], of), search(column, ids[half:], of))
 }
 
-// anyOf is true where one of the conditions is. Written one after the other, SQLite would nest as
-// many levels as there are conditions, and it allows 1,000.
+// anyOf is true if one of the conditions is. For conditions written one after the other SQLite
+// would nest as many levels, and it allows 1,000.
 func anyOf(some []string) string {
 	if len(some) == 1 {
 		return "(" + some[0] + ")"
@@ -425,7 +425,8 @@ func (c conditions) within(q listing.JobQuery) conditions {
 	return c.and(all.where, all.args...)
 }
 
-// spanned is within where another index finds the jobs: + 0 keeps SQLite from the indexes on the span.
+// spanned is within for queries whose jobs another index finds: + 0 keeps SQLite from the indexes on
+// the span.
 func (c conditions) spanned(q listing.JobQuery) conditions {
 	start, end := spanOf(q)
 	if c = c.and("(r.end_us + 0 IS NULL OR r.end_us + 0 >= ?)", start); !q.End.IsZero() {
@@ -442,8 +443,8 @@ func in[T any](c *conditions, column string, values []T) {
 	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
 }
 
-// namesOfSlurm finds each user's newest name that Slurm told. It jumps from one user to the next
-// in the index.
+// namesOfSlurm finds each user's newest name in Slurm's accounting. It jumps from one user to the
+// next in the index.
 const namesOfSlurm = `WITH RECURSIVE users(uid) AS (
 		SELECT min(uid) FROM attempts
 		UNION ALL
@@ -451,7 +452,7 @@ const namesOfSlurm = `WITH RECURSIVE users(uid) AS (
 	SELECT u.uid, COALESCE((SELECT r.user_name FROM attempts r WHERE r.uid = u.uid AND r.slurm_submit_us IS NOT NULL AND r.user_name <> ''
 		ORDER BY r.start_us DESC NULLS LAST LIMIT 1), '') FROM users u WHERE u.uid IS NOT NULL`
 
-// UsersOfSlurm are the uids of the users who have one of these names in Slurm's newest word of them.
+// UsersOfSlurm are the uids of the users whose newest name in Slurm's accounting is one of these.
 func (s *Store) UsersOfSlurm(ctx context.Context, names []string) (uids []uint32, err error) {
 	err = s.eachRow(ctx, namesOfSlurm, nil, func(rows *sql.Rows) error {
 		var uid uint32

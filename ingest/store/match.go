@@ -14,8 +14,8 @@ import (
 	"jobeff/ingest/when"
 )
 
-// How far apart two accounts of one attempt may lie if they do not overlap. The clocks of
-// nodes and controller differ, and sacct cuts times to seconds. Slurm waits two minutes
+// How far apart the times of one attempt from two sources may lie if they do not overlap. The
+// clocks of nodes and controller differ, and sacct cuts times to seconds. Slurm waits two minutes
 // before it starts a requeued job again.
 const (
 	slackNodes = 20 * time.Second // between two nodes
@@ -37,15 +37,15 @@ type incoming struct {
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already
 	refused error      // why it was refused; other reports are not concerned
 	foreign *candidate // with ErrForeignNode: the attempt that did not have its node
-	apart   bool       // Slurm told of the job, but of no attempt that the report fits
+	apart   bool       // Slurm has listed the job, but no attempt that the report fits
 }
 
-// Settled tells what became of reports of a job when Slurm told of it.
+// Settled says what became of reports of a job when Slurm listed it.
 type Settled struct {
 	Cluster string
 	JobID   uint32
 	Fit     int // joined an attempt that Slurm confirms
-	Unfit   int // fit none that Slurm told of so far: they wait apart, or are set aside for good
+	Unfit   int // fit none that Slurm has listed so far: they wait apart, or are set aside for good
 }
 
 // stretch is a span of time, in microseconds; an invalid end is unknown.
@@ -65,7 +65,7 @@ type candidate struct {
 	uid       uint32
 	slurm     stretch       // as sacct says
 	nodes     stretch       // as the nodes' reports say
-	submit    sql.NullInt64 // from sacct; invalid: sacct has not told of this attempt yet
+	submit    sql.NullInt64 // from sacct; invalid: sacct has not listed this attempt yet
 	figures   slurmFigures  // likewise
 	state     string        // from sacct
 	nodelist  string
@@ -79,24 +79,24 @@ type candidate struct {
 	came      []*incoming     // added, but not yet counted in reports
 	again     []*incoming     // replaced an earlier report of the same node
 	isNew     bool            // not in the database yet
-	news      bool            // Slurm tells something new of it now
-	confirmed bool            // … and tells of it for the first time
+	news      bool            // Slurm says something new of it now
+	confirmed bool            // … and lists it for the first time
 	recounted bool            // … of what it used
 }
 
-// slurmFigures are what Slurm's word of an attempt says of what it used.
+// slurmFigures are Slurm's figures of what an attempt used.
 type slurmFigures struct{ cpus, elapsed, cpu sql.NullInt64 } // elapsed s, cpu us
 
-// isTold says that Slurm told of the attempt.
+// isTold says that Slurm has confirmed the attempt: sacct has listed it.
 func (c *candidate) isTold() bool { return c.submit.Valid }
 
-// span is the span that sacct tells, where it does, else the nodes': sacct is more trustworthy. If
-// nobody tells of a start, the submission stands for it.
+// span is sacct's span if it is known, else the nodes': sacct is more trustworthy. If no start is
+// known, the submission stands for it.
 func (c *candidate) span() stretch {
 	return stretch{cmp.Or(c.slurm.start, c.nodes.start, c.submit), cmp.Or(c.slurm.end, c.nodes.end)}
 }
 
-// gap is the time between the attempt and [start, end]; 0 where they overlap.
+// gap is the time between the attempt and [start, end]; 0 if they overlap.
 func (c *candidate) gap(start, end int64) time.Duration { return c.span().gap(start, end) }
 
 // gap is the time between the stretch and [start, end]. A stretch without an end goes on.
@@ -179,7 +179,7 @@ func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap
 // distance says how far the attempt lies from a stretch: by the time between them, else by their starts,
 // else by their ends. A start of a job may begin in the second in which the one before it was requeued, and
 // before its nodes were done. Then a report overlaps both, but it began with its own. An end is less sure:
-// sacct tells when a job was requeued, a node when its last process was gone. sacct cuts times to seconds.
+// sacct notes when a job was requeued, a node when its last process was gone. sacct cuts times to seconds.
 func (c *candidate) distance(at stretch) []time.Duration {
 	between := func(a, b sql.NullInt64) time.Duration {
 		if !a.Valid || !b.Valid {
@@ -220,9 +220,9 @@ func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 	return waited < requeued || nodes.end.Int64 > submit+slackSlurm.Microseconds()
 }
 
-// attemptOf finds the attempt that a report belongs to; nil means a new one. Two attempts of
-// one job id never overlap in time, and a node reports each attempt once. What Slurm told of
-// goes first, so no report that only nodes tell of takes another one away from it.
+// attemptOf finds the attempt that a report belongs to; nil means a new one. Two attempts of one
+// job id never overlap in time, and a node reports each attempt once. Attempts that Slurm has
+// confirmed go first, so that no attempt known only from nodes takes a report away from them.
 func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	var told, waiting []*candidate
 	for _, c := range all {
@@ -242,8 +242,8 @@ func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	return nearest(waiting, r.Start, r.End, fits), nil
 }
 
-// fits tells whether a report that lies apart by gap can be of this attempt. told is how many
-// attempts Slurm told of.
+// fits reports whether a report that lies apart by gap can be of this attempt. told is how many
+// attempts Slurm has confirmed.
 func (c *candidate) fits(r *job.NodeReport, gap time.Duration, told int) bool {
 	slack := slackNodes
 	if c.reports+len(c.came) == 0 {
@@ -260,8 +260,8 @@ func (c *candidate) fits(r *job.NodeReport, gap time.Duration, told int) bool {
 	return gap == 0 || gap <= slack && !elsewhere || skewed
 }
 
-// attemptOfLine finds the attempt that a line of sacct belongs to; nil means a new one. alone
-// says that sacct told of no other attempt of this job.
+// attemptOfLine finds the attempt that a line of sacct belongs to; nil means a new one. alone says
+// that sacct listed no other attempt of this job.
 func attemptOfLine(all []*candidate, j *slurm.Job, alone bool, now int64) *candidate {
 	for _, c := range all {
 		if c.isTold() && c.submit.Int64 == j.Submit.UnixMicro() {
@@ -287,13 +287,13 @@ func nextAttempt(all []*candidate) int64 {
 	return last + 1
 }
 
-// Only Slurm says which nodes, user and times a job has. Root of a node that could claim them
-// could hide anybody's job behind a report of its own. So a report joins an attempt that Slurm
-// told of only if it fits. Else it makes an attempt of its own that waits for Slurm's word
-// (confirmed). What came before that word is matched again when it comes (takeApart). Where
-// sacct is never asked, nobody judges.
+// Only Slurm says which nodes, user and times a job has. Root of a node that could claim them could
+// hide anybody's job behind a report of its own. So a report joins an attempt that Slurm has
+// confirmed only if it fits. Else it makes an attempt of its own that waits for Slurm's word
+// (confirmed). What came before that word is matched again when it comes (takeApart). If sacct is
+// never asked, nothing is confirmed or refused.
 
-// isForeign tells whether Slurm named the attempt's nodes and this is not one.
+// isForeign reports whether Slurm named the attempt's nodes and this is not one.
 func (c *candidate) isForeign(node string) bool {
 	holds, known := slurmid.HostlistHolds(c.nodelist, node)
 	return c.isTold() && known && !holds
@@ -309,10 +309,10 @@ func (s *Store) tellSettled(what Settled) {
 	}
 }
 
-// takeApart removes the attempts that Slurm has not told of. It also removes those whose reports may
+// takeApart removes the attempts that Slurm has not confirmed. It also removes those whose reports may
 // not be theirs, as it now turns out: reports of other nodes, or of another attempt that Slurm had not
-// told of. What Slurm said of an attempt before stays. What it says of one only now, writeLine writes
-// anew. takeApart returns the removed reports, to be matched again.
+// confirmed. What Slurm said of an attempt before stays. What it says of one only now, writeLine
+// writes anew. takeApart returns the removed reports, to be matched again.
 func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err error) {
 	var apart []*candidate
 	for _, c := range all {
@@ -361,13 +361,13 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 	return slices.ContainsFunc(nodes, c.isForeign), err
 }
 
-// near tells whether a report of one attempt could be taken for one of the other.
+// near reports whether a report of one attempt could be taken for one of the other.
 func (c *candidate) near(o *candidate) bool {
 	at := o.span()
 	return c.gap(at.start.Int64, cmp.Or(at.end, at.start).Int64) <= slackSlurm
 }
 
-// strays tells whether reports that joined the attempt, when its end was not known, are of another time.
+// strays reports whether reports that joined the attempt, when its end was not known, are of another time.
 func (c *candidate) strays() bool {
 	const slack = int64(slackSlurm / time.Microsecond)
 	return c.slurm.start.Valid && c.nodes.start.Valid && c.nodes.start.Int64 < c.slurm.start.Int64-slack ||

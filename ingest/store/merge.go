@@ -29,15 +29,15 @@ const (
 	mergeTogether = 64
 )
 
-// mostMergedText bounds the text of the reports of which a job is merged, bytes: only made-up reports
-// have more. Each time that textUntilBound more of it was read, Bound bounds what came.
+// mostMergedText bounds the text of the reports that are merged into one job, bytes: only made-up
+// reports have more. Each time that textUntilBound more of it was read, Merger.Bound bounds what came.
 const (
 	mostMergedText = 256 << 20
 	textUntilBound = 16 << 20
 )
 
 // toMerge finds attempts whose figures lack something. Only these queries say what waits to be merged,
-// so a killed daemon leaves nothing to repair. A time ahead is of a clock that was set back.
+// so a killed daemon leaves nothing to repair. A time in the future comes from a clock that was set back.
 //
 // What waits for Slurm's word is shown to nobody, and may be made up: it is merged when its wait is
 // over, and after the others.
@@ -127,14 +127,14 @@ func (s *Store) FindHung(after time.Duration) { s.hungAfter = after }
 type merge struct {
 	attemptKey
 	unmerged  int64 // of the attempt, before its reports were read
-	confirmed bool  // Slurm has told of it
+	confirmed bool  // Slurm has confirmed it
 	row       *attemptRow
 	rows      executionRows
 	damaged   error // reports that cannot be read
 	written   bool
 }
 
-// mergeReports makes the rows of an attempt's figures from its reports, and from what replays told.
+// mergeReports makes the rows of an attempt's figures from its reports, and from what replays found.
 func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 	told := map[reportKey][]toldWindows{}
 	err := s.eachRow(ctx, windowsOfJob, []any{m.cluster, m.jobID}, func(rows *sql.Rows) error {

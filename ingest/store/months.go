@@ -13,7 +13,7 @@ import (
 
 // The sums of months and days (month_sums, day_sums) are kept by triggers on attempts, in the
 // transaction that changes a row, whatever changes it: what the row counted is taken away, and what it
-// counts is added. The view counted says what a row counts. Where that stays in the same sums, the
+// counts is added. The view counted says what a row counts. If that stays in the same sums, the
 // difference is added. Sums are whole numbers, so nothing is lost to rounding.
 //
 // A sum has several parts, one for each lane. Two transactions that change one row would wait for each
@@ -44,7 +44,7 @@ func numberOfMonth(t time.Time) int {
 }
 
 // Months sums up the jobs that the viewer may see, dropped ones, too: those that lost most first, but by
-// month the oldest first. Jobs of which Slurm has not told, or that have not ended, are left out.
+// month the oldest first. Jobs that Slurm has not confirmed, or that have not ended, are left out.
 func (s *Store) Months(ctx context.Context, v Viewer, q listing.MonthQuery) (all []listing.MonthSum, err error) {
 	c := conditions{where: []string{"r.month > 0"}} // 0: of an end that no calendar has
 	if !q.From.IsZero() {

@@ -62,8 +62,7 @@ func (h *heardNodes) due(now time.Time) map[string]heardNode {
 	return due
 }
 
-// troubled selects outboxes in which reports are stuck or got lost: for each kind of
-// trouble, the worst ones.
+// troubled selects outboxes in which reports are stuck or got lost, the worst first.
 func troubled(all []listing.NodeOutbox) []listing.NodeOutbox {
 	all = slices.DeleteFunc(all, func(b listing.NodeOutbox) bool {
 		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < listing.LateAfter
@@ -137,5 +136,5 @@ func (s *Store) NodesHeard(ctx context.Context, now time.Time, within time.Durat
 	return all, silent, unavailable(err)
 }
 
-// silentAfter is how long ago a silent node may have reported to be missed at all.
+// silentAfter is the time after which a silent node is no longer missed.
 const silentAfter = 28 * 24 * time.Hour

@@ -18,7 +18,7 @@ import (
 type QueueLook struct {
 	Cluster string
 	At      time.Time
-	Until   time.Time // after it nobody is told of its lines
+	Until   time.Time // after it its lines are no longer shown
 	LeftOut int       // lines that it had beyond these
 }
 
@@ -95,7 +95,7 @@ func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slur
 			all = append(all, change{toAskLast, []any{-time.Now().UnixMicro(), p.ArrayJobID, cluster}})
 		}
 	}
-	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.args[1].(uint32), b.args[1].(uint32)) }) // daemons do not lock each other out
+	slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.args[1].(uint32), b.args[1].(uint32)) }) // in one order, so that daemons do not deadlock
 	return all, nil
 }
 
@@ -104,7 +104,7 @@ func (s *Store) pendingChanges(ctx context.Context, cluster string, lines []slur
 const toAskLast = `UPDATE attempts SET judged_by = ? WHERE array_job_id > 0 AND array_job_id = ? AND cluster = ? AND judged_by > 0
 	AND slurm_end_us = (SELECT max(l.slurm_end_us) FROM attempts l WHERE l.array_job_id > 0 AND l.array_job_id = attempts.array_job_id AND l.cluster = attempts.cluster)`
 
-// notBegun is true of a line of which sacct has told no attempt. A job that is requeued is submitted anew.
+// notBegun is true for a line if sacct has listed no attempt of it. A job that is requeued is submitted anew.
 const notBegun = `(SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL AND o.start_us >= r.submit_us LIMIT 1) IS NULL`
 
 // mostPendingListed is how many lines a list of what waits has.

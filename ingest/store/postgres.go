@@ -24,7 +24,7 @@ import (
 // serves all transactions that commit together.
 const pgLanes = 8
 
-// IsPostgres tells whether the database is the URL of a PostgreSQL, and not a file.
+// IsPostgres reports whether the database is the URL of a PostgreSQL, and not a file.
 func IsPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
@@ -58,12 +58,11 @@ type pgEngine struct {
 }
 
 // longestSilence is how long PostgreSQL may take until the next part of an answer. Without it jobeffd
-// would wait without end for a server that stands still, or that the network lost, while another leads
-// already.
+// would wait for ever for a server that hangs, or that the network lost, while another leads already.
 const longestSilence = time.Minute
 
-// passBy is how long one of several servers may take to answer a new connection. One that stands still
-// is asked before the one that leads now, each time.
+// passBy is how long one of several servers may take to answer a new connection. Without it, each
+// connection would wait long for one that hangs before it asks the one that leads.
 const passBy = 2 * time.Second
 
 // impatient is a connection on which nobody waits longer than silence for the next bytes. A deadline
@@ -72,10 +71,10 @@ type impatient struct {
 	net.Conn
 	silence time.Duration
 	mu      sync.Mutex
-	set     bool // a deadline of pgx's stands
+	set     bool // pgx has set a deadline
 }
 
-// Read is that of net.Conn.
+// Read reads, with a deadline unless pgx has set one.
 func (c *impatient) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if !c.set {
@@ -85,7 +84,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// SetDeadline is that of net.Conn.
+// SetDeadline sets a deadline, and notes that pgx did.
 func (c *impatient) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +92,7 @@ func (c *impatient) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline is that of net.Conn.
+// SetReadDeadline sets a deadline, and notes that pgx did.
 func (c *impatient) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +139,7 @@ func (e *pgEngine) pool(cfg *pgx.ConnConfig, settings map[string]string) *sql.DB
 	}))
 }
 
-// durable makes COMMIT wait for the disk, and for the standby if there is to be one: jobeffd says
+// durable makes COMMIT wait for the disk, and for the standby if one is configured: jobeffd says
 // "kept" only of what is.
 func durable(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')")
@@ -199,7 +198,7 @@ func (e *pgEngine) lanes() (all []committer, err error) {
 }
 
 // alone locks a mark's row for as long as the daemon works. PostgreSQL ends the lock of one that dies.
-// One that stands still is not waited for.
+// A PostgreSQL that hangs is not waited for.
 func (e *pgEngine) alone(ctx context.Context, mark string) (release func(), mine bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(2*busyTimeout, cancel)
@@ -341,7 +340,7 @@ func (p *pgWriter) transaction(group []*op) error {
 
 // Doubt says what is wrong with the database though it answers, and what to do: its PostgreSQL has
 // standbys for which no COMMIT waits, or COMMIT waits for one that is not there. "" if nothing is
-// known to be wrong. An engine without PostgreSQL's tables cannot tell.
+// known to be wrong. An engine without PostgreSQL's tables gives none.
 func (s *Store) Doubt(ctx context.Context) (doubt, hint string) {
 	if !IsPostgres(s.engine.name()) {
 		return "", ""

@@ -28,8 +28,8 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt)`
 )
 
-// AddAlike reads the newest jobs that did the same work as a job: those of its workload, or, where no program
-// of it is known, its user's of the same name.
+// AddAlike reads the newest jobs that did the same work as a job: those of its workload or, if no program of
+// it is known, those of its user with the same name.
 func (s *Store) AddAlike(ctx context.Context, v Viewer, j *job.Job) (err error) {
 	if key := job.WorkloadOf(j); key != "" {
 		j.Alike, _, err = s.ran(ctx, v, ranOfKey, key, job.RanMost)
@@ -39,7 +39,7 @@ func (s *Store) AddAlike(ctx context.Context, v Viewer, j *job.Job) (err error) 
 	return wrapWorkload(err)
 }
 
-// AddAsked reads what else a request for a job of a list stands on: jobs alike, and its steps.
+// AddAsked reads what else the sbatch line for a job of a list needs: jobs alike, and its steps.
 func (s *Store) AddAsked(ctx context.Context, j *job.Job) error {
 	r := &attemptRow{attemptKey: attemptKey{j.Cluster, j.JobID, int64(j.Attempt)}}
 	if err := s.readSteps(ctx, r); err != nil {
@@ -49,7 +49,7 @@ func (s *Store) AddAsked(ctx context.Context, j *job.Job) error {
 	return s.AddAlike(ctx, Viewer{All: true}, j)
 }
 
-// AddJobsOf reads what a request for a job like the newest of a workload stands on: its newest jobs, and all of the last.
+// AddJobsOf reads what the sbatch line for the next job of a workload needs: its newest jobs, and all of the last.
 func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err error) {
 	if w.Jobs, _, err = s.ran(ctx, v, ranOfKey, w.Key, job.RanMost); err == nil {
 		err = s.addLast(ctx, v, w)
@@ -57,10 +57,11 @@ func (s *Store) AddJobsOf(ctx context.Context, v Viewer, w *job.Workload) (err e
 	return wrapWorkload(err)
 }
 
-// mostSessions is how many sessions addLast passes over.
+// mostSessions bounds the interactive sessions, jobs without a batch script, that addLast passes over.
 const mostSessions = 5
 
-// addLast reads the newest of a workload's jobs that tells of the next one: a batch script's, if one is among the newest.
+// addLast reads the newest of a workload's jobs that is like the next one: a batch script's, if one is among the
+// newest.
 func (s *Store) addLast(ctx context.Context, v Viewer, w *job.Workload) error {
 	tried := 0
 	for _, r := range slices.Backward(w.Jobs) {
@@ -151,7 +152,7 @@ const sumNames = `SELECT r.cluster, r.uid, r.name, max(r.user_name), count(*), m
 		AND NOT EXISTS (SELECT 1 FROM workload_runs w WHERE w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt)
 	GROUP BY r.cluster, r.uid, r.name%s ORDER BY max(r.start_us) DESC, r.name, r.cluster, r.uid LIMIT ? OFFSET ?`
 
-// eachNamed is EachWorkload for those of jobs without a record of a program. None of them can be muted.
+// eachNamed is EachWorkload for workloads of jobs without a record of a program. None of these can be muted.
 func (s *Store) eachNamed(ctx context.Context, v Viewer, q listing.WorkloadQuery, uid *uint32, here, at *cursor, do func(*listing.WorkloadSummary) error) (next string, err error) {
 	if q.Muted {
 		return "", nil

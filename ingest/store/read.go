@@ -152,7 +152,7 @@ type selection struct {
 // jobs for a small limit, since the index on the start has only the first of these terms.
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
-// confirmedFirst orders attempts that nobody but a node tells of behind all others.
+// confirmedFirst orders attempts that only nodes reported behind all others.
 const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
 
 // byRef lists what a reference may mean, the likeliest first.
@@ -213,8 +213,8 @@ func (s *Store) complete(ctx context.Context, r *attemptRow) error {
 	return s.addOverheads(ctx, &r.job)
 }
 
-// meant reads what a reference likeliest means. What only nodes tell of hides nothing that Slurm
-// told of: a node could make up a job with an array's id.
+// meant reads what a reference most likely means. An attempt that only nodes reported hides none
+// that Slurm has confirmed: a node could make up a job with an array's id.
 func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*attemptRow, err error) {
 	for _, sel := range byRef(ref) {
 		some, err := s.attempts(ctx, v, sel, 1000)
@@ -285,7 +285,7 @@ func (s *Store) shownTo(v Viewer, from, where string, args []any) (string, []any
 	return where, args
 }
 
-// selection is what stands behind FROM: the jobs of some conditions that the viewer may see, with its arguments.
+// selection is what follows FROM: the jobs of some conditions that the viewer may see, with its arguments.
 func (s *Store) selection(v Viewer, from string, c conditions) (string, []any) {
 	where, args := s.shownTo(v, from, strings.Join(c.where, " AND "), c.args)
 	return from + " WHERE " + where, args
@@ -312,8 +312,8 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 }
 
 // isShown leaves out attempts that wait for Slurm's word: those that came less than patience ago, and
-// those of jobs that sacct told of since then, but nothing that fits. With NOT EXISTS PostgreSQL may
-// read the whole table first.
+// those of jobs for which sacct has since listed only attempts that do not fit. With NOT EXISTS
+// PostgreSQL may read the whole table first.
 const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name = '` + MarkRead + `')
 	OR (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL LIMIT 1) IS NULL))`
@@ -321,8 +321,8 @@ const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 // MarkRead names the mark of the time up to which sacct was read.
 const MarkRead = "sacct_read"
 
-// WaitForSlurm sets how long attempts that Slurm has not told of are hidden from people. With 0, as
-// where Slurm is never asked, they are shown at once. It must be called before the store is used.
+// WaitForSlurm sets how long attempts that Slurm has not confirmed are hidden from people. With 0,
+// as where Slurm is never asked, they are shown at once. It must be called before the store is used.
 func (s *Store) WaitForSlurm(patience time.Duration) { s.patience = patience }
 
 // shownSince is the time after which reports wait for Slurm's word, us.
@@ -344,15 +344,15 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 	return errors.Join(s.readAsked(ctx, r), s.addRoom(ctx, &r.job))
 }
 
-// tasksOfArray counts the tasks of an array that run or wait, of those with the highest numbers, and sums up the completed
-// ones: each of very many may be read and judged.
+// tasksOfArray counts the tasks of an array that run or wait, of those with the highest numbers, and sums up the
+// completed ones: each of very many may be read and judged.
 var tasksOfArray = fmt.Sprintf(`SELECT count(*) - count(slurm_end_us) + (SELECT count(*) FROM pending r WHERE r.cluster = ? AND r.head_id = ?
 		AND r.cluster IN (SELECT cluster FROM pending_looks WHERE until_us > ?) AND `+notBegun+`),
 	count(CASE WHEN state = 'COMPLETED' THEN 1 END), COALESCE(sum(CASE WHEN state = 'COMPLETED' THEN slurm_elapsed_s END), 0)
 	FROM (SELECT state, slurm_elapsed_s, slurm_end_us FROM attempts r WHERE `+ofArrayOf+` AND slurm_submit_us IS NOT NULL ORDER BY array_task_id DESC LIMIT %d) newest`, job.ArrayCounted)
 
-// readAsked reads what the job asked for beside its size, and how the tasks of its array did, if all have ended. No list
-// of many jobs does this: SQLite would sort all attempts for more columns.
+// readAsked reads what the job asked for besides its size, and how the tasks of its array did, if all have ended. No
+// list of many jobs does this: SQLite would sort all attempts for more columns.
 func (s *Store) readAsked(ctx context.Context, r *attemptRow) error {
 	var eligible sql.NullInt64
 	var limit int64
@@ -395,7 +395,7 @@ const executionsOfAttempt = `SELECT x.detail, r.trimmed = 1 FROM attempts r JOIN
 // many jobs does this.
 func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
 	err := s.read.QueryRowContext(ctx, "SELECT steps_json FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&r.steps)
-	if err != nil { // likewise
+	if err != nil { // without a row, it was matched again meanwhile
 		return orNoRow(err)
 	}
 	err = json.Unmarshal([]byte(r.steps), &r.job.Steps)

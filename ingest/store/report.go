@@ -91,11 +91,11 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 	return nil
 }
 
-// Bounds of the attempts of one job id that Slurm has not told of. Each report that fits none makes
+// Bounds of the attempts of one job id that Slurm has not confirmed. Each report that fits none makes
 // one, and every report of the job is matched with all of them. A sender has a part, and each node in
 // whose name it speaks has a part of that, so made-up reports do not keep out others.
 //
-// All of these reports are matched again at once when Slurm tells of the job. So a large one waits on
+// All of these reports are matched again at once when Slurm lists the job. So a large one waits on
 // its node until then, and no sender brings many for attempts that it opened itself: each node has
 // one. There is no end of job ids, so on a nearly full disk none of these reports takes the rest.
 const (
@@ -136,7 +136,7 @@ func (s Sender) full(node string, attempts []*candidate) bool {
 	return all >= mostWaiting || s.Stranger && ofStrangers >= waitingOfStrangers || ofSender >= waitingOfSender || ofNode >= waitingOfNode
 }
 
-// as is the sender when it speaks for a node.
+// as names the sender when it speaks for a node.
 func (s Sender) as(node string) string { return s.String() + node }
 
 // mayWait says why a report does not wait for Slurm's word, in c or, if that is nil, in a new attempt; nil:

@@ -92,10 +92,11 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 }
 
 // age is what an attempt's age counts from: its end, or its last change if the end is unknown, or if
-// nodes alone told of an end that was still to come.
+// only nodes told of an end, and it was still to come.
 const age = "CASE WHEN slurm_end_us IS NULL AND end_us > changed_us THEN changed_us ELSE COALESCE(end_us, changed_us) END"
 
-// What is old. toPruneAhead and toTrimAhead find what nodes said begins later than that.
+// What is old. toPruneAhead and toTrimAhead find attempts that changed long ago, but whose start,
+// as nodes said, is later.
 const (
 	pruned           = "SELECT cluster, job_id, attempt, " + age + " FROM attempts WHERE unmerged = 0 AND "
 	toPrune          = pruned + "start_us < ? AND " + age + " < ? ORDER BY start_us LIMIT ?"

@@ -30,7 +30,7 @@ func (s *Store) SetRooms(ctx context.Context, cluster string, at time.Time, room
 	return nil
 }
 
-// roomIn is what Slurm gives a job of a partition and QOS; nil: it did not tell lately.
+// roomIn is what Slurm gives a job of a partition and QOS; nil: its answer is missing or too old.
 func (s *Store) roomIn(ctx context.Context, cluster, partition, qos string) (*job.Room, error) {
 	var text []byte
 	err := s.read.QueryRowContext(ctx, "SELECT rooms_json FROM rooms WHERE cluster = ? AND read_us > ?", cluster, time.Now().Add(-roomsTold).UnixMicro()).Scan(&text)

@@ -33,9 +33,9 @@ func newTable[T any](name string, columns []column[T]) *table[T] {
 	return &table[T]{columns, name + " (" + names(columns) + ")"}
 }
 
-// columnsOf are the columns of the rows T: its fields with a tag `db:"NAME"`. A struct that is embedded, or that has the
-// tag, stands for its own columns, with NAME before each, and with the name that `renamed:"FROM TO"` changes. `known:"FIELD"`
-// names a field beside it: unless that one is true, the numbers are NULL.
+// columnsOf are the columns of the rows T: its fields with a tag `db:"NAME"`. A struct that is embedded, or that has
+// the tag, stands for its own columns, with NAME before each, and with the name that `renamed:"FROM TO"` changes.
+// `known:"FIELD"` names another field: unless that one is true, the numbers are NULL.
 func columnsOf[T any]() (all []column[T]) {
 	for _, f := range taggedFields(reflect.TypeFor[T]()) {
 		all = append(all, column[T]{f.name, func(row *T) any {
@@ -54,7 +54,7 @@ func pointTo(field reflect.Value) any {
 	return reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Interface()
 }
 
-// taggedField is a field that stands in a column, as reflect counts it from the row.
+// taggedField is a field that has a column, with its index in the row as reflect counts.
 type taggedField struct {
 	name         string
 	index, known []int
@@ -109,7 +109,7 @@ func names[T any](columns []column[T]) string {
 	return strings.Join(all, ", ")
 }
 
-// of are columns of the table that a query calls by this name.
+// of puts the alias of a table in front of the names of its columns.
 func of[T any](alias string, columns []column[T]) []column[T] {
 	all := slices.Clone(columns)
 	for i := range all {
@@ -303,7 +303,7 @@ func clean(s string) string { return wire.CleanText(s, 1024) }
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
 
-// tablesOfAttempt hold what belongs to an attempt, beside its row in attempts.
+// tablesOfAttempt hold the rows of an attempt besides that in attempts.
 var tablesOfAttempt = []string{"reports", "executions", "workload_runs"}
 
 // computed are the columns that the database computes.

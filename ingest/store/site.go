@@ -12,10 +12,10 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// This file reads what the pages of a site show beside jobs: sums, programs, nodes, and what was told.
+// This file reads what the pages of a site show besides jobs: sums, programs, nodes, and what was told.
 
-// workloadsOfJobs selects the runs of jobs, of each job the one first that took the most core time. It
-// also finds jobs with these numbers of other clusters, and all attempts.
+// workloadsOfJobs selects the runs of jobs: of each job the one with the most core time first. It also
+// finds jobs with these numbers of other clusters, and all attempts.
 const workloadsOfJobs = `SELECT w.cluster, w.job_id, w.attempt, w.workload_key, w.workload_name FROM clusters c CROSS JOIN workload_runs w
 	WHERE w.cluster = c.cluster AND w.job_id IN (?%s) ORDER BY w.cores * w.elapsed_s DESC, w.execution`
 
@@ -80,7 +80,7 @@ func (s *Store) Nodes(ctx context.Context) (all []listing.Node, err error) {
 }
 
 // ToldOf reads the notices since a time that the viewer may know of, newest first: those to
-// themselves, and those about workloads of which they see a run since eight weeks before. A
+// themselves, and those about workloads with a run that they see, since eight weeks before. A
 // coordinator gets no figures of the latter: the notice was of all that the user ran. Only operators
 // get what was told in shadow.
 func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]listing.Told, error) {

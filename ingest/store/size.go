@@ -95,7 +95,7 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 	return nil
 }
 
-// weight is what a row takes beside its values: its header and its entries in indexes.
+// weight is what a row takes besides its values: its header and its entries in indexes.
 var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "workload_runs": 150}
 
 // monthWeight is roughly what a row of a month takes.

@@ -48,7 +48,7 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 	return int(n.Load()), nil
 }
 
-// addLines adds the lines of a job, and tells what became of the reports that had waited.
+// addLines adds the lines of a job, and reports what became of the reports that had waited.
 func (s *Store) addLines(ctx context.Context, k jobKey, lines []*slurm.Job) (known int, err error) {
 	if err := s.knowCluster(ctx, k.cluster, true); err != nil {
 		return 0, err
@@ -114,13 +114,13 @@ func (w *writer) addLines(k jobKey, lines []*slurm.Job, began time.Time, now int
 	if err := w.addAgain(k, again, &settled); err != nil {
 		return 0, settled, err
 	}
-	if !first { // they were told apart when they came
+	if !first { // AddReport already counted those that did not fit
 		settled.Unfit = 0
 	}
 	return known, settled, nil
 }
 
-// isPast tells whether the attempt of a line was pruned, or ended before the database began.
+// isPast reports whether the attempt of a line was pruned, or ended before the database began.
 func (w *writer) isPast(j *slurm.Job, began time.Time, now int64) (bool, error) {
 	if !j.End.IsZero() && j.End.Before(began) {
 		return true, nil
@@ -179,11 +179,11 @@ const toAsk = `SELECT job_id FROM attempts
 const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
 
-// ToAsk lists raw job ids of which sacct has more to tell, the oldest first. Some have reports but no
-// end yet: Slurm's database may learn it hours late, after the poller has stopped looking there. The
-// others have ended, but their steps were not read. Each kind gets half of the places. Of the first
-// kind, `skip` ids are passed over, and next is how many to pass over the next time: Slurm never tells
-// of made-up jobs, which would stand in front of the others for a week.
+// ToAsk lists raw job ids about which sacct has more to say, the oldest first. Some have reports but
+// no end yet: Slurm's database may learn it hours late, after the poller has stopped looking there.
+// The others have ended, but their steps were not read. Each kind gets half of the places. Of the
+// first kind, `skip` ids are passed over, and next is how many to pass over the next time: Slurm never
+// confirms made-up jobs, which would hold up the others for a week.
 func (s *Store) ToAsk(ctx context.Context, skip, most int) (ids []uint32, next int, err error) {
 	since := time.Now().Add(-askFor).UnixMicro()
 	ids, err = s.appendIDs(ctx, ids, toAsk, since, most/2, skip)
@@ -207,8 +207,8 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
 		AND usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us < ?`
 
-// Asked notes that sacct was asked for these jobs. If they ended some minutes ago, sacct will
-// not tell more about their steps later.
+// Asked notes that sacct was asked for these jobs. If they ended some minutes ago, sacct will have
+// no more about their steps later.
 func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 	settled := time.Now().Add(-slurm.Settled).UnixMicro()
 	err := each(slurmAtOnce, len(ids), func(i int) error {
@@ -223,7 +223,7 @@ func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 // askFor is how long sacct is asked about a job before it is given up.
 const askFor = 7 * 24 * time.Hour
 
-// Grant is one thing that Slurm lets a user see beside their own jobs.
+// Grant is one thing that Slurm lets a user see besides their own jobs.
 type Grant struct {
 	UID     int64  // Everybody, or one user
 	Account string // whose jobs they see, as its coordinator; "": all jobs
@@ -259,7 +259,7 @@ func (s *Store) SetGrants(ctx context.Context, grants []Grant) error {
 	return nil
 }
 
-// Viewer tells what a user may see. A grant to everybody counts only if open is set.
+// Viewer returns what a user may see. A grant to everybody counts only if open is set.
 func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, error) {
 	v := Viewer{UID: uid}
 	grants, err := s.grants(ctx, "SELECT uid, account FROM grants WHERE uid IN (?, ?)", uid, Everybody)

@@ -82,7 +82,7 @@ func (e *sqliteEngine) there() error {
 	return nil
 }
 
-// reserve is the room that is left free for jobs that Slurm has told of, bytes: for some hundred
+// reserve is the room that is left free for jobs that Slurm has confirmed, bytes: for some hundred
 // thousand of them. On a small disk it is a tenth.
 const reserve = 1 << 30
 
@@ -142,13 +142,13 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 	if err == nil {
 		err = w.exec(fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit))
 	}
-	if err == nil && e.lock == nil { // the process that holds the file checkpoints: so the log is never locked by one that stands still
+	if err == nil && e.lock == nil { // only the process that holds the file checkpoints, so that another one that hangs never locks the log
 		err = w.exec("PRAGMA wal_autocheckpoint = 0")
 	}
 	return []committer{w}, err
 }
 
-// checkpoints sets SQLite's default.
+// checkpoints is the statement that sets SQLite's default.
 func (e *sqliteEngine) checkpoints() string { return "PRAGMA wal_autocheckpoint = 1000" }
 
 func (e *sqliteEngine) alone(context.Context, string) (release func(), mine bool, err error) {
@@ -193,8 +193,8 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// onlyDatabase refuses a file that is not SQLite's, before anything is made beside it. An
-// empty file will become a database.
+// onlyDatabase refuses a file that is not SQLite's, before anything is made next to it. An empty
+// file will become a database.
 func onlyDatabase(path string) error {
 	const magic = "SQLite format 3\x00"
 	info, err := os.Stat(path)

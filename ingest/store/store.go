@@ -23,7 +23,7 @@ type engine interface {
 	nearlyFull() bool                                    // little of its disk is free
 	lanes() ([]committer, error)                         // those that write, each on its own
 	check(ctx context.Context) (found string, err error) // that its pages are whole; found is what is wrong
-	checkpoints() string                                 // a statement by which a process beside the daemon keeps SQLite's log short; "": there is none
+	checkpoints() string                                 // a statement by which another process than the daemon keeps SQLite's log short; "": there is none
 	// alone holds a mark, which nobody writes. mine says that no other daemon holds it; release lets
 	// others.
 	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
@@ -154,12 +154,12 @@ func (p *readPool) of(query string) *sql.DB {
 	return p.DB
 }
 
-// QueryContext is that of sql.DB.
+// QueryContext runs a query as sql.DB does.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return p.of(query).QueryContext(ctx, p.rebind(query), plainArgs(args)...)
 }
 
-// QueryRowContext is that of sql.DB.
+// QueryRowContext runs a query as sql.DB does.
 func (p *readPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return p.of(query).QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
 }

@@ -15,8 +15,8 @@ const mostTasks = maxLimit
 
 const ofArrayOf = "r.cluster = ? AND r.array_job_id > 0 AND r.array_job_id = ?"
 
-// AddTasks adds the array's tasks that the viewer may see to what was found of the array's id, as a
-// list has them, the lowest numbers first. It adds none where there is only one.
+// AddTasks adds the array's tasks that the viewer may see to what was found for the array's id, as
+// a list has them, the lowest numbers first. It adds none if there is only one.
 func (s *Store) AddTasks(ctx context.Context, v Viewer, ref slurmid.Ref, found *listing.JobAndWorkload) error {
 	of := found.Job
 	if ref.ArrayTask != nil || ref.HetOffset != nil || ref.Step != "" || of.ArrayJobID == 0 || of.ArrayJobID != ref.ID {

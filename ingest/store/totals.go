@@ -14,9 +14,9 @@ import (
 // This file sums up all jobs of a list. If the list selects only by what the sums of months and days
 // are kept by, its total does not cost more as the history grows: these sums have the jobs that ended
 // in the span. Rows are read only of the days that the span cuts, and of jobs that no sum has: those
-// that had not ended when the span did, and those that Slurm has not told of.
+// that had not ended when the span did, and those that Slurm has not confirmed.
 
-// mostSummed bounds the jobs of a span whose rows are read where the sums of months and days do not
+// mostSummed bounds the jobs of a span whose rows are read if the sums of months and days do not
 // have what a query selects. If there are more, the list has no total.
 var mostSummed = 50_000
 
@@ -102,7 +102,7 @@ func (t *totals) sums(table, column string, from, to int64) {
 	t.add("SELECT r.cluster, r.account, r.uid, r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM "+sums, args...)
 }
 
-// sumsOf is what stands behind FROM: the rows of a table of sums that the viewer may see.
+// sumsOf is what follows FROM: the rows of a table of sums that the viewer may see.
 func (l *lineList) sumsOf(table string, c conditions) (string, []any) {
 	c = c.and(ofClusters)
 	if mine, args := l.viewer.sees(); mine != "" {
@@ -144,7 +144,7 @@ func (l *lineList) notEnded() conditions {
 	return l.filters.and(where, args...)
 }
 
-// untold selects the jobs that ended in the span and that Slurm has not told of. The index
+// untold selects the jobs that ended in the span and that Slurm has not confirmed. The index
 // attempts_to_ask has them.
 func (l *lineList) untold() conditions {
 	start, end := spanOf(l.q)
@@ -155,7 +155,8 @@ func (l *lineList) untold() conditions {
 	return c
 }
 
-// dayUS is a day, us. Days are counted since 1970; jobs that ended before it, or after the year 9999, are no day's.
+// dayUS is a day, us. Days are counted since 1970; jobs that ended before it, or after the year 9999, count for no
+// day.
 const dayUS = int64(24 * time.Hour / time.Microsecond)
 
 var lastDay = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() / dayUS
@@ -173,7 +174,7 @@ func wholeDays(start, end int64) (from, to int64, ok bool) {
 	return from, to, from <= to && start <= from*dayUS && end >= to*dayUS
 }
 
-// ended adds the jobs of which Slurm has told that they ended in a span.
+// ended adds the jobs that ended in a span, as Slurm says.
 func (t *totals) ended(start, end int64) {
 	from, to, ok := wholeDays(start, end)
 	if !ok {

@@ -103,7 +103,7 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 type unjudged struct {
 	attemptKey
 	judgedBy    int64  // before the rules are asked: if it changes meanwhile, they are asked again
-	endsArray   uint32 // the array of which it is the last task that ended, while none waits; 0: none
+	endsArray   uint32 // the array, if this is its last task that ended and none waits; 0: it is not
 	flags       []string
 	before, now coreTimes
 }
@@ -115,7 +115,7 @@ func (t coreTimes) equal(o coreTimes) bool {
 	return optional(t.used) == optional(o.used) && optional(t.judged) == optional(o.judged) && optional(t.lost) == optional(o.lost)
 }
 
-// waitForRules finds some of them.
+// waitForRules finds some attempts that the rules have not judged.
 func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (all []unjudged, err error) {
 	complete := int64(math.MaxInt64)
 	if by.Grace > 0 {
@@ -172,8 +172,8 @@ const endedLater = `SELECT count(*) FROM (SELECT 1 AS one FROM attempts u JOIN a
 		AND (r.slurm_end_us, r.job_id, r.attempt) > (u.slurm_end_us, u.job_id, u.attempt)
 	WHERE u.cluster = ? AND u.job_id = ? AND u.attempt = ? LIMIT 1) later`
 
-// toAskTasks lets Judge ask the rules again of an array's tasks that were judged while others ran or waited, and have other
-// flags than the last one.
+// toAskTasks lets Judge ask the rules again about an array's tasks that were judged while others ran or waited, and
+// have other flags than the last one.
 const toAskTasks = "UPDATE attempts SET judged_by = ? WHERE cluster = ? AND array_job_id > 0 AND array_job_id = ? AND judged_by > 0 AND flags <> ?"
 
 // runningSince bounds how long ago a job that runs was reported last, to find it by an index.
@@ -199,10 +199,10 @@ func (s *Store) EachFlaggedRunning(ctx context.Context, now time.Time, do func(*
 	return nil
 }
 
-// presentFlags are an attempt's flags; NULL where the present rules have not judged it.
+// presentFlags are an attempt's flags; NULL if the present rules have not judged it.
 const presentFlags = "CASE WHEN r.judged_by = " + presentMark + " THEN r.flags END"
 
-// presentMark is that of the present rules. No attempt has one where there are none.
+// presentMark is the mark of the present rules. If there are none, it is one that no attempt has.
 const presentMark = "(SELECT COALESCE(max(time_us), 9223372036854775807) FROM marks WHERE name = '" + markRules + "')"
 
 // UnjudgedOf is listing.Selected's Unjudged of a query.
@@ -230,7 +230,7 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 	return n, nil
 }
 
-// flagged reads presentFlags; nil where they are NULL.
+// flagged reads presentFlags; nil if they are NULL.
 func (r *attemptRow) flagged() []string {
 	if !r.isJudged {
 		return nil

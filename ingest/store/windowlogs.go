@@ -23,7 +23,7 @@ var (
 
 type logsRoom struct{ rows, bytes int64 }
 
-// holds tells whether what is there leaves room for one more.
+// holds reports whether what is there leaves room for one more.
 func (r logsRoom) holds(there logsRoom, bytes int) bool {
 	return there.rows < r.rows && there.bytes+int64(bytes) <= r.bytes
 }
@@ -58,7 +58,7 @@ type LostLogs struct {
 	Why  string
 }
 
-// WantsLogs tells whether AddLogs would keep logs now, without waiting for a writer.
+// WantsLogs reports whether AddLogs would keep logs now, without waiting for a writer.
 func (s *Store) WantsLogs(ctx context.Context, l *wire.NodeLogs, bytes int, sender string) (isNew bool, err error) {
 	isNew, err = s.incomingLogs(l, bytes, sender).mayAdd(func(query string, args, into []any) error {
 		return s.read.QueryRowContext(ctx, query, args...).Scan(into...)
@@ -97,7 +97,7 @@ type incomingLogs struct {
 	*wire.NodeLogs
 	sender      string
 	bytes       int
-	unconfirmed bool  // those of jobs of which Slurm has not told are taken, too
+	unconfirmed bool  // logs of jobs that Slurm has not confirmed are taken, too
 	uid         int64 // of the job, as its reports say
 }
 
@@ -106,8 +106,8 @@ func (in *incomingLogs) key() []any { return []any{in.Cluster, in.JobID, in.Node
 // one reads one row.
 type one func(query string, args, into []any) error
 
-// mayAdd tells whether the logs are new, and why they are not taken: only those of a report that is
-// joined to an attempt are, and only if Slurm has told of that.
+// mayAdd reports whether the logs are new, or why they are not taken. It takes only logs whose
+// report is joined to an attempt that Slurm has confirmed.
 func (in *incomingLogs) mayAdd(one one) (isNew bool, err error) {
 	var attempt, there int64
 	var told bool
@@ -129,11 +129,11 @@ func (in *incomingLogs) mayAdd(one one) (isNew bool, err error) {
 }
 
 // reportOfLogs finds the attempt that a node's report is joined to. The report of a node that the
-// attempt did not have stands under the negative number.
+// attempt did not have is stored under the negative number.
 const reportOfLogs = `SELECT r.attempt, a.uid, a.slurm_submit_us IS NOT NULL FROM reports r JOIN attempts a ON a.cluster = r.cluster AND a.job_id = r.job_id AND a.attempt = abs(r.attempt)
 	WHERE r.cluster = ? AND r.job_id = ? AND r.node = ? AND r.nonce = ?`
 
-// logsThere counts the same logs, and what was told of a replay of them.
+// logsThere counts the same logs, and the results of their replay.
 const logsThere = `SELECT (SELECT count(*) FROM window_logs WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ?)
 	+ (SELECT count(*) FROM windows v JOIN reports r ON r.cluster = v.cluster AND r.job_id = v.job_id AND r.node = v.node AND r.nonce = v.nonce
 		WHERE v.cluster = ? AND v.job_id = ? AND v.world = ? AND r.attempt = ?)`
@@ -315,7 +315,7 @@ func (l *WindowLogs) forget(w *writer) error {
 	return w.exec("DELETE FROM window_logs WHERE "+logsOfAttempt, l.mine()...)
 }
 
-// forgetLogs deletes some of them.
+// forgetLogs deletes some of the logs.
 func (s *Store) forgetLogs(ctx context.Context, l *WindowLogs, some []LogsHead) error {
 	return s.doJob(ctx, jobKey{l.cluster, l.jobID}, func(w *writer) error {
 		for _, h := range some {
@@ -343,7 +343,7 @@ func (l *WindowLogs) JobID() uint32 { return l.jobID }
 // Cluster is the job's.
 func (l *WindowLogs) Cluster() string { return l.cluster }
 
-// KeepWindows keeps what a replay told, for the merge, under the report of first, the logs with
+// KeepWindows keeps what a replay found, for the merge, under the report of first, the logs with
 // rank 0. Then it forgets the logs.
 func (s *Store) KeepWindows(ctx context.Context, l *WindowLogs, first *LogsHead, told *job.Windows) error {
 	text, err := json.Marshal(told)
@@ -360,10 +360,10 @@ func (s *Store) KeepWindows(ctx context.Context, l *WindowLogs, first *LogsHead,
 	return nil
 }
 
-// windowsOfJob reads those of all attempts: a node's nonce tells them apart.
+// windowsOfJob reads those of all attempts: they differ in the nodes' nonces.
 const windowsOfJob = "SELECT node, nonce, world, start_us, windows_json FROM windows WHERE cluster = ? AND job_id = ?"
 
-// toldWindows are what a replay told of an execution.
+// toldWindows are what a replay found of an execution.
 type toldWindows struct {
 	world   string
 	start   int64 // us, on the node of rank 0

@@ -54,9 +54,9 @@ type workloadID struct {
 
 func (id workloadID) args() []any { return []any{id.cluster, id.uid, id.key} }
 
-// Workload reads the runs of one workload, oldest first. Its key, its name or the beginning
-// of either names it. By a name, a viewer finds their own; root and operators find anybody's,
-// or that of uid if it is not nil. By its whole key, a coordinator finds those of which they see a run.
+// Workload reads the runs of one workload, oldest first. Its key, its name or the beginning of either
+// names it. By a name, a viewer finds their own; root and operators find anybody's, or that of uid if
+// it is not nil. By its whole key, a coordinator finds a workload if they see one of its runs.
 func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	key, err := s.workloadKey(ctx, v, keyOrName, uid)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *job.Job) (*job.Work
 	return w, wrapWorkload(err)
 }
 
-// addRunsOf adds the job's own runs, where these are not among the newest.
+// addRunsOf adds the job's own runs, if these are not among the newest.
 func (s *Store) addRunsOf(ctx context.Context, w *job.Workload, j *job.Job) error {
 	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt }) {
 		return nil
@@ -268,7 +268,7 @@ var runsOfWorkload = workloadRunRows + " WHERE w.workload_key = ? AND w.start_us
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
 
 // workload reads the runs of a key that the viewer may see, as workloadRuns chooses them, with the
-// sum of all where these are more, and the room of the newest.
+// sum of all if there are more, and the room of the newest.
 func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {
 	runs, cut, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
@@ -356,7 +356,7 @@ func (s *Store) runsInOrder(ctx context.Context, v Viewer, query string, args []
 	return s.eachWorkloadRun(ctx, query+order, append(args, limit))
 }
 
-// eachWorkloadRun reads the runs of a query, without those that cannot be.
+// eachWorkloadRun reads the runs of a query, without impossible ones.
 func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (runs []workloadRun, err error) {
 	read := newReader(readRun)
 	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
@@ -406,7 +406,7 @@ func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *ui
 	return w, nil
 }
 
-// ClearMute ends a mute. The returned workload's Mute tells whether there was one.
+// ClearMute ends a mute. The returned workload's Mute shows whether there was one.
 func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	w, id, err := s.owned(ctx, v, keyOrName, uid)
 	if err != nil {

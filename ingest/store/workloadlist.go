@@ -13,9 +13,9 @@ import (
 	"jobeff/ingest/listing"
 )
 
-// EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail
-// the runs of one are in memory at a time. uid, if it is not nil, limits the list to that user's.
-// Of a workload, viewers see the runs that they may see. next is that of EachJob, and do may return ErrEnough.
+// EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail the runs of
+// one are in memory at a time. uid, if it is not nil, limits the list to that user's. A workload is summed up
+// over the runs that the viewer may see. next is as in EachJob, and do may return ErrEnough.
 func (s *Store) EachWorkload(ctx context.Context, v Viewer, q listing.WorkloadQuery, uid *uint32, do func(*listing.WorkloadSummary) error) (next string, err error) {
 	if others := v.All || len(v.Accounts) > 0; !others {
 		if uid != nil && *uid != v.UID {

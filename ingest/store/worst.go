@@ -19,12 +19,12 @@ const (
 
 var lostValue = fmt.Sprintf(valueOf, "r.lost_us")
 
-// byLost compares two lines: the one that lost more comes first, those of which it is not known last.
+// byLost compares two lines: the one that lost more comes first, those whose loss is not known last.
 func byLost(a, b *lineHead) int {
 	return cmp.Or(cmp.Compare(b.lost(), a.lost()), newer(&a.cursor, &b.cursor))
 }
 
-// lost is what a line lost, a millionth of a us; less than nothing where it is not known.
+// lost is what a line lost, in millionths of a us; -Inf if it is not known.
 func (h *lineHead) lost() float64 {
 	if h.Value == nil {
 		return math.Inf(-1)
@@ -49,7 +49,7 @@ func (l *lineList) worstOf(ctx context.Context, most int) ([]lineHead, error) {
 	return w.heads[min(l.q.Offset, len(w.heads)):], err
 }
 
-// keep keeps the first of the lines that there are with some more.
+// keep adds some lines, and keeps the first `most` of all.
 func (w *worst) keep(more []lineHead) {
 	if w.at != nil {
 		more = slices.DeleteFunc(more, func(h lineHead) bool { return byLost(&h, &lineHead{cursor: *w.at}) <= 0 })
@@ -59,8 +59,8 @@ func (w *worst) keep(more []lineHead) {
 	w.heads = w.heads[:min(w.most, len(w.heads))]
 }
 
-// least is what a further line must have lost to be kept, us, but for the last digits of a sum; less
-// than nothing while there is room.
+// least is what a further line must have lost to be kept, us, rounded down for the last digits of a
+// sum; -Inf while there is room.
 func (w *worst) least() float64 {
 	if len(w.heads) < w.most {
 		return math.Inf(-1)
@@ -168,7 +168,8 @@ func (w *worst) ofArrays(ctx context.Context) error {
 	return err
 }
 
-// look reads the lines of the arrays that a query finds, and that were not seen; more: there may be more that lost enough.
+// look reads the lines of the arrays that a query finds, and that were not seen; more: there may be more that lost
+// enough.
 func (w *worst) look(ctx context.Context, seen map[arrayKey]bool, query string, args []any) (more bool, err error) {
 	fresh, lost := map[arrayKey]bool{}, math.Inf(-1)
 	err = w.eachRow(ctx, query, args, func(rows *sql.Rows) error {

@@ -54,7 +54,7 @@ type session interface {
 	one(query string, args, into []any) error
 }
 
-// writer is what a piece of work writes with.
+// writer runs the statements of a piece of work in its transaction.
 type writer struct{ session }
 
 // run does pieces of work in a transaction. Reports of one job go together, so a job of N nodes
@@ -159,7 +159,7 @@ func (s *Store) commit(ctx context.Context, o *op) error {
 		return err
 	case <-ctx.Done():
 		if o.taken.CompareAndSwap(false, true) {
-			o.do, o.report = nil, nil // the queue may stand still for long, and a report takes memory
+			o.do, o.report = nil, nil // the queue may be blocked for long, and a report takes memory
 		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	case <-s.done:

@@ -62,10 +62,10 @@ type skipped struct{}
 // UnmarshalJSONFrom passes over any value.
 func (*skipped) UnmarshalJSONFrom(in *jsontext.Decoder) error { return in.SkipValue() }
 
-// Validate refuses a report that does not name its job and node. It leaves out executions that cannot
-// be, and cleans the rest in place: control, format and broken characters become '?', long text is
-// cut, numbers are bounded, and an end before its start becomes the start. Node and server both call
-// it, so the server takes what a node keeps.
+// Validate refuses a report that does not name its job and node. It leaves out impossible executions,
+// and cleans the rest in place: control, format and broken characters become '?', long text is cut,
+// numbers are bounded, and an end before its start becomes the start. Node and server both call it,
+// so the server accepts whatever a node keeps.
 func Validate(r *job.NodeReport) error {
 	switch {
 	case r.Version != job.ReportVersion || r.Sequence < 1:
@@ -132,8 +132,8 @@ func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, as
 func unmarshalReport(text []byte, r *job.NodeReport) error {
 	const textOfObject = 24 // bytes: a report has more on average
 	most := 1000 + len(text)/textOfObject
-	// Strings may hold any number of them, but the quick count nearly always suffices. Each null
-	// has two l, and one byte is counted 20 times as fast as four.
+	// The quick count includes what strings hold, but nearly always suffices. Each null has two l,
+	// and one byte is counted 20 times as fast as four.
 	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("l"))/2
 	if objects > most && countObjects(text) > most {
 		return errors.New("it holds too many empty objects or lists")
@@ -188,8 +188,8 @@ func readExecutions(in *jsontext.Decoder, list *[]job.Execution) error {
 	return err
 }
 
-// Limits of a report's parts, beside those of package job. A node's fold stays far below them: larger
-// parts come from another program.
+// Limits of a report's parts, in addition to those of package job. A node's fold stays far below
+// them: larger parts come from another program.
 const (
 	maxSteps    = 100_000
 	maxExits    = 4 * maxSteps // different ones, over all steps; those beyond are left out
@@ -233,7 +233,7 @@ func CleanExecution(x *job.Execution, node string) {
 	if x.Folded != nil {
 		x.Folded.Clean()
 	}
-	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the fields below
+	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the other fields
 	if len(x.Slowest) > job.SlowestKept {
 		x.Slowest = x.Slowest[:job.SlowestKept]
 	}
@@ -416,7 +416,7 @@ var (
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// cleanProgress bounds what a node says of its ranks; false: the node cannot have said it.
+// cleanProgress bounds what a node says of its ranks; false: no node of ours writes such a thing.
 func cleanProgress(p *hang.Progress, node string) bool {
 	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > hang.MostOpenCalls {
 		return false

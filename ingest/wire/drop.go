@@ -20,8 +20,8 @@ func checkLists(x *job.Execution) error {
 	return nil
 }
 
-// DropImpossible leaves out a report's executions that cannot be. The rest of the report stays: it is
-// root's own.
+// DropImpossible leaves out a report's impossible executions: users write the records that they come
+// from. The rest of the report stays, since root's program made it.
 func DropImpossible(r *job.NodeReport) {
 	if len(r.Executions) > job.MostExecutions {
 		refuse(r, job.ErrMany, len(r.Executions)-job.MostExecutions)

@@ -28,7 +28,7 @@ func AuthPrefix(method, uri string) string { return "jobeff1 " + method + " " + 
 // AuthSumSize is the length of the body's sum in AuthPayload.
 const AuthSumSize = 2 * sha256.Size
 
-// Problem is what every answer says that is not 200 (RFC 9457). Pages answer people in plain text.
+// Problem is the body of every answer that is not 200 (RFC 9457). Pages answer people in plain text.
 type Problem struct {
 	Type   string `json:"type,omitempty"`   // ProblemType and its name
 	Title  string `json:"title,omitempty"`  // the same words for each problem of the type
@@ -54,16 +54,16 @@ const (
 	AlarmDown   = "down"
 )
 
-// OutboxState is what a node's spool holds. The sender tells it to jobeffd.
+// OutboxState is what a node's spool holds. Reports carry it to jobeffd.
 type OutboxState struct {
 	Waiting int           `json:"waiting"`
 	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest waiting report; 0: none waits
 	Refused int           `json:"refused"`   // set aside for good
-	Cut     int           `json:"cut"`       // reports that were dropped and of which a line says so, since full.log began
+	Cut     int           `json:"cut"`       // reports that were cut to a line, since full.log began
 	Lost    int           `json:"lost"`      // … and reports that were lost entirely
 }
 
-// OutboxHeader is the request header in which OutboxState travels beside a report.
+// OutboxHeader is the request header in which OutboxState travels with a report.
 const OutboxHeader = "Jobeff-Outbox"
 
 const outboxForm = "waiting=%d oldest=%d refused=%d cut=%d lost=%d"

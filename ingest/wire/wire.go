@@ -1,6 +1,6 @@
 // Package wire defines what travels between nodes, jobeffd and people: packed reports and logs, the
 // bounds that make a hostile report harmless, and the words of HTTP that client and server share.
-// Before it stands ingest/job, whose types themselves say which figures can be; node, client, store
+// Before it stands ingest/job, whose types check which figures are possible; node, client, store
 // and server come after it.
 package wire
 
@@ -45,7 +45,8 @@ var packer = sync.OnceValue(func() *zstd.Encoder {
 // Compress makes the form in which reports wait in outboxes, travel, and lie in the database.
 func Compress(text []byte) []byte { return packer().EncodeAll(text, nil) }
 
-// unpacker reads zstd of this program itself, the other two what came from elsewhere.
+// unpacker reads what this program packed itself. The other two read what came from elsewhere, and
+// bound it.
 var (
 	unpacker       = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(math.MaxInt64) })
 	reportUnpacker = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxReportBytes) })

@@ -113,7 +113,7 @@ func (d *document) addProgram(file, version string, modules map[string]part) err
 	return nil
 }
 
-// id is a name in SPDX's letters.
+// id makes a name of the letters that SPDX allows.
 func id(name, version string) string {
 	return "SPDXRef-" + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' {

@@ -15,43 +15,42 @@ import (
 	"jobeff/report/figure"
 )
 
-// Change is what a run had, and what the later one had.
+// Change is something that differs between the two runs, with its value in each.
 type Change struct{ What, Before, After string }
 
-// WaitedForCPU is the Change of ranks that lacked CPUs.
+// WaitedForCPU is What of the Change whose ranks lacked CPUs.
 const WaitedForCPU = "Waited for a CPU"
 
 // Grown is a call, a section, a place, a node or ranks whose time differs between the runs. Times
 // are s.
 type Grown struct {
 	Name          string
-	Was           string // where it was before, if elsewhere; ""
+	Was           string // where it was before, if elsewhere; else ""
 	Before, After float64
-	Others        float64 // of a node or ranks: by how much more than before the others computed, as a share
+	Others        float64 // for a node or rank: by how much the computing of the median one grew, as a share
 }
 
-// Share is by how much more it took, as a share of before.
+// Share is by how much it grew, as a share of Before.
 func (g *Grown) Share() float64 { return g.After/g.Before - 1 }
 
 const (
 	// muchLonger: a node or rank is named if its time grew by this factor more than the median of all.
 	muchLonger = 1.05
-	// mostNamed is how many are named at most: if more stand out, the work is distributed in another
-	// way.
+	// mostNamed bounds how many nodes or ranks are named. If more stand out, the work is distributed in another
+	// way, and none is.
 	mostNamed = 3
-	// leastGrown is the least change of a call, a section or a place that is worth a line, as a part
-	// of the run's time.
+	// leastGrown is the least change of a call, section or place that gets a line, as a part of the run's time.
 	leastGrown = 0.005
-	// mostGrown is how many lines each of these gets at most.
+	// mostGrown bounds the lines about calls, about sections and about places.
 	mostGrown = 5
-	// sharesApart is how far the shares of time in which ranks waited for a CPU, or slept, must differ
-	// to be listed.
+	// sharesApart is the least difference in the shares of time in which ranks waited for a CPU, or slept, that is
+	// listed.
 	sharesApart = 0.05
 )
 
-// outliers finds the nodes whose computing grew much more than that of the others. Each is compared
-// with the earlier node that had the same ranks. Where single ranks stand out, and are fewer than
-// the ranks of such nodes, it names these ranks.
+// outliers finds the nodes whose computing grew much more than that of the others. It compares each with the
+// earlier node that had the same ranks. If single ranks stand out, and are fewer than the ranks of such nodes,
+// it names these ranks.
 func (c *Comparison) outliers() {
 	nodes, ranks := outlying(nodesOf(&c.Before.main, &c.After.main)), outlying(ranksOf(&c.Before.main, &c.After.main))
 	on := 0
@@ -68,7 +67,7 @@ func (c *Comparison) outliers() {
 	c.Nodes = nodes
 }
 
-// nodesOf pairs the nodes that have the same ranks: mean useful time per rank.
+// nodesOf pairs the nodes that have the same ranks, by the mean useful time of a rank.
 func nodesOf(before, after *job.Execution) (all []Grown) {
 	was := map[string]*job.NodeShare{}
 	for i := range before.Nodes {
@@ -90,7 +89,7 @@ func nodesOf(before, after *job.Execution) (all []Grown) {
 	return all
 }
 
-// ranksOf are the useful times of all ranks, as far as single ones are kept.
+// ranksOf pairs the useful times of all ranks; nil if the times of single ranks are not kept.
 func ranksOf(before, after *job.Execution) (all []Grown) {
 	was, is := usefulByRank(before), usefulByRank(after)
 	if len(was) != len(is) {
@@ -122,7 +121,7 @@ func usefulByRank(e *job.Execution) map[int]float64 {
 	return all
 }
 
-// outlying are those that grew much more than the median of all, the most first: nothing where they
+// outlying returns those that grew much more than the median of all, the most first. It returns nothing if they
 // are many.
 func outlying(all []Grown) (out []Grown) {
 	var shares []float64
@@ -133,7 +132,7 @@ func outlying(all []Grown) (out []Grown) {
 		return nil
 	}
 	slices.Sort(shares)
-	middle := shares[(len(shares)-1)/2] // of two the lower: the other one is named
+	middle := shares[(len(shares)-1)/2] // of two, the lower one: the other is named
 	for _, g := range all {
 		if ratio := g.After / g.Before; ratio > muchLonger*middle && !math.IsInf(ratio, 0) {
 			g.Others = middle - 1
@@ -167,8 +166,8 @@ func callsOf(s *Side) map[string]float64 {
 	return all
 }
 
-// sectionsOf are the sections' own times, s, the mean of the ranks. MPI_MAIN has what is in no other
-// section; nil: it is the only one.
+// sectionsOf returns the sections' own times, s, the mean of the ranks. MPI_MAIN has the time in no other
+// section. The result is nil if there is no other.
 func sectionsOf(s *Side) map[string]float64 {
 	all := map[string]float64{}
 	for _, section := range job.JobSections([]job.Execution{s.main}) {
@@ -180,7 +179,7 @@ func sectionsOf(s *Side) map[string]float64 {
 	return all
 }
 
-// most are the n that changed most, the largest change first.
+// most returns the n that changed most, the largest change first.
 func (c *Comparison) most(before, after map[string]float64, n int) (all []Grown) {
 	for name, s := range after {
 		all = append(all, Grown{Name: name, Before: before[name], After: s})
@@ -197,7 +196,7 @@ func (c *Comparison) most(before, after map[string]float64, n int) (all []Grown)
 	return all[:min(len(all), n)]
 }
 
-// changes lists what the two runs do not have in common, as far as both tell it.
+// changes lists what the two runs do not have in common, as far as it is known of both.
 func changes(before, after *Side) (all []Change) {
 	add := func(what string, of func(*Side) string) {
 		if a, b := of(before), of(after); a != b && a != "" && b != "" {
@@ -253,10 +252,10 @@ func lacks(before, after *Side) (all []Change) {
 	return all
 }
 
-// short is the beginning of a hash.
+// short returns the beginning of a hash.
 func short(hash string) string { return hash[:min(len(hash), 8)] }
 
-// mostNodes is how many nodes are named.
+// mostNodes bounds how many nodes are named.
 const mostNodes = 6
 
 func nodesText(e *job.Execution) string {
@@ -271,7 +270,7 @@ func nodesText(e *job.Execution) string {
 	return strings.Join(names, ", ")
 }
 
-// placement is how many ranks the nodes have.
+// placement says how many ranks the nodes have.
 func placement(e *job.Execution) string {
 	var each []float64
 	for i := range e.Nodes {

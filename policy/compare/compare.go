@@ -3,7 +3,7 @@
 // whether they did the same work and holds the runs that show how much these usually differ. After it
 // report writes the comparison, and cmd asks for the jobs.
 //
-//  1. New refuses jobs of which nothing can be said, and different work, with the reason
+//  1. New refuses jobs without comparable figures, and different work, with the reason
 //  2. factors.go takes the time apart: the parts add up to the difference (METRICS 9)
 //  3. usual.go holds each part against the spread of the workload's other runs
 //  4. changed.go lists what changed, and the calls, sections and places that grew
@@ -25,23 +25,23 @@ import (
 // Comparison is a run against another one of the same work. Times are seconds.
 type Comparison struct {
 	Before, After Side
-	Median        int     // of how many earlier runs Before is the median; 0: a user named it
-	Rebuilt       bool    // those runs are of other builds: its own has no earlier one
+	Median        int     // the number of earlier runs that Before is the median of; 0: a user named Before
+	Rebuilt       bool    // those runs are of other builds, since there is no earlier run of the same build
 	Parts         []Part  // in the order of the formula; they add up to Longer
 	Usual         Usual   // of the program's time
-	Different     string  // why they are not the same work, or not whole, yet compared because it was asked for; "": they are
+	Different     string  // why the two are not the same work, or not whole, but were to be compared all the same; "": they are
 	Nodes         []Grown // whose ranks computed much longer than those of the others
-	Ranks         []Grown // likewise, where it is no whole node
+	Ranks         []Grown // likewise, if it is not a whole node
 	Changed       []Change
 	Calls         []Grown // that changed most, mean time per rank
 	Sections      []Grown // likewise, without the sections inside them
 	Places        []Grown // likewise, of places in the code
-	Named         bool    // somebody looked for the places' names
+	Named         bool    // the places' names were looked for
 	Doubts        []string
 	mean          float64 // logarithmic, of both elapsed times
 }
 
-// Side is one of the two.
+// Side is one of the two runs.
 type Side struct {
 	Job     *job.Job
 	Run     job.Run       // of its main program
@@ -49,7 +49,7 @@ type Side struct {
 	Elapsed float64       // E
 	Whole   bool          // T is known
 	Several int           // programs that the job ran
-	main    job.Execution // its main program
+	main    job.Execution // the program with the most core time
 	metrics *job.Metrics
 }
 
@@ -57,12 +57,12 @@ type Side struct {
 type Part struct {
 	Code          string
 	Before, After float64  // of the factor; seconds of Outside and Computing
-	Seconds       float64  // that After took longer because of it; negative: less
-	Usual         *float64 // between such runs it differs by less in 9 of 10 cases, s; nil: not known
+	Seconds       float64  // seconds by which it made After longer; negative: shorter
+	Usual         *float64 // 9 of 10 such pairs of runs differ by less, s; nil: not known
 }
 
-// Told says whether a part differs by more than such runs usually do. Where that is not known of the
-// part, the usual difference of the whole program counts.
+// Told reports whether a part differs by more than usual between such runs. If that is not known for the part,
+// the usual difference of the whole program counts.
 func (c *Comparison) Told(p *Part) bool {
 	usual := c.Usual.Time * c.Before.Elapsed
 	if p.Usual != nil {
@@ -71,11 +71,11 @@ func (c *Comparison) Told(p *Part) bool {
 	return math.Abs(p.Seconds) > usual
 }
 
-// Longer is by how much After took longer, s.
+// Longer returns by how much After took longer, s.
 func (c *Comparison) Longer() float64 { return c.After.Time - c.Before.Time }
 
-// Nothing says that the runs differ by no more than such runs usually do. Large parts that cancel each other
-// are not nothing.
+// Nothing reports whether the runs differ by no more than usual. Large parts that cancel each other out are not
+// nothing.
 func (c *Comparison) Nothing() bool {
 	usual := c.Usual.Time * c.Before.Elapsed
 	for i := range c.Parts {
@@ -95,23 +95,22 @@ func (c *Comparison) Nothing() bool {
 }
 
 const (
-	// leastOutside: Slurm tells the times of jobs in whole seconds.
+	// leastOutside, s: Slurm gives times in whole seconds.
 	leastOutside = 2
-	// farMore is how many times its usual difference a part may reach: of several parts, one often
-	// differs somewhat more than usual.
+	// farMore bounds each part, in its usual differences: of several parts, one often exceeds its usual one.
 	farMore = 3
 )
 
-// Refusal is why two jobs are not compared.
+// Refusal is the reason why two jobs are not compared.
 type Refusal struct {
 	Why   string
-	Force bool // with force they are, and the comparison says what they are
+	Force bool // with force they are, and the comparison says in what they differ
 }
 
 func (r *Refusal) Error() string { return r.Why }
 
-// New compares the main program of a job with that of an earlier one. With force, different work and
-// runs that are not whole are shown as what they are. The error is a Refusal.
+// New compares the main program of a job with that of an earlier one. With force, it also compares different
+// work and runs that are not whole, and says so. Its errors are Refusals.
 func New(before, after *listing.JobAndWorkload, force bool) (*Comparison, error) {
 	return new(Comparison).of(before, after, force)
 }
@@ -144,7 +143,7 @@ func (c *Comparison) of(before, after *listing.JobAndWorkload, force bool) (*Com
 	return c, nil
 }
 
-// sideOf is a job's side; the error is why nothing can be said of it at all.
+// sideOf makes a job's side. The error is why the job allows no comparison at all.
 func sideOf(found *listing.JobAndWorkload) (s Side, err error) {
 	j := found.Job
 	refuse := func(format string, args ...any) (Side, error) {
@@ -176,7 +175,7 @@ func sideOf(found *listing.JobAndWorkload) (s Side, err error) {
 	return s, nil
 }
 
-// runOf is the run of a job's main program, as the database keeps it.
+// runOf makes the run of a job's main program, as the database keeps it.
 func runOf(j *job.Job, main int) job.Run {
 	r := job.RunOf(&j.Executions[main])
 	r.Cluster, r.JobID, r.Attempt, r.Execution, r.DisplayID = j.Cluster, j.JobID, j.Attempt, main, j.DisplayID
@@ -185,8 +184,7 @@ func runOf(j *job.Job, main int) job.Run {
 	return r
 }
 
-// unlike says why the comparison would explain nothing: a run is not whole, or did other work; "":
-// neither.
+// unlike returns why the comparison would explain nothing: a run is not whole, or did other work; "": neither.
 func (c *Comparison) unlike() string {
 	if why := cmp.Or(notWhole(&c.Before), notWhole(&c.After)); why != "" {
 		return why
@@ -199,7 +197,7 @@ func (c *Comparison) unlike() string {
 	return ""
 }
 
-// notWhole is why a run is not all of its work, "" where it is.
+// notWhole returns why a run is not all of its work; "": it is.
 func notWhole(s *Side) string {
 	if why := workload.NotWhole(&s.Run); why != "" {
 		return "job " + s.Job.DisplayID + ": " + why
@@ -233,7 +231,7 @@ func (c *Comparison) takeApart() error {
 	return nil
 }
 
-// doubt collects what makes the comparison uncertain.
+// doubt collects the reasons why the comparison is uncertain.
 func (c *Comparison) doubt() {
 	add := func(format string, args ...any) { c.Doubts = append(c.Doubts, fmt.Sprintf(format, args...)) }
 	if !c.Before.Whole || !c.After.Whole {
@@ -255,9 +253,8 @@ func (c *Comparison) doubt() {
 	}
 }
 
-// medianRun is the run in the middle of the earlier ones of a job's workload on as many cores, by
-// their times. Of an even number it is the shorter of the two in the middle. Where there is none,
-// earlier builds of the program stand in.
+// medianRun returns the median, by time, of the earlier runs of a job's workload on as many cores. For an even
+// number it is the shorter of the two in the middle. If there are none, runs of earlier builds stand in.
 func (c *Comparison) medianRun(of *listing.JobAndWorkload) (*job.Run, error) {
 	s, err := sideOf(of)
 	if err != nil {
@@ -286,8 +283,8 @@ func (c *Comparison) medianRun(of *listing.JobAndWorkload) (*job.Run, error) {
 	return &earlier[(len(earlier)-1)/2], nil
 }
 
-// noneEarlier says why a workload has no earlier run to compare a run with. left are its earlier runs on as many
-// cores that cannot be taken.
+// noneEarlier says why a workload has no earlier run to compare a run with. left are its earlier runs on as
+// many cores that had to be left out.
 func noneEarlier(w *job.Workload, of *job.Run, left []workload.LeftOut) string {
 	on := figure.Counted(of.Cores(), "core")
 	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cores() == of.Cores() && r.Ranks != of.Ranks }) {
@@ -306,8 +303,7 @@ func noneEarlier(w *job.Workload, of *job.Run, left []workload.LeftOut) string {
 	return fmt.Sprintf("%s on %s cannot be taken (%s: %s)", figure.Counted(len(left), "earlier run"), on, which, newest.Why)
 }
 
-// WithMedian compares a job with the median of its workload's earlier runs; load reads the job of a
-// run.
+// WithMedian compares a job with the median of its workload's earlier runs. load reads the job of a run.
 func WithMedian(after *listing.JobAndWorkload, force bool, load func(*job.Run) (*listing.JobAndWorkload, error)) (*Comparison, error) {
 	c := new(Comparison)
 	r, err := c.medianRun(after)

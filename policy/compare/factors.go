@@ -8,7 +8,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// The codes of parts: what a run's time is made of (METRICS 9).
+// The codes of parts: the factors and terms of a run's time (METRICS 9).
 const (
 	Outside             = "outside"      // T_out, a term
 	Computing           = "computing"    // U
@@ -28,29 +28,29 @@ const (
 	OpenMPRest          = "openmp_rest"
 )
 
-// factor is one of those whose product is E.
+// factor is one factor of the product E.
 type factor struct {
 	code    string
 	value   float64
 	divides bool // E is in inverse proportion to it
 }
 
-// shape says which factors both runs know.
+// shape says which factors are known: counters, sampled windows, and threads.
 type shape struct{ counted, windows, threads bool }
 
 func (s shape) and(b shape) shape {
 	return shape{s.counted && b.counted, s.windows && b.windows, s.threads || b.threads}
 }
 
-// shapeOf is what is known of an execution. Threads are split where either run has some: a rank
+// shapeOf returns what is known of an execution. The time of threads is split if either run has some: a rank
 // without OpenMP has one thread.
 func shapeOf(e *job.Execution, m *job.Metrics) shape {
 	c := job.UsefulCounters([]job.Execution{*e})
 	return shape{counted: c != nil && c.Instructions > 0 && c.Cycles > 0 && m.Hybrid == nil, windows: e.Windows.Determined(), threads: m.Hybrid != nil}
 }
 
-// factorsOf are the factors of an execution's elapsed time, E = U / (n LB C F). A factor that is zero
-// or not known has no logarithm: why names it.
+// factorsOf returns the factors of an execution's elapsed time, E = U / (n LB C F). A factor that is zero or
+// not known has no logarithm: why names it.
 func factorsOf(e *job.Execution, m *job.Metrics, s shape) (all []factor, why string) {
 	u, n := m.Useful, float64(m.Ranks)
 	if h := m.Hybrid; h != nil {
@@ -72,7 +72,7 @@ func factorsOf(e *job.Execution, m *job.Metrics, s shape) (all []factor, why str
 	return all, ""
 }
 
-// computing is U, in its factors where instructions and cycles were counted.
+// computing is U, split into its factors if instructions and cycles were counted.
 func computing(u float64, c *job.Counters, counted bool) []factor {
 	if !counted {
 		return []factor{{Computing, u, false}}
@@ -81,9 +81,9 @@ func computing(u float64, c *job.Counters, counted bool) []factor {
 	return []factor{{Instructions, i, false}, {IPC, i / cycles, true}, {Clock, cycles / u, true}}
 }
 
-// communication is C, in its factors where windows were sampled. On the ideal network of METRICS 1
-// files take as long as on the real one. So the windows' SerE contains F, which C does not, and is
-// divided by it. Sampled windows do not show the whole run: the rest is a factor of its own.
+// communication is C, split into its factors if windows were sampled. On the ideal network of METRICS 1 files
+// take as long as on the real one. So the windows' SerE contains F, which C does not, and is divided by it.
+// Sampled windows do not show the whole run: the rest is a factor of its own.
 func communication(c, f float64, w *job.Windows, known bool) []factor {
 	if !known {
 		return []factor{{Communication, c, true}}
@@ -92,8 +92,8 @@ func communication(c, f float64, w *job.Windows, known bool) []factor {
 	return []factor{{Serialisation, ser, true}, {Transfer, te, true}, {Unsampled, c / (ser * te), true}}
 }
 
-// openMP splits the quotient of all threads' efficiency and MPI's into factors: those of DLB, without
-// the time in MPI (METRICS 2). What threads had in MPI beside that of their ranks is the rest.
+// openMP splits the quotient of all threads' efficiency and MPI's into factors: those of DLB, without the time
+// in MPI (METRICS 2). The rest is the threads' time in MPI besides that of their ranks.
 func openMP(m *job.Metrics) []factor {
 	ser, balance, scheduling, whole := 1.0, 1.0, 1.0, 1.0
 	if h := m.Hybrid; h != nil {
@@ -114,7 +114,7 @@ func logMean(a, b float64) float64 {
 	return (a + b) / 2 * (1 - math.Pow((b-a)/(b+a), 2)/3)
 }
 
-// part is by how much a factor made the time longer, s: LMDI-I (Ang 2005), additive.
+// part returns by how much a factor made the time longer, s: LMDI-I (Ang 2005), additive.
 func part(before, after factor, mean float64) Part {
 	ln := math.Log(after.value / before.value)
 	if before.divides {
@@ -123,7 +123,7 @@ func part(before, after factor, mean float64) Part {
 	return Part{Code: before.code, Before: before.value, After: after.value, Seconds: mean*ln + 0} // no negative zero
 }
 
-// Name is a part for people.
+// Name names a part for people.
 func Name(code string) string { return names[code] }
 
 var names = map[string]string{

@@ -11,8 +11,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// growPlaces fills in the places whose mean time per rank changed most. A difference within the error of sampling is
-// no change. Neither is a place that one of the runs may have dropped for want of room.
+// growPlaces fills in the places whose mean time per rank changed most. A difference within the error of
+// sampling is no change. Nor is a place that one of the runs may have dropped for lack of room.
 func (c *Comparison) growPlaces(before, after *job.Places) {
 	names := namesOf(before, after)
 	was, is := names.times(before, c.Before.metrics.Ranks), names.times(after, c.After.metrics.Ranks)
@@ -35,11 +35,11 @@ func (c *Comparison) growPlaces(before, after *job.Places) {
 	}
 }
 
-// placeNames name places in words that mean the same in two runs. In a file that is the same in both, the address
-// does. In one that was built anew, the function does, if all functions in it are known.
+// placeNames gives places names that mean the same in both runs. If a file is the same in both, that is the
+// address. If it was built anew, it is the function, provided that all functions in it are known.
 type placeNames struct {
-	anew  map[string]bool // by the file's name: whether all functions are known
-	lost  []string        // those of them whose functions are not all known
+	anew  map[string]bool // files that were built anew, by name: whether all functions are known
+	lost  []string        // the files of anew whose functions are not all known
 	texts map[[3]string]string
 }
 
@@ -70,7 +70,7 @@ func namesOf(before, after *job.Places) *placeNames {
 	return n
 }
 
-// fileOf is the name of the file in which a place is; "": it is not known.
+// fileOf returns the name of the file that holds a place; "": it is not known.
 func fileOf(p *job.Places, one *job.Place) string {
 	if len(one.Frames) == 0 || one.Frames[0].Module < 0 || one.Frames[0].Module >= len(p.Modules) {
 		return ""
@@ -78,12 +78,12 @@ func fileOf(p *job.Places, one *job.Place) string {
 	return path.Base(p.Modules[one.Frames[0].Module].Path)
 }
 
-// keyOf is what is called, and where.
+// keyOf identifies a place by the called function, the file and the offset in it.
 func keyOf(file string, one *job.Place) [3]string {
 	return [3]string{one.Function, file, fmt.Sprintf("%x", one.Frames[0].Offset)}
 }
 
-// buildsOf are the builds of the files with places; "": one is not known.
+// buildsOf returns the build-ids of the files with places; "": one is not known.
 func buildsOf(p *job.Places) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for i := range p.List {
@@ -101,7 +101,7 @@ func namesFunctions(p *job.Places, file string) bool {
 	return !slices.ContainsFunc(p.List, func(one job.Place) bool { return fileOf(p, &one) == file && one.Frames[0].Symbol == "" })
 }
 
-// name is a place's; "": it has none that means the same in both runs.
+// name returns a place's name; "": none means the same in both runs.
 func (n *placeNames) name(p *job.Places, one *job.Place) string {
 	file := fileOf(p, one)
 	named, anew := n.anew[file]
@@ -114,11 +114,11 @@ func (n *placeNames) name(p *job.Places, one *job.Place) string {
 	return n.texts[keyOf(file, one)]
 }
 
-// placeTimes are by name.
+// placeTimes holds times by the name of a place.
 type placeTimes struct {
 	seconds map[string]float64 // mean of the ranks
-	doubt   map[string]float64 // square of how far samples may be off
-	dropped float64            // no place that is missing took longer, s
+	doubt   map[string]float64 // square of the error of sampling
+	dropped float64            // no missing place took longer, s
 }
 
 func (n *placeNames) times(p *job.Places, ranks int) *placeTimes {

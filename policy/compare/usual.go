@@ -10,31 +10,30 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Usual is what the times of runs of the same work usually differ by: in 9 of 10 cases by less.
+// Usual is the usual difference between the times of runs of the same work: 9 of 10 pairs differ by less.
 type Usual struct {
 	Time float64 // longer time over the shorter, less 1; 0: not known
 	Runs int     // how many runs it is known from
 }
 
-// Known says whether enough other runs tell it.
+// Known reports whether there are enough other runs to know it.
 func (u Usual) Known() bool { return u.Time > 0 }
 
 const (
-	// usually is the share of pairs of runs that differ by less than what is called the usual
-	// difference.
+	// usually is the share of pairs of runs that differ by less than the usual difference.
 	usually = 0.9
-	// fewestFree is how many degrees of freedom tell a spread: three runs on the same cores.
+	// fewestFree is the least number of degrees of freedom for a spread: those of three runs on the same cores.
 	fewestFree = 2
-	// newest is how many runs are looked at: a program of last year had another spread.
+	// newest bounds how many runs are used: last year's program had another spread.
 	newest = 20
 	// leastSpread is the least standard deviation of ln t that runs are taken to have: a clock, a
 	// scheduler and a network are never quieter.
 	leastSpread = 0.005
 )
 
-// hold fills in what such runs usually differ by, in all and in each part.
+// hold fills in the usual differences: of the whole time, and of each part.
 func (c *Comparison) hold(before, after *job.Workload) {
-	like := &c.After // where both ran on as many cores, the earlier one is the usual one
+	like := &c.After // on as many cores, the earlier run stands for the usual one
 	sameCores := c.Before.Run.Cores() == c.After.Run.Cores() && c.Before.Run.Ranks == c.After.Run.Ranks
 	if sameCores {
 		like = &c.Before
@@ -48,8 +47,8 @@ func (c *Comparison) hold(before, after *job.Workload) {
 		runs += len(g)
 	}
 	c.Usual.Runs = runs
-	of := 1.0                       // variance of Before against that of a run
-	if c.Median > 2 && !c.Rebuilt { // builds differ by more than chance
+	of := 1.0                       // the variance of Before, in variances of a single run
+	if c.Median > 2 && !c.Rebuilt { // a median varies less, but builds differ by more than chance
 		of = math.Pi / 2 / float64(c.Median)
 	}
 	if d, known := spread(groups, of, func(r *job.Run) float64 { return r.Elapsed }); known {
@@ -64,9 +63,9 @@ func (c *Comparison) hold(before, after *job.Workload) {
 	}
 }
 
-// peers are the newest other runs of the same work as one of the two, on as many cores of such a machine. If Before is
-// a median, the runs that it is the median of count, itself among them, and later ones do not. Where runs became
-// slower, those from there on are a group of their own: they differ from those before by more than runs usually do.
+// peers returns the newest other runs of the same work as a side, on as many cores of such a machine. If Before
+// is a median, the runs that it is the median of count, Before included, and later runs do not. If runs became
+// slower, those from then on are a group of their own: runs before and after differ by more than usual.
 func (c *Comparison) peers(w *job.Workload, s *Side) (groups [][]job.Run) {
 	if w == nil {
 		return nil
@@ -95,8 +94,8 @@ func (c *Comparison) peers(w *job.Workload, s *Side) (groups [][]job.Run) {
 	return append(groups, all)
 }
 
-// spread is by how much the logarithm of a figure usually differs between a run and another one, whose
-// variance is `of` times that of a run. It is not known from too few runs, or where one does not tell it.
+// spread returns the usual difference in the logarithm of a figure between a run and another one, whose
+// variance is `of` times that of a run. It is not known from too few runs, or if a run lacks the figure.
 func spread(groups [][]job.Run, of float64, figure func(*job.Run) float64) (d float64, known bool) {
 	var squares, free float64
 	for _, g := range groups {
@@ -116,7 +115,7 @@ func spread(groups [][]job.Run, of float64, figure func(*job.Run) float64) (d fl
 	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile((1+usually)/2) * sd * math.Sqrt(1+of), true
 }
 
-// ofRun is the factor of a run; 0: runs do not keep it. Of a run with threads they keep only the
+// ofRun returns the factor of a run; 0: runs do not keep it. For a run with threads they keep only the
 // computing and its counters.
 func ofRun(r *job.Run, code string) float64 {
 	k := r.Conditions

@@ -20,7 +20,7 @@ type Settings struct {
 	Level   float64 // of the intervals, 0 < level < 1; 0 means 0.9
 	Line    float64 // parallel efficiency that n_eff keeps; 0 means 0.8
 	Method  Method  // MethodCombined, or the paper's own
-	Predict []int   // core counts to say the time of; none means twice the largest
+	Predict []int   // core counts to predict the time of; none means twice the largest
 	// Spread is the standard deviation of ln t between single runs that the search for n_fast assumes,
 	// as long as few core counts were run twice; 0 means 0.05. Nothing else depends on it.
 	Spread float64
@@ -38,21 +38,20 @@ const (
 const (
 	defaultLevel = 0.9
 	defaultLine  = 0.8
-	// runSpread is how much ln t of one run differs from that of the next where
-	// nothing was run twice: the nugget of METRICS 4.
+	// runSpread is the spread of ln t from one run to the next if nothing was run twice: the nugget of METRICS 4.
 	runSpread = 0.015
-	// usualSpread is the same on machines in production, which spread more than benchmarks
-	// do: with one run on each, more cores must take 23 % longer to be called slower.
+	// usualSpread is the same on production machines, which spread more than benchmarks. With one run on each,
+	// more cores must take 23 % longer to be called slower.
 	usualSpread = 0.05
-	// fewestCounts is how many core counts a curve needs.
+	// fewestCounts is the number of core counts that a curve needs.
 	fewestCounts = 4
-	// superlinearLimit is where a curve is refused, METRICS 4.
+	// superlinearLimit is the ratio above which no model is fitted, METRICS 4.
 	superlinearLimit = 1.25
-	// erraticBend is how much two consecutive log-log slopes may differ, METRICS 4.
+	// erraticBend is the difference of two consecutive log-log slopes above which data are erratic, METRICS 4.
 	erraticBend = 0.5
 	// mostCounts bounds what a curve takes to compute.
 	mostCounts = 40
-	// furthest is how many times the largest n predictions go up to.
+	// furthest bounds the core counts of predictions, in multiples of the largest measured n.
 	furthest = 2
 )
 
@@ -69,7 +68,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Group is what was measured on one core count.
+// Group holds what was measured on one core count.
 type Group struct {
 	N, X  float64 // cores, and their logarithm
 	Y     float64 // ln t_n, median of the runs
@@ -80,7 +79,7 @@ type Group struct {
 
 func (g Group) hasShare() bool { return !math.IsNaN(g.r) }
 
-// soundOf leaves out what cannot be a run, and overheads that cannot be one.
+// soundOf leaves out points and overheads that no run can have.
 func soundOf(points []Point) []Point {
 	sound := make([]Point, 0, len(points))
 	for _, p := range points {
@@ -104,12 +103,11 @@ func thinned(groups []Group) []Group {
 	return kept
 }
 
-// Grouped sorts points by core count and takes together what ran on the same. The
-// spread of a core count is drawn towards the spread of all of them, and that
-// towards runSpread, each with the weight of two runs.
+// Grouped sorts points by core count and combines those of the same one. It draws the spread of a core count
+// towards that of all of them, and that towards runSpread, each with the weight of two runs.
 func Grouped(points []Point) []Group { return GroupedBy(points, runSpread) }
 
-// GroupedBy is grouped with another spread before the data speak.
+// GroupedBy is Grouped with this spread in place of runSpread.
 func GroupedBy(points []Point, spread float64) []Group {
 	byN := map[int][]Point{}
 	for _, p := range points {
@@ -151,7 +149,7 @@ func groupOf(n int, runs []Point) (Group, float64) {
 	return g, square
 }
 
-// Median is NaN without values. It sorts them.
+// Median returns NaN for no values. It sorts them.
 func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -160,9 +158,8 @@ func Median(v []float64) float64 {
 	return quantile(v, 0.5)
 }
 
-// quantile is the value below which the part p of the other sorted ones lies, on the line between two of them
-// (type 7 of Hyndman and Fan). gonum's stat.Quantile is of type 4: of two values, it takes the smaller one for the
-// median.
+// quantile returns the p-quantile of sorted values, interpolated linearly between two of them (type 7 of
+// Hyndman and Fan). gonum's stat.Quantile is of type 4: for two values, its median is the smaller one.
 func quantile(sorted []float64, p float64) float64 {
 	i, part := math.Modf(p * float64(len(sorted)-1))
 	at := sorted[int(i):]
@@ -172,7 +169,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return (1-part)*at[0] + part*at[1]
 }
 
-// withShare are the groups that know their overhead.
+// withShare returns the groups whose overhead is known.
 func withShare(groups []Group) []Group {
 	var known []Group
 	for _, g := range groups {
@@ -183,8 +180,8 @@ func withShare(groups []Group) []Group {
 	return known
 }
 
-// superlinearity is the largest n_1 t_1/(n t_n), METRICS 4: above 1, n cores did more
-// than n times the work of one. It comes with its core count.
+// superlinearity returns the largest n_1 t_1/(n t_n), METRICS 4, and its core count. Above 1, n cores did more
+// than n times the work of one.
 func superlinearity(groups []Group) (ratio, n float64) {
 	for _, g := range groups {
 		if v := math.Exp(groups[0].X + groups[0].Y - g.X - g.Y); v > ratio {
@@ -194,8 +191,8 @@ func superlinearity(groups []Group) (ratio, n float64) {
 	return ratio, n
 }
 
-// isErratic says whether two consecutive slopes of ln t over ln n differ by more than
-// erraticBend: the error of a prediction from such data is twice as large (METRICS 4).
+// isErratic reports whether two consecutive slopes of ln t over ln n differ by more than erraticBend. The error
+// of a prediction from such data is twice as large (METRICS 4).
 func isErratic(groups []Group) bool {
 	for i := 2; i < len(groups); i++ {
 		if math.Abs(slope(groups[i-1], groups[i])-slope(groups[i-2], groups[i-1])) > erraticBend {
@@ -207,7 +204,6 @@ func isErratic(groups []Group) bool {
 
 func slope(from, to Group) float64 { return (to.Y - from.Y) / (to.X - from.X) }
 
-// tail is how many standard errors make an interval of this confidence. Errors of predictions
-// have heavy tails: Student's t with two degrees of freedom fits 80 and 90 % of the
-// next points of the real curves at once.
+// tail returns how many standard errors make an interval of this confidence. Errors of predictions have heavy
+// tails: Student's t with two degrees of freedom fits both 80 and 90 % of the next points of the real curves.
 func tail(level float64) float64 { return level * math.Sqrt(2/(1-level*level)) }

@@ -13,7 +13,7 @@
 //  3. fit.go finds the extended Amdahl model nearest to them, ensemble.go all the
 //     fits that the data cannot tell apart from it; hoefinger.go fits as the paper does
 //  4. slopes.go continues the run time by its local slope; the predicted time is
-//     the mean of both (METRICS 4 tells why), efficiency.go adds the overhead
+//     the mean of both (METRICS 4 has the reason), efficiency.go adds the overhead
 //  5. inflexion.go and efficiency.go state n_fast and n_eff, nextrun.go what run
 //     would teach most, rivals.go what Amdahl's law and the USL make of the same points
 //

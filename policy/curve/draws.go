@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// draw makes a set of equally likely models out of all that the data cannot tell from the optima: a
-// grid around each optimum, as wide as its curvature or the whole space where the data say nothing,
-// weighed by likelihood. Before the data speak, beta is uniform between 0 and 1, c is uniform in
-// its logarithm, and f_s lies half way between both.
+// draw makes equally likely models of all that the data cannot tell from the optima. It weighs a grid around
+// each optimum by likelihood. The grid is as wide as the curvature there allows, up to the whole space. Before
+// the data speak, beta is uniform between 0 and 1, c is uniform in its logarithm, and f_s lies half way between
+// both.
 func (f *fitter) draw(optima []fitted) []Amdahl {
 	least := optima[0].chi
 	var cells []cell
@@ -27,7 +27,7 @@ func (f *fitter) draw(optima []fitted) []Amdahl {
 	return f.resampled(cells, optima[0])
 }
 
-// gridSteps is how many shapes lie along each edge of a box.
+// gridSteps is the number of shapes along each edge of a box.
 const gridSteps = 13
 
 // weighed scans a box and gives each cell its weight.
@@ -47,7 +47,7 @@ func (f *fitter) weighed(b box, least float64) []cell {
 	return cells
 }
 
-// boxes are the surroundings of the optima; those that overlap become one.
+// boxes returns the surroundings of the optima. Those that overlap become one.
 func (f *fitter) boxes(optima []fitted) []box {
 	var boxes []box
 	for _, o := range optima {
@@ -64,7 +64,7 @@ func (f *fitter) boxes(optima []fitted) []box {
 	return boxes
 }
 
-// around is the box around an optimum in which each parameter may lie by the curvature there.
+// around returns the box around an optimum that its curvature allows the parameters.
 func (f *fitter) around(o fitted, least float64) box {
 	f.at(o.shape)
 	m, _ := f.normal()
@@ -103,8 +103,8 @@ func (b box) with(o box) box {
 	return b
 }
 
-// tightened is the part of a box that holds the cells that count, and a cell's width around them;
-// false: it is hardly smaller than the box.
+// tightened shrinks a box to the cells that count, and a cell's width around them. It returns false if that is
+// hardly smaller.
 func tightened(b box, cells []cell) (box, bool) {
 	top := heaviest(cells)
 	tight := box{b.high, b.low}
@@ -131,8 +131,8 @@ func heaviest(cells []cell) float64 {
 	return top
 }
 
-// resampled takes draws models at even steps of the summed weight, and moves the level
-// of each by what the level alone may be off.
+// resampled takes draws models at even steps of the summed weight. It moves the level of each by a draw of the
+// level's own error.
 func (f *fitter) resampled(cells []cell, best fitted) []Amdahl {
 	top, sum := heaviest(cells), 0.0
 	for i := range cells {
@@ -150,15 +150,14 @@ func (f *fitter) resampled(cells []cell, best fitted) []Amdahl {
 	return models
 }
 
-// levelNoise is how far the level may be off where the shape is known; only run times
-// tell it.
+// levelNoise is the error of the level if the shape is known. Only run times determine it.
 func (f *fitter) levelNoise(times, least float64) float64 {
 	before := f.noiseBefore(least)
 	noise := math.Sqrt((noiseWeight*before*before + times) / (noiseWeight + float64(len(f.groups)) - 1))
 	return noise / math.Sqrt(f.sum)
 }
 
-// deviates are normal deviates, one for each draw, in an order without a pattern.
+// deviates holds normal deviates, one for each draw, in an order without a pattern.
 var deviates = func() (z [draws]float64) {
 	const golden = 0.6180339887498949
 	for i := range z {

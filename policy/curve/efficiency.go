@@ -3,11 +3,11 @@ package curve
 import "math"
 
 const (
-	// leastShare is the smallest tau/t that counts: what is under it is rounding.
+	// leastShare is the smallest tau/t that counts: less is rounding.
 	leastShare = 0.003
-	// overheadSlope and usefulSlope are the slopes of ln tau and ln(t - tau) over ln n beyond the
-	// data. ownSlope is the weight of the last slope that was measured, and steepest bounds that one:
-	// the overhead of an all-to-all doubles with the cores.
+	// overheadSlope and usefulSlope are the slopes of ln tau and ln(t - tau) over ln n beyond the data. ownSlope
+	// is the weight of the last measured slope, and steepest bounds that slope: the overhead of an all-to-all
+	// doubles with the cores.
 	overheadSlope, usefulSlope = -0.35, -1.0
 	ownSlope                   = 0.3
 	steepest                   = 1.0
@@ -16,24 +16,23 @@ const (
 	// a volume and the 1 of a cost that does not shrink.
 	shareDrift = 0.13
 	logitDrift = 0.75
-	// shareNoise and shareScatter make the standard error of logit tau/t of a next run: the first
-	// counts always, the second for each step of ln n beyond the data. BenchmarkBacktest prints how
-	// often the intervals made of them and of bridge hold.
+	// shareNoise and shareScatter make the standard error of logit tau/t of a next run. The first always counts,
+	// the second for each step of ln n beyond the data. BenchmarkBacktest prints how often the intervals made of
+	// them and of bridge hold the next point.
 	shareNoise   = 0.033
 	shareScatter = 0.35
 	// bridge is the scatter of logit tau/t half way between two core counts, for each
 	// step of ln n that lies between them.
 	bridge = 0.115
-	// guessScatter is how far logit tau/t lies outside the likely models where the overhead was not
-	// measured.
+	// guessScatter is the scatter of logit tau/t about the likely models if the overhead was not measured.
 	guessScatter = 0.25
-	// effScale is how steeply tau/t reaches the line beyond the data, METRICS 4.
+	// effScale is the slope of tau/t over ln n with which it reaches the line beyond the data, METRICS 4.
 	effScale = 0.10
 )
 
 func logitShare(r float64) float64 { return logit(Clamp(r, leastShare, 1-leastShare)) }
 
-// share is tau_n/t_n of a next run with its interval.
+// share returns tau_n/t_n of a next run with its interval.
 func (c *curve) share(n float64) (value, low, high float64) {
 	if len(c.shares) == 0 {
 		e := c.over(c.model.Share(n), func(m Amdahl) float64 { return m.Share(n) })
@@ -53,8 +52,8 @@ func (c *curve) share(n float64) (value, low, high float64) {
 	return value, low, high
 }
 
-// measuredShare is tau_n/t_n from the measured ones: interpolated between them, and
-// beyond them grown by experience. The error is that of its logit.
+// measuredShare returns tau_n/t_n as the measured ones suggest: interpolated between them, and continued beyond
+// them by the constants above. err is that of its logit.
 func (c *curve) measuredShare(n float64) (value, err float64) {
 	x, s := math.Log(n), c.shares
 	first, last := s[0], s[len(s)-1]
@@ -76,10 +75,10 @@ func (c *curve) measuredShare(n float64) (value, err float64) {
 	return logistic(l), shareNoise + 4*bridge*gap*at*(1-at)
 }
 
-// shareBeyond is tau/t beyond the largest n, the mean of two continuations. One is the model
-// through the run times and the last overhead: it begins at what was measured last, and is the
-// model's own from twice the cores on. The other continues overhead and useful time, each by
-// itself. It is the only one where the model has no term for the data.
+// shareBeyond returns tau/t beyond the largest n, the mean of two continuations. One is the model through the
+// run times and the last overhead: it begins at the last measured value, and is the model's own from twice the
+// cores on. The other continues overhead and useful time separately. It alone counts if the model has no term
+// for the data.
 func (c *curve) shareBeyond(x float64) float64 {
 	s := c.shares
 	last := s[len(s)-1]
@@ -145,8 +144,8 @@ func (c *curve) efficient() CoreCount {
 	return CoreCount{Estimate: &Estimate{at, math.Min(low, at), math.Max(high, at)}}
 }
 
-// efficientByModel is n_eff where no overhead was measured: only the likely models
-// know of it, and mostly do not agree.
+// efficientByModel is n_eff if no overhead was measured. Only the likely models know it then, and mostly they
+// do not agree.
 func (c *curve) efficientByModel() CoreCount {
 	lost, half := logit(1-c.settings.Line), c.widened(guessScatter*tail(c.settings.Level))
 	if c.exact {
@@ -170,9 +169,9 @@ func (c *curve) efficientByModel() CoreCount {
 	return CoreCount{Estimate: &e}
 }
 
-// crossing is the largest n at which the measured tau/t, its logit moved by shift standard errors,
-// reaches the share that may be lost. The note says where there is none: the smallest n is over it
-// already, or the largest is still under it.
+// crossing returns the largest n at which the measured tau/t, its logit moved by shift standard errors, reaches
+// the share that may be lost. If there is none, the note says why: the smallest n exceeds the share, or the
+// largest does not reach it.
 func (c *curve) crossing(lost, shift float64) (float64, string) {
 	const parts = 16
 	target := logit(lost)
@@ -198,7 +197,7 @@ func (c *curve) crossing(lost, shift float64) (float64, string) {
 	return 0, NoteBelowSmallest
 }
 
-// bisect finds where f, at or under target at low and over it at high, reaches it.
+// bisect finds where f reaches target: f is at or below it at low, and above it at high.
 func bisect(f func(float64) float64, target, low, high float64) float64 {
 	for range 40 {
 		middle := (low + high) / 2

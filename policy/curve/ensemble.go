@@ -11,20 +11,19 @@ const (
 	// the weight of noiseWeight data.
 	noiseBefore = 0.04
 	noiseWeight = 2
-	// exactly is the spread of ln t under which data were computed, not measured: the
-	// clocks of no machine are that even.
+	// exactly is a spread of ln t so small that the data must be computed, not measured: no machine's clock is
+	// that even.
 	exactly = 1e-5
-	// draws is how many equally likely fits stand for all of them.
+	// draws is the number of equally likely fits that stand for all of them.
 	draws = 256
-	// faint is how much less likely than the best a fit may be and still count, as a
-	// difference of logarithms.
+	// faint bounds how much less likely than the best a counting fit is, as a difference of logarithms.
 	faint = 7
 )
 
 // box is a part of the space of shapes.
 type box struct{ low, high shape }
 
-// widest holds every shape that data on these core counts could tell from another.
+// widest holds every shape that data on these core counts can distinguish from another.
 func widest(groups []Group) box {
 	x1, xk := groups[0].X, groups[len(groups)-1].X
 	return box{shape{-xk - 7, -5, math.Min(x1, 1) - 2}, shape{5, 5, xk + 4}}
@@ -64,8 +63,7 @@ func (f *fitter) scan(b box, steps [3]int) []cell {
 	return cells
 }
 
-// centred fills into with a value for each group, without their weighted mean, which it
-// returns.
+// centred fills into with a value for each group, less their weighted mean. It returns the mean.
 func (f *fitter) centred(into []float64, value func(Group) float64) (mean float64) {
 	for i, g := range f.groups {
 		into[i] = value(g)
@@ -77,9 +75,8 @@ func (f *fitter) centred(into []float64, value func(Group) float64) (mean float6
 	return mean
 }
 
-// optima are the local optima that the data cannot tell apart, the likeliest first; of
-// those that are equally likely the one with the smallest serial part, as the paper
-// steps f_s down.
+// optima returns the local optima that the data cannot tell apart, the likeliest first. Among equally likely
+// ones the first has the smallest serial part, since the paper steps f_s down.
 func (f *fitter) optima(cells []cell) []fitted {
 	var found []fitted
 	for _, start := range append(f.bestCells(cells), linearStarts(f.groups, f.useShares)...) {
@@ -105,8 +102,8 @@ func (f *fitter) optima(cells []cell) []fitted {
 	return kept
 }
 
-// bestCells are the likeliest shapes of a grid with c under 1/f_s and over it: t_n has
-// an optimum on either side.
+// bestCells returns the likeliest shapes of a grid with c below 1/f_s and above it: t_n has an optimum on
+// either side.
 func (f *fitter) bestCells(cells []cell) []shape {
 	var best [2]*cell
 	for i := range cells {
@@ -127,13 +124,14 @@ func (f *fitter) bestCells(cells []cell) []shape {
 	return starts
 }
 
-// noise is the spread of ln t that a fit with this sum of squares suggests.
+// noise returns the spread of ln t that a fit with this sum of squares suggests.
 func (f *fitter) noise(chi, least float64) float64 {
 	before := f.noiseBefore(least)
 	return math.Sqrt((noiseWeight*before*before + chi) / (noiseWeight + f.data - 1))
 }
 
-// noiseBefore is much less than any run's for data that follow the model exactly.
+// noiseBefore returns the spread assumed before the data speak. It is tiny for data that follow the model
+// exactly.
 func (f *fitter) noiseBefore(least float64) float64 {
 	if f.exact(least) {
 		return exactly
@@ -141,22 +139,21 @@ func (f *fitter) noiseBefore(least float64) float64 {
 	return noiseBefore
 }
 
-// exact says whether the data follow the model more closely than measured runs can. It takes more
-// data than parameters.
+// exact reports whether the data follow the model more closely than measured runs can. That takes more data
+// than parameters.
 func (f *fitter) exact(least float64) bool {
 	return f.data >= 5 && least < exactly*exactly*f.data
 }
 
-// logWeight is the logarithm of how likely a fit is compared with the best, where the noise is not
-// known: Student's t.
+// logWeight is the logarithm of the likelihood of a fit over that of the best, with unknown noise: Student's t.
 func (f *fitter) logWeight(chi, least float64) float64 {
 	before := f.noiseBefore(least)
 	prior := noiseWeight * before * before
 	return -(noiseWeight + f.data - 1) / 2 * math.Log((prior+chi)/(prior+least))
 }
 
-// withoutSerial says whether a model without a serial part is likely too, at the level
-// of an interval: then the interval of f_s begins at 0.
+// withoutSerial reports whether a model without a serial part is likely too, at the level of an interval. The
+// interval of f_s then begins at 0.
 func (f *fitter) withoutSerial(best fitted, level float64) bool {
 	f.pinned = true
 	defer func() { f.pinned = false }()
@@ -164,7 +161,7 @@ func (f *fitter) withoutSerial(best fitted, level float64) bool {
 	return f.within(f.descend(best.shape), best, level)
 }
 
-// within says whether a fit lies in the interval of that level around the best.
+// within reports whether a fit lies in the interval of that level around the best.
 func (f *fitter) within(o, best fitted, level float64) bool {
 	z := math.Sqrt2 * math.Erfinv(level)
 	return f.logWeight(o.chi, best.chi) > -z*z/2

@@ -5,14 +5,14 @@ import "math"
 const (
 	// settled ends a descent: a hardly damped step reduced the sum of squares by less than this part.
 	settled = 1e-10
-	// misfit is how far ln t of real programs lies off the model even without noise.
+	// misfit is the distance of ln t of real programs from the model even without noise.
 	misfit = 0.03
-	// shareScale is how much less a difference in tau/t counts than one in ln t: the
-	// standard deviations are 0.1 and 0.05 on real curves.
+	// shareScale divides differences in tau/t before they are compared with those in ln t: their standard
+	// deviations are 0.1 and 0.05 on real curves.
 	shareScale = 2
-	// modestScale is the same for the overhead of the smallest run, where none was measured: it is
-	// taken to be 0 give or take 0.3, as people begin where a program runs well. That is done where a
-	// fit makes it a larger share than immodest.
+	// modestScale is the same for an unmeasured overhead of the smallest run. It is taken to be 0 give or take
+	// 0.3, as people begin where a program runs well. That is done only if a fit makes it a larger share than
+	// immodest.
 	modestScale = 6
 	immodest    = 0.5
 )
@@ -40,10 +40,10 @@ func shapeOf(m Amdahl) shape {
 // level ln t_1 profiled out, and with useShares those in tau/t, in units of ln t.
 type fitter struct {
 	groups    []Group
-	weight    []float64 // of ln t, 1 where n ran once with the usual spread
+	weight    []float64 // of ln t; 1 for a single run with the usual spread
 	sum       float64   // of weight
 	useShares bool
-	data      float64      // how many differences count
+	data      float64      // number of differences that count
 	pinned    bool         // f_s stays where it is
 	modest    bool         // the smallest run is taken to have no large overhead
 	residual  []float64    // scratch: first ln t, then tau/t
@@ -109,7 +109,7 @@ func (f *fitter) at(s shape) fitted {
 	return result
 }
 
-// sharesAt does the same for tau/t and returns its part of the sum of squares.
+// sharesAt computes residual and jacobian of tau/t, and returns its part of the sum of squares.
 func (f *fitter) sharesAt(beta, c float64) (chi float64) {
 	k := len(f.groups)
 	for i, g := range f.groups {
@@ -130,7 +130,7 @@ func (f *fitter) sharesAt(beta, c float64) (chi float64) {
 	return chi
 }
 
-// normal is J'J and J'r at the last point that at saw.
+// normal returns J'J and J'r at the last point of at.
 func (f *fitter) normal() (m [3][3]float64, g [3]float64) {
 	for i, r := range f.residual {
 		j := f.jacobian[i]
@@ -144,8 +144,8 @@ func (f *fitter) normal() (m [3][3]float64, g [3]float64) {
 	return m, g
 }
 
-// descend goes from a start to the local optimum, by Levenberg and Marquardt: the
-// library's minimisers know nothing of least squares and take fifty times as long.
+// descend goes from a start to the local optimum, by Levenberg and Marquardt. The library's minimisers do not
+// use the sum of squares, and take fifty times as long.
 func (f *fitter) descend(start shape) fitted {
 	best := f.at(start)
 	damping := 1e-3
@@ -168,11 +168,11 @@ func (f *fitter) descend(start shape) fitted {
 	return best
 }
 
-// polished goes on until the gradient vanishes: that is sharper than the sum of squares, whose last
-// digits are rounding.
+// polished goes on until the gradient vanishes. That is sharper than the sum of squares, whose last digits are
+// rounding.
 func (f *fitter) polished(o fitted) fitted {
 	left := f.decrement(o.shape)
-	// Made-up data can gain a last digit for ever.
+	// Made-up data may gain a last digit for ever.
 	for round, damping := 0, 1e-12; round < 500 && damping < 1e3 && left > 1e-32; round++ {
 		f.at(o.shape)
 		m, g := f.normal()
@@ -187,7 +187,7 @@ func (f *fitter) polished(o fitted) fitted {
 	return o
 }
 
-// decrement is by how much an undamped step would reduce the sum of squares if that were quadratic.
+// decrement returns by how much an undamped step would reduce the sum of squares if that were quadratic.
 func (f *fitter) decrement(s shape) float64 {
 	f.at(s)
 	m, g := f.normal()
@@ -199,9 +199,9 @@ func distance(a, b shape) float64 {
 	return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
 }
 
-// stepped is where one damped step leads. No parameter moves by more than 2, which is a factor of
-// 7, and none beyond its limit, where no difference could be seen any more. One that would stays at
-// the limit, and the others step as if it were known.
+// stepped returns the end of one damped step. No parameter moves by more than 2, a factor of 7, or beyond its
+// limit, where no difference is visible any more. One that would do so stays at the limit, and the others step
+// as if it were known.
 func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64) shape {
 	far := f.groups[len(f.groups)-1].X + 12
 	limit := [3][2]float64{{-far - 12, 14}, {-20, 20}, {-14, far}}
@@ -226,8 +226,8 @@ func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64
 
 func Clamp(v, low, high float64) float64 { return math.Min(math.Max(v, low), high) }
 
-// solve3 solves m x = g for a positive definite m by Cholesky's factors; a pivot that rounding made
-// zero leaves its parameter where it is.
+// solve3 solves m x = g for a positive definite m by Cholesky's factors. A pivot that rounding made zero leaves
+// its parameter where it is.
 func solve3(m [3][3]float64, g [3]float64) (x [3]float64) {
 	var l [3][3]float64
 	for i := range 3 {

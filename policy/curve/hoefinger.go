@@ -11,21 +11,20 @@ import (
 	"jobeff/report/figure"
 )
 
-// The paper's rules: standard errors of 10 to 30 %, and c > b. It steps f_s down by
-// hand until the fit is best; here from serialStart by serialStep to serialEnd.
+// The paper's rules: standard errors of 10 to 30 %, and c > b. The paper steps f_s down by hand until the fit
+// is best; here it goes from serialStart by serialStep to serialEnd.
 const (
 	acceptedError = 0.30
 	serialStart   = 0.3
 	serialStep    = 0.8
 	serialEnd     = 1e-7
-	// mostDropped is how many of the first points may be left out: "a couple".
+	// mostDropped bounds how many of the first points may be left out: "a couple".
 	mostDropped = 2
 	// standardLevel is the confidence of an interval of one standard error.
 	standardLevel = 0.683
 )
 
-// handFit is a fit of ln b and ln c, and of ln t_1 where one core was not run, at a
-// given f_s.
+// handFit is a fit of ln b and ln c at a given f_s, and of ln t_1 if one core was not run.
 type handFit struct {
 	serial, t1 float64
 	p          []float64
@@ -44,14 +43,14 @@ func (h handFit) model(p []float64) Amdahl {
 // err is the relative standard error of b (0), c (1) or t_1 (2).
 func (h handFit) err(i int) float64 { return math.Sqrt(h.cov.At(i, i)) }
 
-// accepted says whether the paper would take the fit.
+// accepted reports whether the paper would take the fit.
 func (h handFit) accepted() bool {
 	return h.p[1] > h.p[0] && h.err(0) <= acceptedError && h.err(1) <= acceptedError
 }
 
-// hoefinger is MethodHoefinger: run times only, unweighted, the best of the accepted
-// fits; if there is none the first points are dropped one by one, as the paper does
-// at times. Intervals are one standard error to either side.
+// hoefinger is MethodHoefinger: run times only, unweighted, the best of the accepted fits. If there is none, it
+// drops the first points one by one, as the paper sometimes does. Intervals are one standard error to either
+// side.
 func (c *curve) hoefinger() {
 	c.result.Level = standardLevel
 	best, dropped, found := handFit{}, 0, false
@@ -94,7 +93,7 @@ func stepDown(groups []Group) (best handFit, found bool) {
 	return best, found
 }
 
-// fitByHand fits what is left at a given f_s.
+// fitByHand fits the other parameters at a given f_s.
 func fitByHand(groups []Group, serial float64, start []float64) (handFit, bool) {
 	h := handFit{serial: serial, t1: math.Exp(groups[0].Y)}
 	p := append([]float64{}, start...)
@@ -165,7 +164,7 @@ func (c *curve) stated(h handFit) {
 	}
 }
 
-// within is a figure of the model with one standard error to either side.
+// within returns a figure of the model with one standard error to either side.
 func (h handFit) within(of func(Amdahl) float64) Estimate {
 	value := of(h.model(h.p))
 	if math.IsInf(value, 0) {

@@ -6,18 +6,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Surely is how many standard errors two run times must lie apart to be said to
-// differ: 95 of 100 times, one-sided.
+// Surely is the distance in standard errors from which two run times are said to differ: 95 of 100 times,
+// one-sided.
 const Surely = 1.645
 
-// Fastest is n_fast of points, from nothing but their run times.
+// Fastest returns n_fast of points, from their run times alone.
 func Fastest(points []Point) CoreCount {
 	return (&curve{groups: Grouped(points)}).fastest()
 }
 
-// fastest finds n_fast, the core count with the shortest run time. It is stated only
-// where more cores were measured to be slower beyond the spread of the runs: METRICS 4
-// tells why it cannot be foretold.
+// fastest finds n_fast, the core count with the shortest run time. It states one only if more cores were
+// measured to be slower beyond the spread of the runs: METRICS 4 explains why it cannot be predicted.
 func (c *curve) fastest() CoreCount {
 	least := 0
 	for i, g := range c.groups {
@@ -38,7 +37,7 @@ func (c *curve) fastest() CoreCount {
 	before := c.slowerFrom(least, -1)
 	from := c.groups[max(before, 0)].N
 	to := c.groups[after].N
-	at := c.groups[least].N // between it and its neighbours nothing was measured to be faster
+	at := c.groups[least].N // nothing between its neighbours was measured to be faster
 	if c.exact {
 		at = Clamp(c.model.Fastest(), from, to)
 	}
@@ -49,8 +48,7 @@ func (c *curve) fastest() CoreCount {
 	return fast
 }
 
-// slowerFrom is the nearest group in a direction that is surely slower than group i,
-// or -1.
+// slowerFrom returns the nearest group in a direction that is surely slower than group i, or -1.
 func (c *curve) slowerFrom(i, direction int) int {
 	for j := i + direction; j >= 0 && j < len(c.groups); j += direction {
 		noise := math.Hypot(c.noiseOf(i), c.noiseOf(j))
@@ -64,13 +62,13 @@ func (c *curve) slowerFrom(i, direction int) int {
 	return -1
 }
 
-// surely is how many standard errors make 95 of 100 times, one-sided, where the spread is
-// known from the runs and from what is assumed, which has the weight of two.
+// surely returns Surely for a spread that is known from the runs and from an assumption, which has the weight
+// of two.
 func (c *curve) surely() float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: 2 + c.degrees()}.Quantile(0.95)
 }
 
-// degrees is how many runs tell the spread: those beside the first on each core count.
+// degrees returns how many runs determine the spread: all but the first on each core count.
 func (c *curve) degrees() (free float64) {
 	for _, g := range c.groups {
 		free += g.Runs - 1
@@ -78,7 +76,7 @@ func (c *curve) degrees() (free float64) {
 	return free
 }
 
-// noiseOf is the spread of a group's ln t as Settings.Spread has it.
+// noiseOf returns the spread of a group's ln t under Settings.Spread.
 func (c *curve) noiseOf(i int) float64 {
 	if len(c.careful) == len(c.groups) {
 		return c.careful[i].Noise

@@ -24,9 +24,8 @@ func linearStarts(groups []Group, useShares bool) []shape {
 	return starts
 }
 
-// fromTimes solves n^2 t + d n t = K n^2 + K(a+c) n + K a c, METRICS 4, for d, K, a
-// and c by least squares of relative differences. Of a and c the larger is taken
-// for a: the smaller serial part.
+// fromTimes solves n^2 t + d n t = K n^2 + K(a+c) n + K a c, METRICS 4, for d, K, a and c by least squares of
+// relative differences. It takes the larger solution for a: the smaller serial part.
 func fromTimes(groups []Group) (Amdahl, bool) {
 	if len(groups) < 4 {
 		return Amdahl{}, false
@@ -83,7 +82,7 @@ func fromShares(groups []Group) (Amdahl, bool) {
 	return m, m.valid()
 }
 
-// valid says whether the parameters are in their ranges.
+// valid reports whether the parameters are in their ranges.
 func (m Amdahl) valid() bool {
 	finite := !math.IsNaN(m.Serial+m.B+m.C+m.T1) && !math.IsInf(m.T1, 0)
 	return finite && m.Serial > 0 && m.Serial < 1 && m.B > 0 && m.C > 0 && m.Beta() < 1 && m.T1 > 0

@@ -12,7 +12,7 @@ type Amdahl struct {
 	T1     float64 // t_1, seconds on one core
 }
 
-// Beta is the share of the run time that the overhead tends to, b/(c+1), eq. (1).
+// Beta is the limit of the overhead's share of the run time, b/(c+1), eq. (1).
 func (m Amdahl) Beta() float64 { return m.B / (m.C + 1) }
 
 // Share is tau_n/t_n, the overhead as a part of the run time, eq. (1).
@@ -26,8 +26,8 @@ func (m Amdahl) Time(n float64) float64 {
 // Overhead is tau_n in seconds, eq. (5).
 func (m Amdahl) Overhead(n float64) float64 { return m.Time(n) * m.Share(n) }
 
-// Fastest is n*, where t_n is least, from the identities under METRICS 4: +Inf where
-// t_n falls for ever, never below 1.
+// Fastest is n*, where t_n is least, from the identities under METRICS 4. It is +Inf if t_n falls for ever, and
+// never below 1.
 func (m Amdahl) Fastest() float64 {
 	beta, a := m.Beta(), (1-m.Serial)/m.Serial
 	d := (m.C + beta) / (1 - beta)
@@ -38,8 +38,8 @@ func (m Amdahl) Fastest() float64 {
 	return math.Max(1, (ac+math.Sqrt(ac*ac+(d-a-m.C)*ac*d))/(d-a-m.C))
 }
 
-// Efficient is the n beyond which the parallel efficiency is under line: 0.8 gives
-// n_eff. It is +Inf where the efficiency never falls that far.
+// Efficient is the n above which the parallel efficiency is below line: 0.8 gives n_eff. It is +Inf if the
+// efficiency never falls that far.
 func (m Amdahl) Efficient(line float64) float64 {
 	beta, lost := m.Beta(), 1-line
 	if beta <= lost {
@@ -48,8 +48,8 @@ func (m Amdahl) Efficient(line float64) float64 {
 	return (beta + lost*m.C) / (beta - lost)
 }
 
-// mirrored is the model with the same t_n and another overhead: a = (1-f_s)/f_s and
-// c change places. It is false where that leaves b no positive value.
+// mirrored returns the model with the same t_n and another overhead: a = (1-f_s)/f_s and c change places. It
+// returns false if that leaves no positive b.
 func (m Amdahl) mirrored() (Amdahl, bool) {
 	beta, a := m.Beta(), (1-m.Serial)/m.Serial
 	d := (m.C + beta) / (1 - beta)

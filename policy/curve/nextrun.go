@@ -10,13 +10,13 @@ const (
 	aboutEff  = "n_eff"
 	aboutPE   = "parallel efficiency at twice the largest n"
 	aboutTime = "run time at twice the largest n"
-	// AboutSpread is what a second run on the fastest cores tells.
+	// AboutSpread is about a second run on the fastest cores.
 	AboutSpread = "how much run times spread, nothing was run twice"
 )
 
-// nextRun tries each core count in thought: a run there is taken to come out as the curve expects.
-// Where only run times are known and they rise again, it asks for nothing more, or for a second run
-// on the fastest cores if nothing was run twice.
+// nextRun tries each core count in thought: a run there is taken to come out as the curve expects. If only run
+// times are known and they rise again, it asks for nothing more, or for a second run on the fastest cores if
+// nothing was run twice.
 func (c *curve) nextRun() *NextRun {
 	if fast := c.result.Fast; len(c.shares) == 0 && fast.Estimate != nil {
 		if fast.Note != NoteOnce {
@@ -44,7 +44,7 @@ func (c *curve) nextRun() *NextRun {
 	return &best
 }
 
-// uncertain is the figure that advice depends on.
+// uncertain names the figure that advice depends on.
 func (c *curve) uncertain() string {
 	switch {
 	case len(c.shares) == 0:
@@ -71,8 +71,7 @@ func (c *curve) widthOf(what string) float64 {
 	return t.High - t.Low
 }
 
-// candidates are the core counts that were run already, those half way between, and twice the
-// largest.
+// candidates returns the core counts that were run already, those half way between, and twice the largest.
 func (c *curve) candidates() []int {
 	unit := 0
 	for _, g := range c.groups {
@@ -89,7 +88,7 @@ func (c *curve) candidates() []int {
 	return slices.Compact(n)
 }
 
-// Divisor is the greatest common divisor.
+// Divisor returns the greatest common divisor.
 func Divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -97,9 +96,8 @@ func Divisor(a, b int) int {
 	return a
 }
 
-// between is a core count half way between two, in the logarithm. It is a multiple of unit, which
-// divides all core counts (say, the cores of a node), or of unit halved as often as it takes to
-// fit.
+// between returns a core count half way between two, in the logarithm. It is a multiple of unit, which divides
+// all core counts (such as the cores of a node). If none fits, unit is halved until one does.
 func between(low, high, unit int) int {
 	middle := math.Sqrt(float64(low) * float64(high))
 	for ; unit > 0; unit /= 2 {
@@ -110,7 +108,7 @@ func between(low, high, unit int) int {
 	return low
 }
 
-// withRun is the curve after one more run on n cores.
+// withRun returns the curve after one more run on n cores.
 func (c *curve) withRun(n int, times bool) *curve {
 	next := *c
 	y := c.logTime(float64(n)).Value
@@ -126,7 +124,7 @@ func (c *curve) withRun(n int, times bool) *curve {
 	return &next
 }
 
-// insert puts a group in its place; a core count that was run before becomes surer.
+// insert puts a group in its place. A core count that was run before gets one more run.
 func insert(groups []Group, added Group) []Group {
 	groups = slices.Clone(groups)
 	for i, g := range groups {
@@ -142,7 +140,7 @@ func insert(groups []Group, added Group) []Group {
 	return append(groups, added)
 }
 
-// firstRuns is what to run where there is no curve yet.
+// firstRuns says what to run if there is no curve yet.
 func (c *curve) firstRuns() *NextRun {
 	k := len(c.groups)
 	if k == 0 {

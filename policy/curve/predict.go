@@ -7,17 +7,16 @@ const (
 	// slope's standard error: METRICS 4, with tail() between its two levels.
 	timeScale = 0.79
 	timeFloor = 0.05
-	// wider is how much wider the intervals of erratic data are, and rougher those of
-	// 2 or 3 core counts.
+	// wider widens the intervals of erratic data, and rougher those of 2 or 3 core counts.
 	wider   = 1.15
 	rougher = 1.5
-	// riseFrom is the overhead of the last run, as a share of its time, from which the
-	// next may take longer (METRICS 4), riseScale how fast the doubt upwards grows with it.
+	// riseFrom is the overhead of the last run, as a share of its time, from which the next run may take longer
+	// (METRICS 4). riseScale says how fast the upward doubt grows with it.
 	riseFrom  = 0.4
 	riseScale = 3.0
 )
 
-// predict says what a run on n cores would take.
+// predict predicts a run on n cores.
 func (c *curve) predict(n int) Prediction {
 	p := Prediction{N: n, SpeedupOf: c.result.Smallest, Note: c.tooFar(n)}
 	if p.Note != "" {
@@ -37,7 +36,7 @@ func (c *curve) predict(n int) Prediction {
 	return p
 }
 
-// tooFar is why nothing is said of n cores; "": something is.
+// tooFar returns why n cores get no prediction; "": they get one.
 func (c *curve) tooFar(n int) string {
 	switch {
 	case n > furthest*c.result.Largest:
@@ -48,8 +47,8 @@ func (c *curve) tooFar(n int) string {
 	return ""
 }
 
-// logTime is ln t_n of a next run with its interval. Its upper end is farther off where
-// much of the last run was overhead: there the time may rise, and no model foretells where.
+// logTime returns ln t_n of a next run with its interval. Its upper end is farther off if much of the last run
+// was overhead: the time may rise there, and no model predicts where.
 func (c *curve) logTime(n float64) Estimate {
 	var y, slope, err float64
 	if c.slopes != nil {
@@ -59,7 +58,7 @@ func (c *curve) logTime(n float64) Estimate {
 	switch {
 	case c.exact:
 		y = model
-	case len(c.groups) < fewestCounts, c.result.NoModel != "": // as many parameters as data, or no term for them
+	case len(c.groups) < fewestCounts, c.result.NoModel != "": // as many parameters as data, or no term for the data
 		y = slope
 	default:
 		y = (model + slope) / 2
@@ -68,7 +67,7 @@ func (c *curve) logTime(n float64) Estimate {
 	return Estimate{y, y - half, y + half*c.mayRise(n)}
 }
 
-// mayRise is how much farther off the upper end of an interval is than the lower.
+// mayRise returns how many times farther off the upper end of an interval is than the lower.
 func (c *curve) mayRise(n float64) float64 {
 	if len(c.shares) == 0 {
 		return 1
@@ -83,7 +82,7 @@ func (e Estimate) exp() *Estimate {
 	return &Estimate{math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)}
 }
 
-// widened is half an interval's width on doubtful data.
+// widened returns half an interval's width, widened for doubtful data.
 func (c *curve) widened(half float64) float64 {
 	if c.erratic {
 		half *= wider
@@ -98,7 +97,7 @@ func (e *Estimate) Times(factor float64) *Estimate {
 	return &Estimate{e.Value * factor, e.Low * factor, e.High * factor}
 }
 
-// speedup compares with the run on the fewest cores, as the curve has it.
+// speedup compares with the curve's time on the fewest cores.
 func (c *curve) speedup(n float64, t Estimate) *Estimate {
 	if n == c.groups[0].N {
 		return &Estimate{1, 1, 1}
@@ -107,8 +106,7 @@ func (c *curve) speedup(n float64, t Estimate) *Estimate {
 	return Estimate{first - t.Value, first - t.High, first - t.Low}.exp()
 }
 
-// overhead is t times a share, whose errors are taken as independent: their logarithms
-// add as squares.
+// overhead returns t times a share. Their errors are taken as independent: their logarithms add as squares.
 func overhead(t *Estimate, share, low, high float64) *Estimate {
 	value := t.Value * share
 	if share <= 0 {

@@ -21,7 +21,7 @@ const (
 	MostCores = 1 << 30
 )
 
-// LineError is what is wrong with a line of a curve's file.
+// LineError says what is wrong with a line of a curve's file.
 type LineError struct {
 	Line int
 	Text string
@@ -33,12 +33,12 @@ func lineErrorf(line int, format string, args ...any) error {
 	return &LineError{line, fmt.Sprintf(format, args...)}
 }
 
-// columns are the positions of a file's columns; tau is -1 where it has none.
+// columns are the positions of a file's columns; tau is -1 if the file has none.
 type columns struct{ n, t, tau int }
 
-// Read reads runs from a table with the columns n (cores), t_n (seconds) and, if
-// it likes, tau_n (seconds, empty where it is not known), in any order and among
-// others, separated by commas; # starts a comment line. Several lines may have one n.
+// Read reads runs from a table with the columns n (cores), t_n (seconds) and optionally tau_n (seconds, empty
+// if not known). They may stand in any order and among others, separated by commas. # starts a comment line.
+// Several lines may have one n.
 func Read(r io.Reader) ([]Point, error) {
 	text, err := io.ReadAll(io.LimitReader(r, longestFile+1))
 	if err != nil {
@@ -169,7 +169,7 @@ func readTau(line int, text string, t float64) (*float64, error) {
 	return &tau, nil
 }
 
-// number reads a finite number, in a range whose squares are finite too.
+// number reads a finite number whose square is finite, too.
 func number(line int, column, text string) (float64, error) {
 	if text == "" {
 		return 0, lineErrorf(line, "%s is empty", column)
@@ -184,7 +184,7 @@ func number(line int, column, text string) (float64, error) {
 	return v, nil
 }
 
-// short quotes what a file says.
+// short quotes a text of the file.
 func short(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		text = string(r[:40]) + "..."

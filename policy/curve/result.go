@@ -15,17 +15,17 @@ type Estimate struct {
 	Value, Low, High float64
 }
 
-// Within says whether v lies in the interval.
+// Within reports whether v lies in the interval.
 func (e Estimate) Within(v float64) bool { return e.Low <= v && v <= e.High }
 
-// Ratio is how far apart the ends of the interval are.
+// Ratio is the upper end of the interval over the lower.
 func (e Estimate) Ratio() float64 { return e.High / e.Low }
 
-// Why a core count is not stated, instead of n_fast or n_eff.
+// The reasons why n_fast or n_eff is not stated.
 const (
-	NoteNotReached    = "not reached"      // it lies beyond what was measured
-	NoteBelowSmallest = "below smallest n" // it lies under what was measured
-	NoteNotDetermined = "not determined"   // the data do not tell
+	NoteNotReached    = "not reached"      // it lies above what was measured
+	NoteBelowSmallest = "below smallest n" // it lies below what was measured
+	NoteNotDetermined = "not determined"   // the data leave it open
 	NoteBeyond        = "beyond largest n" // stated from the rule beyond the data
 	NoteOnce          = "no core count was run twice"
 	NoteTooFar        = "beyond twice the largest n"
@@ -46,10 +46,10 @@ const (
 // CoreCount is n_fast or n_eff, or the reason why there is none.
 type CoreCount struct {
 	Estimate *Estimate // cores
-	Note     string    // one of the Note constants; may stand beside an estimate
+	Note     string    // one of the Note constants; an estimate may have one, too
 }
 
-// Result is what a curve says. Times are seconds, shares fractions.
+// Result is a fitted curve and what follows from it. Times are seconds, shares fractions.
 type Result struct {
 	Method    Method
 	Level     float64   // of every interval
@@ -68,13 +68,13 @@ type Result struct {
 	Next      *NextRun // what the next run would teach most
 	Warnings  []doubt.Doubt
 
-	curve *curve // what At asks; nil where refused
+	curve *curve // the fit, for At; nil if refused
 }
 
 // Prediction is what is expected of a next run on N cores.
 type Prediction struct {
 	N         int
-	T         *Estimate // t_n, seconds; nil where nothing is said, then Note tells why
+	T         *Estimate // t_n, seconds; nil: none, and Note says why
 	Tau       *Estimate // tau_n, seconds
 	PE        *Estimate // parallel efficiency, 1 - tau_n/t_n
 	Speedup   *Estimate // t on SpeedupOf cores / t_n
@@ -83,10 +83,10 @@ type Prediction struct {
 	Note      string
 }
 
-// saysNothing is the ratio of the ends of an interval from which a figure is not determined.
+// saysNothing is the ratio of an interval's ends above which its figure is not determined.
 const saysNothing = 10
 
-// Determined says whether the interval of the time tells anything.
+// Determined reports whether the interval of the time is narrow enough to use.
 func (p *Prediction) Determined() bool { return p.T != nil && p.T.Ratio() <= saysNothing }
 
 // Model names what was fitted.
@@ -104,11 +104,11 @@ func (r *Result) Model() string {
 type curve struct {
 	settings Settings
 	groups   []Group
-	careful  []Group // the same with the noise of Settings.Spread
-	shares   []Group // those of groups that know their overhead
+	careful  []Group // groups with the noise of Settings.Spread
+	shares   []Group // those of groups whose overhead is known
 	erratic  bool
 	model    Amdahl   // nearest to the run times and the measured overhead
-	twins    []Amdahl // other optima that are as near: t_n has two
+	twins    []Amdahl // other optima as near: t_n has two
 	timeFit  fitted   // nearest model to the run times alone
 	exact    bool     // the data follow the model more closely than measured runs can
 	noSerial bool     // f_s may be 0
@@ -118,8 +118,8 @@ type curve struct {
 	result   *Result
 }
 
-// Fit makes a curve from runs. It always gives a Result; what cannot be said is refused
-// in it, with the reason.
+// Fit makes a curve from runs. It always returns a Result. What it cannot state is refused there, with the
+// reason.
 func Fit(points []Point, settings Settings) *Result {
 	settings = settings.WithDefaults()
 	c := &curve{settings: settings, result: &Result{Method: settings.Method, Level: settings.Level, Line: settings.Line}}
@@ -153,8 +153,8 @@ func Fit(points []Point, settings Settings) *Result {
 	return c.result
 }
 
-// At says what a run on n cores would take; nothing, with the reason, where the curve
-// was refused or made by the paper's procedure.
+// At predicts a run on n cores. If the curve was refused, or made by the paper's procedure, it gives only the
+// reason.
 func (r *Result) At(n int) Prediction {
 	if r.curve == nil {
 		return Prediction{N: n, SpeedupOf: r.Smallest, Note: NoteNotDetermined}
@@ -162,7 +162,7 @@ func (r *Result) At(n int) Prediction {
 	return r.curve.predict(n)
 }
 
-// Time is the run time that is expected on n cores, seconds, nil where At says nothing.
+// Time returns the expected run time on n cores, seconds; nil if At predicts none.
 func (r *Result) Time(n float64) *Estimate {
 	if r.curve == nil || r.curve.tooFar(int(math.Ceil(n))) == NoteTooFar || furthest*n < float64(r.Smallest) {
 		return nil
@@ -170,7 +170,7 @@ func (r *Result) Time(n float64) *Estimate {
 	return r.curve.logTime(n).exp()
 }
 
-// refusal is the reason why no curve is drawn, or nothing.
+// refusal returns the reason why no curve is drawn, or "".
 func (c *curve) refusal() string {
 	k := len(c.groups)
 	switch {
@@ -188,14 +188,14 @@ func (c *curve) refusal() string {
 	return ""
 }
 
-// superlinearText is why no parameters are stated of superlinear data.
+// superlinearText says why superlinear data get no parameters.
 func (c *curve) superlinearText() string {
 	ratio, n := superlinearity(c.groups)
 	return fmt.Sprintf("superlinear: %s cores are %s times faster than %s would be if each did as much"+
 		" (limit %s); the model has no term for that", figure.Cores(n), figure.Ratio(ratio), figure.Cores(c.groups[0].N), figure.Limit(superlinearLimit))
 }
 
-// doubts notes what makes the data doubtful.
+// doubts notes the reasons to doubt the data.
 func (c *curve) doubts() {
 	if c.erratic = isErratic(c.groups); c.erratic {
 		c.warn(WarnErratic, "run times jump between neighbouring core counts: intervals are wider; run some again")
@@ -237,7 +237,7 @@ func (c *curve) combine() {
 	c.result.Next = c.nextRun()
 }
 
-// wanted are the core counts to predict.
+// wanted returns the core counts to predict.
 func (c *curve) wanted() []int {
 	if len(c.settings.Predict) > 0 {
 		return c.settings.Predict
@@ -275,8 +275,8 @@ func (c *curve) search() {
 	}
 }
 
-// endingFrom is the model nearest to the run times and to the last overhead alone, from
-// these starts: the overhead on few cores says little of that on many.
+// endingFrom returns the model nearest to the run times and to the last overhead alone, from these starts. The
+// overhead on few cores says little about that on many.
 func (c *curve) endingFrom(starts ...fitted) *Amdahl {
 	groups := slices.Clone(c.groups)
 	last := c.shares[len(c.shares)-1].N
@@ -296,7 +296,7 @@ func (c *curve) endingFrom(starts ...fitted) *Amdahl {
 	return &m
 }
 
-// parameters states f_s, b, c and t_1 and says which of them the data leave open.
+// parameters states f_s, b, c and t_1, and warns about those that the data leave open.
 func (c *curve) parameters() {
 	var open []string
 	state := func(name string, value float64, of func(Amdahl) float64) Estimate {
@@ -319,8 +319,8 @@ func (c *curve) parameters() {
 	}
 }
 
-// over is the interval of a figure over the likely models; it holds the value too, and
-// that of each twin.
+// over returns the interval of a figure over the likely models. It also holds the value itself, and that of
+// each twin.
 func (c *curve) over(value float64, of func(Amdahl) float64) Estimate {
 	v := make([]float64, len(c.likely))
 	for i, m := range c.likely {
@@ -338,7 +338,7 @@ func (c *curve) over(value float64, of func(Amdahl) float64) Estimate {
 type NextRun struct {
 	N     int    // cores
 	About string // what it would narrow, or why it is needed
-	// Width is the interval of that now, After what the run is expected to leave of it:
-	// the logarithm of the ratio of its ends, for an efficiency their difference.
+	// Width is the interval of that figure now, After the expected one after the run: the logarithm of the ratio
+	// of its ends, or for an efficiency their difference.
 	Width, After float64
 }

@@ -37,7 +37,7 @@ func Rivals(points []Point) []Rival {
 	}
 }
 
-// plain is a model of ln t with its level profiled out.
+// plain is a model of ln t; the level is the one that fits best.
 type plain struct {
 	shape      func(p []float64, n float64) float64
 	p          []float64
@@ -49,8 +49,7 @@ func (m plain) rival(name string, parameters map[string]float64) Rival {
 	return Rival{name, parameters, m.rms, func(n float64) float64 { return math.Exp(m.level + m.shape(m.p, n)) }}
 }
 
-// leastSquares descends from one start: no other found better on measured curves or on made-up
-// ones.
+// leastSquares descends from one start. Others found nothing better on measured curves or on made-up ones.
 func leastSquares(groups []Group, shape func([]float64, float64) float64, p []float64) plain {
 	k := float64(len(groups))
 	squares := func(p []float64) (level, sum float64) {

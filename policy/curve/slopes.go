@@ -6,9 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// slopes continues ln t by its local slope over ln n: the Gaussian process LLT of
-// METRICS 4, whose numbers describe real curves and are not fitted to the data. It
-// foretells a run time, never an inflexion point.
+// slopes continues ln t by its local slope over ln n: the Gaussian process LLT of METRICS 4. Its numbers
+// describe real curves and are not fitted to the data. It predicts a run time, never an inflexion point.
 type slopes struct {
 	x         []float64 // ln(n/n_k)
 	inverse   mat.SymDense
@@ -64,11 +63,11 @@ func (s *slopes) mean(x float64) float64 { return slopeMean*x + slopeBend*x*x }
 // and one that wanders.
 func (s *slopes) kernel(a, b float64) float64 {
 	low, high := math.Min(a, b)-s.x[0], math.Max(a, b)-s.x[0]
-	low = math.Max(low, 0) // below the smallest n the slope goes on as it was there
+	low = math.Max(low, 0) // below the smallest n the slope stays as it is there
 	return slopeSpread*slopeSpread*a*b + slopeDrift*slopeDrift*low*low*(3*high-low)/6
 }
 
-// at is ln t on n cores and its standard error, that of the next run.
+// at returns ln t on n cores, and the standard error of a next run.
 func (s *slopes) at(n float64) (y, err float64) {
 	x := math.Log(n) - s.last
 	k := mat.NewVecDense(len(s.x), nil)

@@ -29,8 +29,8 @@ var habits = []habit{
 	{name: "train", jobs: 30, cores: 32, nodes: 1, given: 64, needs: 62, busy: 30, takes: 12000, limit: 24 * time.Hour},
 }
 
-// bare are jobs without MPI that ran a month or two before the end. They have random numbers of their
-// own, so that the year's other jobs stay as they are.
+// bare makes jobs without MPI that ran a month or two before the end. They have random numbers of their own, so
+// that the year's other jobs stay as they are.
 func (y *Year) bare() (all []*job.Job) {
 	y.rng = rand.New(rand.NewPCG(y.opts.Seed, 2)) // #nosec G404 -- a made-up site, the same each time
 	for i, h := range habits {
@@ -56,8 +56,8 @@ func (y *Year) bare() (all []*job.Job) {
 	return all
 }
 
-// held fills in what Slurm and the kernel would have counted of a job that was given so many GiB, needed
-// so many bytes on each node, and kept so many cores busy.
+// held fills in what Slurm and the kernel would have counted for a job that got `given` GiB, needed `needs`
+// bytes on each node, and kept `busy` cores busy.
 func held(j *job.Job, given int, needs int64, busy float64) {
 	j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, given, j.Nodes)
 	j.Usage = &job.Usage{TotalCPU: time.Duration(busy * float64(j.Elapsed)), Memory: needs * int64(j.Nodes), LargestTask: needs, Allocated: int64(given) << 30}

@@ -11,8 +11,8 @@ import (
 // ranksKept is how long a site keeps the courses of its jobs.
 const ranksKept = 90 * 24 * time.Hour
 
-// course fills in how the ranks, of so many threads each, spent their time over the run. Its random
-// numbers follow from the job's id, so that it changes nothing else of the year.
+// course fills in how the ranks, of `threads` threads each, spent their time over the run. Its random numbers
+// follow from the job's id, so that the rest of the year stays as it is.
 func course(e *job.Execution, id uint32, threads int) {
 	rng := rand.New(rand.NewPCG(uint64(id), 32))
 	from, to := e.Start.UnixNano(), e.End.UnixNano()
@@ -68,8 +68,8 @@ func course(e *job.Execution, id uint32, threads int) {
 	}
 }
 
-// shape is the pace at which ranks compute in each of n buckets, up to a constant: the same all the
-// time, lower at the beginning, or lower from some moment on.
+// shape returns the pace at which ranks compute in each of n buckets, up to a constant: the same all the time,
+// lower at the beginning, or lower from some moment on.
 func shape(rng *rand.Rand, n int) []float64 {
 	pace, kind, turn := make([]float64, n), rng.IntN(6), n/2+rng.IntN(n/4+1)
 	for i := range pace {
@@ -81,8 +81,7 @@ func shape(rng *rand.Rand, n int) []float64 {
 	return pace
 }
 
-// part is the timeline of some ranks: all of them together computed for useful, the busiest for
-// most.
+// part makes the timeline of some ranks. All of them together computed for useful, the busiest for most.
 func part(like *job.Timeline, pace []float64, ranks int, useful, most time.Duration) *job.Timeline {
 	t := job.NewTimeline(like.Shift, like.First, len(like.Elapsed))
 	t.Ranks, t.MostWhole = ranks, most
@@ -91,7 +90,7 @@ func part(like *job.Timeline, pace []float64, ranks int, useful, most time.Durat
 		lived += d
 	}
 	mean := useful.Seconds() / float64(ranks) / lived.Seconds()
-	room := 1.0 // by how much of its pace it can depart from its mean
+	room := 1.0 // how much of pace fits between no computing and all the time
 	for _, p := range pace {
 		if p > 0 {
 			room = min(room, (1-mean)/p)
@@ -108,7 +107,7 @@ func part(like *job.Timeline, pace []float64, ranks int, useful, most time.Durat
 			t.Most[level][(t.First+int64(i))>>level-t.First>>level] += time.Duration(of * float64(t.Useful[i]))
 		}
 	}
-	for i := range t.Useful { // what rounding left
+	for i := range t.Useful { // what rounding left over
 		more := min(left, t.Elapsed[i]-t.Useful[i])
 		t.Useful[i], left = t.Useful[i]+more, left-more
 	}

@@ -32,8 +32,8 @@ func New(o Options) *Year {
 // Start is when the year begins.
 func (y *Year) Start() time.Time { return y.opts.Until.Add(-year) }
 
-// rhythm is how many of the year's jobs have begun by the end of each hour: people
-// work by day, on weekdays, and not at the turn of the year.
+// rhythm returns the share of the year's jobs that have begun by the end of each hour. People work by day, on
+// weekdays, and not at the turn of the year.
 func (y *Year) rhythm() []float64 {
 	var sum float64
 	var out []float64
@@ -54,8 +54,8 @@ func (y *Year) rhythm() []float64 {
 	return out
 }
 
-// Next is the next job, in the order of their ids; nil after the last. Those of bare and recent are added
-// to the number that was asked for.
+// Next returns the next job, in the order of their ids; nil after the last. The jobs of bare and recent are
+// added to the number that was asked for.
 func (y *Year) Next() *job.Job {
 	if y.made == y.opts.Jobs && y.last == nil {
 		y.last = append(y.bare(), y.recent()...)
@@ -76,7 +76,7 @@ func (y *Year) Next() *job.Job {
 	return j
 }
 
-// when is the time of the next submission.
+// when returns the time of the next submission.
 func (y *Year) when() time.Time {
 	for len(y.times) == 0 {
 		if y.hour == len(y.hours) {
@@ -118,7 +118,7 @@ func (y *Year) pick(t time.Time) *load {
 	return nil
 }
 
-// between is a random number whose logarithm is uniform between those of low and high.
+// between returns a random number whose logarithm is uniform between those of low and high.
 func (y *Year) between(low, high float64) float64 {
 	return low * math.Pow(high/low, y.rng.Float64())
 }

@@ -10,14 +10,14 @@ import (
 	"jobeff/preload/record"
 )
 
-// extent is what an execution takes.
+// extent is how long an execution takes, and how much of that is in MPI.
 type extent struct {
 	elapsed float64 // s, E
 	lost    float64 // part of it in MPI, mean over ranks
 }
 
-// execution makes the MPI world of a job, its ranks as the model and the imbalance of the workload
-// have it. It first has ranks of so many threads, which mix then turns into its own.
+// execution makes the MPI world of a job, as the workload's model and imbalance want it. Its ranks first have
+// `threads` threads; mix then changes that.
 func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks, threads int, mix mix) []job.Execution {
 	start := j.Start.Add(2 * time.Second)
 	e := job.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,
@@ -52,9 +52,8 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// nodes shares the ranks out over nodes and gives each its useful time: on an even
-// workload some per cent apart, on an imbalanced one falling from the first rank to
-// the last.
+// nodes shares the ranks out over nodes and gives each its useful time. On an even workload these differ by
+// some per cent. On an imbalanced one they fall from the first rank to the last.
 func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 	mean := x.elapsed * (1 - x.lost)
 	// most is max U / mean U - 1, bounded: no rank's useful time is negative or above its elapsed time.
@@ -84,7 +83,7 @@ func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 	return all
 }
 
-// tilt is between -1 and 1, its mean over ranks about 0.
+// tilt returns a number from -1 to 1; its mean over ranks is about 0.
 func (y *Year) tilt(l *load, rank, ranks int) float64 {
 	if ranks == 1 {
 		return 0
@@ -130,8 +129,7 @@ func addClass(e *job.Execution, class record.Class, c job.Call) {
 	e.Classes = append(e.Classes, c)
 }
 
-// sections shares the run out among the parts that the program names; the first of
-// them has most of the MPI time.
+// sections shares the run out among the sections that the program names. The first has most of the MPI time.
 func (y *Year) sections(e *job.Execution, app *application, x extent, mix mix) {
 	if len(app.parts) == 0 {
 		return

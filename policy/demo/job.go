@@ -13,7 +13,7 @@ import (
 	"jobeff/policy/doubt"
 )
 
-// fates are the bad endings, and how many of a thousand jobs end so; the others are COMPLETED.
+// fates lists the bad endings, and how often they happen in 1000 jobs. The others are COMPLETED.
 var fates = []struct {
 	of1000 float64
 	fate
@@ -37,7 +37,7 @@ func (y *Year) fate() fate {
 	return fate{"COMPLETED", "0:0", "finalized", 1}
 }
 
-// job makes a job, with what every one has.
+// job makes a job with the fields that all jobs have.
 func (y *Year) job(u user, name, partition string, submit time.Time, cores int) *job.Job {
 	y.next++
 	wait := time.Duration(y.between(1, 9000)) * time.Second
@@ -51,7 +51,7 @@ func (y *Year) job(u user, name, partition string, submit time.Time, cores int) 
 	return j
 }
 
-// end sets when a job ends and how; nothing ends after the year.
+// end sets when and how a job ends. None ends after the year.
 func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 	j.State, j.ExitCode = f.state, f.exit
 	j.Elapsed = time.Duration(math.Ceil(max(elapsed, 1))) * time.Second
@@ -135,9 +135,8 @@ func (y *Year) run(l *load, t time.Time) *job.Job {
 	return j
 }
 
-// takes is what a run on n cores takes: the model's times, lengthened by the build's
-// factors and the noise. Past the knee the overhead grows as it does where messages
-// become too many: the run gets slower with more cores.
+// takes returns what a run on n cores takes: the model's times, changed by the build's factors and the noise.
+// Past the knee the overhead grows as if there were too many messages: more cores make the run slower.
 func (l *load) takes(n float64, b *build, noise float64) extent {
 	useful := (l.model.Time(n) - l.model.Overhead(n)) * b.useful * noise
 	tau := l.model.Overhead(n) * b.loss * noise
@@ -147,7 +146,7 @@ func (l *load) takes(n float64, b *build, noise float64) extent {
 	return extent{elapsed: useful + tau, lost: tau / (useful + tau)}
 }
 
-// cores is the size that the user takes: mostly their usual one.
+// cores picks the size of a run: mostly the user's usual one.
 func (l *load) cores(y *Year, t time.Time) int {
 	if l.advised > 0 && t.After(l.learned) && y.chance(0.9) {
 		return l.advised
@@ -168,7 +167,7 @@ func (l *load) buildAt(t time.Time) *build {
 	return at
 }
 
-// report puts what the job's nodes would say through the merger, as the server does.
+// report merges what the job's nodes would report, as the server does.
 func (y *Year) report(j *job.Job, executions []job.Execution) {
 	var m assemble.Merger
 	first := y.rng.IntN(nodeCount - j.Nodes)
@@ -201,7 +200,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 
 func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }
 
-// singletons are copies of a program that never met: the wrong mpirun.
+// singletons makes copies of a program that never met: somebody took the wrong mpirun.
 func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copies int) []job.Execution {
 	var all []job.Execution
 	for i := range min(copies, 8) {
@@ -213,7 +212,7 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 	return all
 }
 
-// Told are the notices after which users took fewer cores, as the log has them.
+// Told returns the notices after which users took fewer cores, as the log stores them.
 func (y *Year) Told() (all []listing.Told) {
 	for _, l := range y.loads {
 		at := l.learned

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// mix is how a hybrid run shares its cores out among ranks and threads.
+// mix is how a hybrid run divides its cores into ranks and threads.
 type mix struct {
 	threads int
 	longer  float64 // factor on the time, compared with the usual mix
@@ -19,7 +19,7 @@ type mix struct {
 // mixes are tried by the users of hybrid workloads, the usual one most.
 var mixes = []mix{{usualThreads, 1, 0.90}, {usualThreads, 1, 0.91}, {8, 1.09, 0.80}, {2, 1.05, 0.94}}
 
-// mixOf is the mix of a job of so many cores, whose ranks would have so many threads.
+// mixOf picks the mix of a job of so many cores. threads is 1 if its workload is not hybrid.
 func mixOf(j *job.Job, cores, threads int) mix {
 	m := mixes[int(j.JobID)%len(mixes)]
 	switch {
@@ -66,7 +66,7 @@ func (m mix) ranks(n *job.NodeShare, from int) {
 	n.MPI = n.ElapsedSum - n.Useful
 }
 
-// threadsOf says what a node's threads did while their ranks computed.
+// threadsOf fills in how a node's threads spent the time while their ranks computed.
 func (m mix) threadsOf(n *job.NodeShare) {
 	n.Threads = m.beside(n.Ranks, n.Useful, n.UsefulMax, n.MPI)
 	others := n.Threads.Useful - n.Useful
@@ -74,7 +74,7 @@ func (m mix) threadsOf(n *job.NodeShare) {
 		Threaded: n.Ranks, OpenMP: n.Ranks, Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
 }
 
-// beside is what the threads of ranks did while these computed, or were in MPI.
+// beside returns how the threads of ranks spent the time while the ranks computed, or were in MPI.
 func (m mix) beside(ranks int, useful, usefulMax, mpi time.Duration) *job.ThreadShare {
 	further := float64(m.threads-1) * float64(useful)
 	part := func(share float64) time.Duration { return time.Duration(math.Round(share * further)) }

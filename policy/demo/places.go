@@ -20,13 +20,13 @@ func module(e *job.Execution) job.Module {
 	return job.Module{Path: e.Executable, BuildID: e.BuildID}
 }
 
-// lineOf is one of the addresses at which a program calls a function.
+// lineOf makes one of the addresses at which a program calls a function.
 func lineOf(e *job.Execution, function string, i int) []job.Frame {
 	n, _ := strconv.ParseUint(digest(e.Executable+function, i)[:8], 16, 32)
 	return []job.Frame{{Offset: 0x4000 + n%0x200000}}
 }
 
-// places says where its ranks called MPI: each function mostly at one line.
+// places fills in where its ranks called MPI: each function mostly at one line.
 func places(e *job.Execution) {
 	const counted = 20 * time.Microsecond // shorter calls are sampled, one in sampled
 	const sampled = 256

@@ -25,7 +25,7 @@ type series struct {
 	runs  uint32 // tasks that still run, the last ones
 }
 
-// tasks is how many tasks each has.
+// tasks is the number of tasks of each series.
 const tasks = 60
 
 var (
@@ -46,11 +46,11 @@ var seriesOf = []series{
 	{name: "scan", user: 3, ago: 2 * time.Hour, apps: applications[:1], lost: []float64{0.3}, takes: []float64{1600}, ranks: 16, given: 32, needs: 9, runs: 20},
 }
 
-// interim is how often nodes tell of jobs that run.
+// interim is the time between two reports on running jobs.
 const interim = 10 * time.Minute
 
-// recent are jobs of the last day, with random numbers of their own: arrays some of whose tasks failed,
-// ran two programs or still run, programs of threads without MPI, and jobs that run.
+// recent makes jobs of the last day, with random numbers of their own. They are arrays some of whose tasks
+// failed, ran two programs or still run, programs of threads without MPI, and running jobs.
 func (y *Year) recent() (all []*job.Job) {
 	y.rng = rand.New(rand.NewPCG(y.opts.Seed, 3)) // #nosec G404 -- a made-up site, the same each time
 	for i, s := range seriesOf {
@@ -73,7 +73,7 @@ func (y *Year) recent() (all []*job.Job) {
 	return all
 }
 
-// task is a task of series i.
+// task makes a task of series i.
 func (y *Year) task(i int, s *series, task uint32) *job.Job {
 	j := y.job(y.users[s.user%len(y.users)], s.name, "main", y.opts.Until.Add(-s.ago), s.ranks)
 	j.Start = j.Submit.Add(time.Duration(task) * time.Minute / 4)
@@ -111,7 +111,7 @@ func (y *Year) task(i int, s *series, task uint32) *job.Job {
 	return j
 }
 
-// ownLoad is a workload that only series i of jobs has.
+// ownLoad makes a workload that only series i of jobs has.
 func ownLoad(j *job.Job, app *application, i int) *load {
 	own := *app
 	if own.path[:6] == "/home/" {
@@ -121,7 +121,7 @@ func ownLoad(j *job.Job, app *application, i int) *load {
 		builds: []build{{id: digest("recent build "+own.path, 0)[:40]}}}
 }
 
-// goesOn makes a job one that runs. Without told its nodes have not reported yet.
+// goesOn makes a job one that still runs. Unless told, its nodes have not reported yet.
 func (y *Year) goesOn(j *job.Job, told bool, app *application, lost float64) {
 	j.State, j.ExitCode, j.Elapsed = "RUNNING", "0:0", y.opts.Until.Sub(j.Start)
 	j.DisplayID = job.DisplayID(j)
@@ -134,12 +134,12 @@ func (y *Year) goesOn(j *job.Job, told bool, app *application, lost float64) {
 	all := y.execution(l, &l.builds[0], j, extent{elapsed: asOf.Sub(j.Start).Seconds() - 2, lost: lost}, fate{ending: job.EndingRunning, until: 1}, j.CPUs, 1, mix{threads: 1})
 	e := &all[0]
 	e.Warnings = []doubt.Warning{{Code: doubt.WarnRunning, Count: e.Size}}
-	e.Calls, e.Classes, e.HistP2P, e.HistCol, e.Sections, e.Windows = nil, nil, nil, nil, nil, nil // told at the end
+	e.Calls, e.Classes, e.HistP2P, e.HistCol, e.Sections, e.Windows = nil, nil, nil, nil, nil, nil // these are reported at the end
 	course(e, j.JobID, 1)
 	y.report(j, all)
 }
 
-// stencil is a program of threads that uses no MPI.
+// stencil makes a job whose program has threads and no MPI.
 func (y *Year) stencil(i int) *job.Job {
 	const threads = 16
 	j := y.job(y.users[4%len(y.users)], "stencil", "main", y.opts.Until.Add(-time.Duration(16-2*i)*time.Hour), threads)

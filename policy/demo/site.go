@@ -89,7 +89,7 @@ var applications = []application{
 	{python, openMPI, masterWork, nil, inChain},
 }
 
-// usualThreads are those of a rank in most runs of a hybrid workload.
+// usualThreads is the number of threads of a rank in most runs of a hybrid workload.
 const usualThreads = 4
 
 // load is a workload: what one user runs again and again.
@@ -104,11 +104,11 @@ type load struct {
 	knee    float64 // cores from which on overhead grows faster than the model's; 0: none
 	noise   float64 // sigma of ln t
 	hot     float64 // part of the loss that is imbalance
-	even    bool    // hardly any of it is
-	threads int     // usual ones of a rank, OpenMP's if there are several
+	even    bool    // hardly any of the loss is imbalance
+	threads int     // usual threads of a rank; OpenMP's if there are several
 	steps   int     // time steps of the input
 	sizes   []int   // cores, the usual one first
-	advised int     // cores from learned on
+	advised int     // cores that its user takes from learned on; 0: as before
 	learned time.Time
 	from    time.Time
 	to      time.Time
@@ -116,7 +116,7 @@ type load struct {
 	part    string // partition
 }
 
-// build is the executable from a day on, and how it compares with the first.
+// build is an executable, in use from a day on, and how its times compare with those of the first.
 type build struct {
 	id     string
 	from   time.Time
@@ -155,8 +155,8 @@ func (y *Year) makeLoad(i int) *load {
 
 var jobNames = []string{"melt", "relax", "prod", "eq", "scf", "bands", "channel", "wing", "forecast", "halo", "md", "npt", "screen", "sweep", "opt", "tune"}
 
-// span chooses when the workload is in use: some all year, others some months. The
-// first, much used ones all year.
+// span chooses when the workload is in use: some all year, others some months. The first ones, which are run
+// most, are in use all year.
 func (y *Year) span(l *load, i int) {
 	l.from, l.to = y.Start(), y.opts.Until
 	if i >= 20 && y.chance(0.6) {
@@ -187,7 +187,7 @@ func (y *Year) scale(l *load, i int) {
 	l.model.T1 = y.between(400, 15000) / l.model.Time(float64(usual))
 	if i == pastLoad {
 		l.knee, l.even = float64(usual)/12, true
-		l.model.T1 /= 4 // it takes about as long as without
+		l.model.T1 /= 4 // it then takes about as long as without the knee
 	}
 	l.sizes = []int{usual}
 	for _, f := range []float64{0.5, 2, 0.25, 4, 0.125} {
@@ -201,14 +201,14 @@ func (y *Year) scale(l *load, i int) {
 	}
 }
 
-// coresNear is the core count that a user takes for n: the nearest power of two, at most mostCores.
+// coresNear returns the core count that a user takes for n: the nearest power of two, at most mostCores.
 func coresNear(n float64) int {
 	p := int(math.Exp2(math.Round(math.Log2(math.Max(n, 2)))))
 	return min(max(p, 2), mostCores)
 }
 
-// releases gives one workload in four a new executable, half of which are slower. Those of the
-// first workloads come 4 to 12 days before the year's end, so that a digest has one to show.
+// releases gives one workload in four a new executable; half of these are slower. The first workloads get
+// theirs 4 to 12 days before the year's end, so that a digest has one to show.
 func (y *Year) releases(l *load, i int) {
 	l.builds = []build{{id: digest("build", i, 0)[:40], from: l.from, useful: 1, loss: 1}}
 	if i%4 != 2 {
@@ -228,7 +228,7 @@ func (y *Year) releases(l *load, i int) {
 	l.builds = append(l.builds, b)
 }
 
-// digest is a hash of what it is given, 64 hex digits.
+// digest hashes its arguments to 64 hex digits.
 func digest(what string, n ...int) string {
 	h := sha256.Sum256(fmt.Append(nil, what, n))
 	return hex.EncodeToString(h[:])

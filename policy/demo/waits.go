@@ -14,7 +14,7 @@ type waiting struct {
 	chain   []int
 	returns bool
 	call    string
-	late    string // the call for which it waits
+	late    string // the call that it waits for
 }
 
 var (
@@ -24,11 +24,10 @@ var (
 	inChain  = waiting{0.85, 0.95, []int{0, 1, 2, 3}, false, "MPI_Recv", "MPI_Send"}
 )
 
-// mostWindows is how many the library keeps.
+// mostWindows is the number of windows that the library keeps.
 const mostWindows = 1024
 
-// windows are those that were sampled of a run on one node, which came to its end. A window is
-// a time step.
+// windows makes the sampled windows of a run on one node that came to its end. A window is a time step.
 func (w waiting) windows(e *job.Execution, steps int) *job.Windows {
 	m := job.ExecutionMetrics(e)
 	if m == nil || len(e.Nodes) != 1 || e.Nodes[0].Ranks != e.Size || e.Endings["finalized"] != e.Size || e.Size <= max(len(w.chain), 1) {
@@ -54,7 +53,7 @@ func (w waiting) windows(e *job.Execution, steps int) *job.Windows {
 	return out
 }
 
-// about is a value with an interval as many windows leave it.
+// about gives a value the interval that many windows leave.
 func about(v float64) job.Estimate {
 	return job.Estimate{Value: v, Low: max(v-0.01, 0), High: min(v+0.01, 1)}
 }

@@ -33,13 +33,13 @@ type Args struct {
 	Names  string  `json:"names,omitempty"`
 }
 
-// Of is a warning as it is shown.
+// Of makes the Doubt of a warning.
 func Of(w Warning) Doubt {
 	a := w.Args
 	return Doubt{w.Code, Text(w), Args{a.Kind, a.N, a.Of, a.CPUs, a.Time.Seconds(), a.OfTime.Seconds(), a.Name, a.Other, a.Names}, w.Count}
 }
 
-// All are warnings as they are shown; never nil.
+// All makes the Doubts of warnings; never nil.
 func All(list []Warning) []Doubt {
 	all := make([]Doubt, len(list))
 	for i, w := range list {
@@ -48,7 +48,7 @@ func All(list []Warning) []Doubt {
 	return all
 }
 
-// String is the doubt for people: "its end is not known (3 times)".
+// String words the doubt for people: "its end is not known (3 times)".
 func (d Doubt) String() string {
 	if d.Count < 2 {
 		return d.Text
@@ -56,7 +56,7 @@ func (d Doubt) String() string {
 	return fmt.Sprintf("%s (%s times)", d.Text, figure.Count(d.Count))
 }
 
-// Short is the doubt's first clause: what is wrong, without what it means and what helps.
+// Short words the doubt's first clause: what is wrong, without what it means and what helps.
 func (d Doubt) Short() string {
 	short := d.Text
 	for _, end := range []string{": ", "; "} {
@@ -66,7 +66,7 @@ func (d Doubt) Short() string {
 	return d.String()
 }
 
-// notYours ends the reasons that only those who run the cluster can do something about.
+// notYours ends the reasons that only those who run the cluster can remove.
 const notYours = "; nothing is wrong with your job; tell your support, with its id"
 
 // texts say what each code means. Those with arguments are in withArgs.
@@ -123,7 +123,7 @@ var texts = map[string]string{
 	WhyNoStep:     "no step of this job ran under the plugin",
 }
 
-// withArgs make the text of a code that has arguments, given the text of the code alone.
+// withArgs makes the text of a code with arguments from the text of the code alone.
 var withArgs = map[string]func(text string, a Arguments) string{
 	WarnCoverage: func(_ string, a Arguments) string {
 		return fmt.Sprintf("%s of %s were recorded: the figures speak of these", figure.Count(a.N), figure.Counted(a.Of, "rank"))
@@ -215,7 +215,7 @@ func noMPI(_ string, a Arguments) string {
 	return text
 }
 
-// someNames names the first of so many: "n1, n2 and 3 more".
+// someNames names the first of `of` things: "n1, n2 and 3 more".
 func someNames(first string, of int) string {
 	names := strings.Split(first, ",")
 	if more := of - len(names); more > 0 {
@@ -224,7 +224,7 @@ func someNames(first string, of int) string {
 	return figure.And(names)
 }
 
-// Text is a warning in words, without its count: the code itself where it is not known, "" of none.
+// Text words a warning, without its count. An unknown code is its own text; no code has none.
 func Text(w Warning) string {
 	text := texts[w.Code]
 	if with := withArgs[w.Code]; with != nil {
@@ -258,7 +258,7 @@ func unreadable(_ string, a Arguments) string {
 }
 
 func wrongExit(text string, a Arguments) string {
-	if a.Name == "" { // of those that are not named
+	if a.Name == "" { // those beyond the first few have no names
 		return text
 	}
 	return fmt.Sprintf("a section was left that is not the innermost: %s was left, %s was open", a.Name, a.Other)

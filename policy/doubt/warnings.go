@@ -63,20 +63,20 @@ const (
 	WarnSectionsCut     = "sections_cut"
 )
 
-// The codes of why a job has no figures, beside those of warnings.
+// The codes of reasons why a job has no figures, besides those of warnings.
 const (
 	WhyNoReport   = "no_report"    // a Kind says more
 	WhyNotEnded   = "not_ended"    // its figures come when it does
 	WhyPending    = "pending"      // it has not begun
 	WhyMerging    = "being_merged" // reports came a moment ago
-	WhyOtherTimes = "other_times"  // the reports do not fit what Slurm says of it
+	WhyOtherTimes = "other_times"  // the reports do not fit Slurm's times
 	WhyOff        = "off"          // Name says who did not want it
 	WhyReplaced   = "replaced"     // another record took the place of its own
-	WhyThreads    = "threads"      // Name says why what they did is not known
-	WhyNoSign     = "no_sign"      // no rank left one after MPI_Init
-	WhyInMPIInit  = "in_mpi_init"  // no process came back from it
-	WhyNoMemory   = "no_memory"    // the records got none
-	WhyNoRoom     = "no_room"      // the records found none in their file
+	WhyThreads    = "threads"      // Name says why the threads' work is not known
+	WhyNoSign     = "no_sign"      // no rank left a sign after MPI_Init
+	WhyInMPIInit  = "in_mpi_init"  // no process came back from MPI_Init
+	WhyNoMemory   = "no_memory"    // there was no memory for records
+	WhyNoRoom     = "no_room"      // there was no room in the records' file
 	WhyNoStep     = "no_step"      // no step ran under the plugin
 	WhyNoMPI      = "no_mpi"       // Kind: in a container, or one step is asked for; Name: the step; Other: why the step Names was not measured
 	WhyFolded     = "folded"       // the executions of the step Name, if it had any
@@ -94,7 +94,7 @@ type Warnings struct{ count map[Warning]int }
 // Clone is a copy to which others may be added.
 func (w *Warnings) Clone() Warnings { return Warnings{maps.Clone(w.count)} }
 
-// Count is how often a code without arguments was added, and whether it was at all.
+// Count returns how often a code without arguments was added, and whether it was at all.
 func (w *Warnings) Count(code string) (n int, noted bool) {
 	n, noted = w.count[NewWarning(code, 0)]
 	return n, noted

@@ -19,16 +19,17 @@ type Alarm struct {
 	Jobs []uint32 `json:"jobs"`
 }
 
-// AlarmUsers is how many users an alarm needs: fewer raise none, whatever they do.
+// AlarmUsers is the least number of users for an alarm: fewer raise none, whatever they do.
 const AlarmUsers = 5
 
-// Comparison is what could be seen by now of a harm, without an alarm.
+// Comparison says how rare a harm could be and still be noticed by now, while no alarm is up.
 type Comparison struct {
 	// Users, Measured and Others are the users and jobs that were counted: of this year, or since the share was changed.
 	Users    int `json:"users"`
 	Measured int `json:"measured"`
 	Others   int `json:"others"`
-	// OneIn says that one in so many measured jobs would be seen to crash; 0: Cannot says why not.
+	// OneIn is the rarest crash that would be noticed: one in OneIn measured jobs; 0: Cannot says why none would
+	// be.
 	OneIn  int    `json:"one_in"`
 	Cannot string `json:"cannot"` // AllMeasured, …
 }

@@ -23,23 +23,24 @@ type bet struct {
 
 // stake is a user's part of a bet.
 type stake struct {
-	logs []float64 // by factor
+	logs []float64 // counted jobs: others, measured
 	jobs [2]int    // that were counted: others, measured
 }
 
-// factor is the logarithm by which a job multiplies a bet.
+// factor is the logarithm of what one job multiplies a bet by: first index 1 if it was measured, second 1 if it
+// ended badly.
 type factor [2][2]float64
 
 func newBet(t term, at int, since time.Time) *bet {
 	return &bet{term: t, most: t.most(), week: at, from: since.Add(time.Duration(at) * week), logs: make([]float64, len(worse)), users: map[uint32]*stake{}}
 }
 
-// most is the logarithm of the most by which one user may multiply a bet. value leaves one user out: users - 1
-// others can reach the limit, and one less cannot.
+// most is the logarithm of the most by which one user may multiply a bet. value leaves one user out: the
+// remaining users - 1 can reach the limit, one fewer cannot.
 func (t *term) most() float64 { return math.Log(t.limit) / (users - 2 + 1e-6) }
 
-// add counts a job. Once a user has multiplied the bet by the most, or divided it by that, the user's jobs
-// change it no more. A bet that is stopped by its past, or pays less than it won, is as fair as before.
+// add counts a job. Once a user has multiplied the bet by the most, or divided it by that, the user's jobs no
+// longer change it. Stopping a bet by its past, or cutting what it pays, leaves it fair.
 func (b *bet) add(factors []factor, j *job.Job, measured, bad bool) {
 	u := b.users[j.UID]
 	if u == nil {
@@ -59,8 +60,8 @@ func (b *bet) add(factors []factor, j *job.Job, measured, bad bool) {
 	}
 }
 
-// sees says whether the bet would be at its limit now if a part of the measured jobs had crashed, and no other
-// job had. A user's job counts if none of the rest jobs before it crashed.
+// sees reports whether the bet would be at its limit now if a part of the measured jobs had crashed, and no
+// other job had. A user's job counts if none of the rest jobs before it crashed.
 func (b *bet) sees(factors []factor, part float64) bool {
 	logs := make([]float64, len(factors))
 	for i := range logs {
@@ -77,7 +78,7 @@ func (b *bet) sees(factors []factor, part float64) bool {
 	return mean(logs) >= b.term.limit
 }
 
-// value is what the bet is worth at least without any one user: each factor leaves out the user who won
+// value returns the least that the bet is worth without any one user: each factor leaves out the user who won
 // most on it.
 func (b *bet) value() float64 {
 	logs := slices.Clone(b.logs)
@@ -93,8 +94,8 @@ func (b *bet) value() float64 {
 	return mean(logs)
 }
 
-// mean is the mean of numbers that are given by their logarithms. Huge ones are capped, so that the
-// sum stays finite.
+// mean returns the mean of numbers that are given by their logarithms. It caps huge ones, so that the sum stays
+// finite.
 func mean(logs []float64) (mean float64) {
 	for _, log := range logs {
 		mean += math.Exp(min(log, 300)) / float64(len(logs))

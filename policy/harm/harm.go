@@ -21,19 +21,18 @@ import (
 )
 
 const (
-	// users is how many users an alarm needs.
+	// users is the least number of users for an alarm.
 	users = AlarmUsers
 	week  = 7 * 24 * time.Hour
-	// pastLimit is what the one bet against the past must reach.
+	// pastLimit is the limit of the one bet against the past.
 	pastLimit = 100
-	// After a job that ended badly, rest jobs of the user in a row must end otherwise until the next one
-	// counts, or mostRest must pass. So a failing array counts about once.
+	// After a job that ended badly, the user's next one counts once rest jobs in a row ended otherwise, or once
+	// mostRest has passed. So a failing array counts about once.
 	rest     = 20
 	mostRest = 24 * time.Hour
-	// Before is how far the past that jobs are compared with reaches back from the first measured job.
-	// A week of it counts if it has leastJobs, and the past if it has leastWeeks of these. drift is
-	// how many times the worst of their rates a week may have without jobeff. After pastFor weeks the
-	// past is too long ago.
+	// Before is the length of the past that jobs are compared with, up to the first measured job. A week of it
+	// counts if it has leastJobs, and the past if it has leastWeeks of these. Without jobeff, a week may have up
+	// to drift times the worst of their rates. After pastFor weeks the past is too long ago.
 	Before     = 8 * week
 	leastWeeks = 4
 	leastJobs  = 1000
@@ -41,9 +40,9 @@ const (
 	pastFor    = 4
 )
 
-// terms are the bets on one kind of ending: every how many weeks one begins, how many weeks it counts, and the
-// limit that it must reach. The short ones see a harm that begins late, the long one a harm that few jobs meet.
-// Without harm, a bet has a chance of 1 / limit to reach it (Ville): terms_test adds them up to a year.
+// terms are the bets on one kind of ending, each with the weeks from one beginning to the next, the weeks that
+// it counts, and its limit. The short ones see a harm that begins late, the long one a harm that few jobs meet.
+// Without harm, a bet reaches its limit with a chance of 1 / limit (Ville): terms_test adds these up to a year.
 var terms = []term{{52, 52, 500}, {1, 4, 13_000}}
 
 type term struct {
@@ -54,28 +53,28 @@ type term struct {
 // Watch compares jobs as they end. New makes one.
 type Watch struct {
 	share   float64
-	factors []factor // of share; none: there are no two sides to compare
+	factors []factor // of share; none: all jobs are measured, or none is
 	since   time.Time
 	last    time.Time
 	kinds   []*comparison
-	// seen are the jobs of this week and of the one before: the next attempt of a job has the same
-	// coin, and does not count.
+	// seen holds the jobs of this week and of the one before. A later attempt of such a job has the same coin, and
+	// does not count.
 	seen  [2]map[attempted]bool
 	week  float64                  // the newest, counted from since
 	times map[work][]time.Duration // of the newest runs
 }
 
-// attempted is a job, whatever attempt.
+// attempted identifies a job, for all of its attempts.
 type attempted struct {
 	cluster string
 	id      uint32
 }
 
-// nobody is the uid of no user, (uid_t)-1. A user's jobs count together on all clusters: where one jobeffd
-// serves several, nobody is two users.
+// nobody is a uid that no user has, (uid_t)-1. Jobs count by uid on all clusters: if one jobeffd serves
+// several, nobody is two users.
 const nobody = math.MaxUint32
 
-// work are jobs that should take as long as each other.
+// work identifies jobs that should take as long as each other.
 type work struct {
 	cluster         string
 	uid             uint32
@@ -83,7 +82,7 @@ type work struct {
 	cpus, nodes     int
 }
 
-// New watches the jobs that end from since on, of which a share was measured.
+// New watches the jobs that end from since on, a share of which was measured.
 func New(share float64, since time.Time) *Watch {
 	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[work][]time.Duration{}}
 	if share > 0 && share < 1 {
@@ -95,8 +94,8 @@ func New(share float64, since time.Time) *Watch {
 	return w
 }
 
-// Add counts a job that ended, once; measured is what its id decided. Jobs that ended before since are
-// the past to compare with. Jobs may come in another order than they ended.
+// Add counts a job that ended, once. measured is what its id decided. Jobs that ended before since are the past
+// to compare with. Jobs need not come in the order of their ends.
 func (w *Watch) Add(j *job.Job, measured bool) {
 	if at := math.Floor(float64(j.End.Sub(w.since)) / float64(week)); at > w.week {
 		w.seen, w.week = [2]map[attempted]bool{{}, w.seen[0]}, at
@@ -120,7 +119,7 @@ func (w *Watch) Add(j *job.Job, measured bool) {
 	}
 }
 
-// ending is the kind of a job's bad ending, "": none that is counted.
+// ending returns the kind of a job's bad ending; "": it did not end badly, or in a way that is not counted.
 func ending(j *job.Job) string {
 	switch j.State {
 	case "FAILED":
@@ -138,8 +137,8 @@ func ending(j *job.Job) string {
 	return ""
 }
 
-// crashed tells whether Slurm's exit code names a signal that the kernel or abort() raises. A script
-// that ends with its program's 128 + 11 is "11:0" here, like one that ends with 11.
+// crashed reports whether Slurm's exit code names a signal that the kernel or abort() raises. A script that
+// ends with its program's 128 + 11 is "11:0" here, like one that ends with 11.
 func crashed(exitCode string) bool {
 	code, signal, _ := strings.Cut(exitCode, ":")
 	return slices.ContainsFunc([]string{code, signal}, func(n string) bool {
@@ -148,15 +147,15 @@ func crashed(exitCode string) bool {
 }
 
 const (
-	leastTime = time.Minute // Slurm tells times in seconds
+	leastTime = time.Minute // Slurm gives times in seconds
 	leastRuns = 3
 	mostRuns  = 9
 	slower    = 1.02
 	mostWorks = 100_000
 )
 
-// longer tells whether a job took longer than the median of the same work before it; known is false
-// where that ran too rarely.
+// longer reports whether a job took longer than the median of the same work before it. known is false if that
+// ran too rarely.
 func (w *Watch) longer(j *job.Job) (longer, known bool) {
 	if j.State != "COMPLETED" || j.Elapsed < leastTime {
 		return false, false
@@ -174,7 +173,7 @@ func (w *Watch) longer(j *job.Job) (longer, known bool) {
 	return longer, known
 }
 
-// Alarms are the kinds of endings of which measured jobs surely have more.
+// Alarms returns the kinds of bad endings that measured jobs surely have more often.
 func (w *Watch) Alarms() (all []Alarm) {
 	for _, c := range w.kinds {
 		if i := slices.IndexFunc(c.bets, func(b *bet) bool { return b.value() >= b.term.limit }); i >= 0 {
@@ -194,11 +193,11 @@ func (w *Watch) Alarms() (all []Alarm) {
 	return all
 }
 
-// rises are parts of the measured jobs that might crash.
+// rises lists parts of the measured jobs that might crash: one in so many.
 var rises = []int{1000, 500, 200, 100, 50, 20, 10}
 
-// Comparison says how rare crashes could be and still be seen by now. It asks the bet on crashes that
-// counts for a year, else the one against the past.
+// Comparison says how rare crashes could be and still be noticed by now. It uses the bet on crashes that counts
+// for a year, else the one against the past.
 func (w *Watch) Comparison() Comparison {
 	c := w.kinds[0]
 	var is Comparison
@@ -222,7 +221,7 @@ func (w *Watch) Comparison() Comparison {
 		is.Cannot = AllMeasured
 		return is
 	}
-	// Crashes come unevenly, to users, too: half of them must be enough in the mean.
+	// Crashes come unevenly, to users, too: half of them must suffice in the mean.
 	if i := slices.IndexFunc(rises, func(n int) bool { return sees(.5 / float64(n)) }); i >= 0 && is.Users >= users {
 		is.OneIn = rises[i]
 	} else if is.Cannot = FewJobs; is.Users < users {
@@ -236,24 +235,24 @@ func (w *Watch) alarm(kind string, from time.Time, n counts, newest []uint32) Al
 		Others: n.sum(false), OthersBad: n[0][1], Jobs: slices.Clone(newest)}
 }
 
-// comparison is one kind of ending.
+// comparison watches one kind of ending.
 type comparison struct {
 	kind    string
 	resting map[uint32]rests // by uid
 	weeks   []*tally         // of the past, the newest last
 	begun   int              // how many weeks have begun
-	bets    []*bet           // against this: the coin of a bad ending is like any other
-	past    *tally           // of the bet against this: no more jobs end badly than in the worst week of the past; nil: none
+	bets    []*bet           // against the hypothesis that the coin of a bad ending is like any other
+	past    *tally           // the bet against the hypothesis that no more jobs end badly than in the worst week of the past; nil: none
 }
 
-// rests says which jobs of a user do not count: clean of them in a row must end otherwise first, or
-// until must pass.
+// rests says which jobs of a user do not count: first, clean of them in a row must end otherwise, or until must
+// pass.
 type rests struct {
 	clean int
 	until time.Time
 }
 
-// rested tells whether a user's job counts, and notes how it ended.
+// rested reports whether a user's job counts, and notes how it ended.
 func (c *comparison) rested(j *job.Job, bad bool) bool {
 	left := c.resting[j.UID]
 	resting := left.clean > 0 && j.End.Before(left.until)
@@ -311,7 +310,7 @@ func (c *comparison) begin(w *Watch, now int) {
 	}
 }
 
-// worst is the week of the past with the highest rate.
+// worst returns the week of the past with the highest rate. ok reports whether enough weeks count.
 func (c *comparison) worst() (worst *tally, ok bool) {
 	weeks := 0
 	for _, t := range c.weeks {
@@ -325,7 +324,7 @@ func (c *comparison) worst() (worst *tally, ok bool) {
 	return worst, weeks >= leastWeeks
 }
 
-// counts are jobs by whether they were measured and whether they ended badly.
+// counts holds numbers of jobs: first index 1 if measured, second 1 if they ended badly.
 type counts [2][2]int
 
 func (c *counts) sum(measured bool) int { return c[index(measured)][0] + c[index(measured)][1] }
@@ -337,7 +336,7 @@ func index(b bool) int {
 	return 0
 }
 
-// tally counts the jobs since a moment, each user's up to a part.
+// tally counts the jobs since a moment. Each user's may be only a part of all.
 type tally struct {
 	from   time.Time
 	all    counts
@@ -345,18 +344,18 @@ type tally struct {
 	newest []uint32           // measured jobs that ended badly
 }
 
-// named is how many jobs an alarm names.
+// named bounds how many jobs an alarm names.
 const named = 5
 
 func newTally(from time.Time) *tally { return &tally{from: from, users: map[uint32]*counts{}} }
 
 func (t *tally) sum(measured bool) int { return t.all.sum(measured) }
 
-// bound is the rate of a week before, with one more job that ended badly: the next one might have.
+// bound returns the rate of a week with one more job that ended badly, as the next one might have.
 func (t *tally) bound() float64 { return float64(t.all[0][1]+1) / float64(t.sum(false)+1) }
 
-// add counts a job, unless its user would have more than a part of all. That is decided without
-// looking at how the job ended, so that the bets stay fair.
+// add counts a job, unless its user would have more than a part of all. How the job ended has no influence on
+// that, so the bets stay fair.
 func (t *tally) add(j *job.Job, measured, bad bool) {
 	u := t.users[j.UID]
 	if u == nil {
@@ -373,7 +372,7 @@ func (t *tally) add(j *job.Job, measured, bad bool) {
 	}
 }
 
-// without is the bet against the past without the jobs of a user.
+// without returns the bet against the past without the jobs of a user.
 func (t *tally) without(uid uint32, factors []factor) float64 {
 	left := t.all
 	if u := t.users[uid]; u != nil {
@@ -386,7 +385,7 @@ func (t *tally) without(uid uint32, factors []factor) float64 {
 	return pastBet(factors, float64(left[1][0]), float64(left[1][1]))
 }
 
-// pastBet is the bet after so many measured jobs.
+// pastBet returns the value of the bet after so many measured jobs.
 func pastBet(factors []factor, good, bad float64) float64 {
 	var logs []float64
 	for _, f := range factors {
@@ -395,7 +394,7 @@ func pastBet(factors []factor, good, bad float64) float64 {
 	return mean(logs)
 }
 
-// exceeds tells whether the bet reaches its limit, also without any one user's jobs.
+// exceeds reports whether the bet reaches its limit, also without any one user's jobs.
 func (t *tally) exceeds(factors []factor) bool {
 	if t.without(nobody, factors) < pastLimit {
 		return false
@@ -408,15 +407,15 @@ func (t *tally) exceeds(factors []factor) bool {
 	return true
 }
 
-// worse are the rates without and with jobeff that are bet on, from rare endings to common ones, and
+// worse lists pairs of rates, without and with jobeff, that are bet on: from rare endings to common ones, and
 // from a little worse to nearly all.
 var worse = [][2]float64{
 	{.0005, .001}, {.0005, .002}, {.0005, .008}, {.01, .015}, {.01, .02}, {.01, .04}, {.01, .16}, {.02, .9},
 	{.2, .25}, {.2, .3}, {.2, .5}, {.2, .9},
 }
 
-// coinFactors are the factors where a coin decides which jobs are measured. Given how a job ended,
-// its factor is the chance of its coin if jobeff harms, divided by that without harm, the share.
+// coinFactors returns the factors if a coin decides which jobs are measured. For a job that ended in some way,
+// the factor is the chance of its coin if jobeff harms, divided by the chance without harm, which is the share.
 func coinFactors(share float64) (all []factor) {
 	for _, w := range worse {
 		good, bad := share*(1-w[1])+(1-share)*(1-w[0]), share*w[1]+(1-share)*w[0]
@@ -425,8 +424,8 @@ func coinFactors(share float64) (all []factor) {
 	return all
 }
 
-// pastFactors bet against any rates up to drift times the worst of the past. Unmeasured jobs are no
-// bet.
+// pastFactors returns the factors against all rates up to drift times the worst of the past. Unmeasured jobs
+// are not bet on.
 func pastFactors(worst float64) (all []factor) {
 	for _, times := range []float64{1.5, 2, 4, 16, 64} {
 		p := min(.5, drift*worst)

@@ -20,7 +20,7 @@ const (
 	digestChanges = 10
 )
 
-// LeastTold are the core-hours below which only 0 could be written.
+// LeastTold is the least number of core-hours worth telling: fewer would be written as 0.
 const LeastTold = 0.005
 
 // Digest sums up a week for those who run the cluster. Hours are core-hours.
@@ -29,7 +29,7 @@ type Digest struct {
 	Accounts []string // empty: all
 	Total    listing.Hours
 	Before   listing.Hours // of the week before
-	// The lists begin with those that lost most hours; More… counts those that are left out.
+	// The lists begin with those that lost most hours. More… counts those left out.
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
@@ -40,14 +40,14 @@ type Digest struct {
 	Steps                        []workload.Step     // workloads whose runs became slower; the most first
 	Followed                     []workload.Followed // what advice saved; most in the week first
 	MoreFollowed                 int
-	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
+	Saved, SavedEver             curve.Estimate // hours of all that was followed: in the week, and since it was advised
 	Health                       listing.Health
 	Alarms                       []harm.Alarm     // that were up
 	Comparison                   *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
-	Wrong                        []listing.Told   // notices that somebody called wrong
+	Wrong                        []listing.Told   // how rare a harm could have been noticed by now; nil: not known, or for some accounts only
 }
 
-// Share is the part of one account, user or program.
+// Share is what one account, user or program used and lost.
 type Share struct {
 	listing.NamedHours
 	Before *listing.Hours // of the week before; nil: there was nothing
@@ -57,12 +57,12 @@ type Share struct {
 // recommended one.
 type Saving struct {
 	Name, Key, User, Account string
-	Jobs                     int     // of the workload in the week, on as many cores
-	Lost                     float64 // hours that these lost
-	Job, JobName             string  // the one that lost most
-	Cores                    int     // that it and its like had
+	Jobs                     int     // of the workload on Cores, in the week
+	Lost                     float64 // hours that Jobs lost
+	Job, JobName             string  // the one of Jobs that lost most
+	Cores                    int     // what Jobs ran on
 	Advice                   workload.Recommendation
-	Hours                    curve.Estimate // hours that its like would have saved in the week
+	Hours                    curve.Estimate // hours that Jobs would have saved
 	Muted                    bool
 }
 
@@ -112,7 +112,7 @@ func NewDigest(both *listing.TwoWeeks) *Digest {
 	return d
 }
 
-// shares are the first of a list, each with what it was before, and how many are left out.
+// shares returns the first of a list, each with its hours of the week before, and how many are left out.
 func shares(this, before []listing.NamedHours) (all []Share, more int) {
 	was := map[string]*listing.Hours{}
 	for i := range before {
@@ -124,8 +124,8 @@ func shares(this, before []listing.NamedHours) (all []Share, more int) {
 	return all, max(0, len(this)-digestNames)
 }
 
-// savingOf says what the week's jobs of a workload on a core count would have saved; nil
-// where nothing better is known.
+// savingOf says what the week's jobs of a workload on one core count would have saved; nil: nothing better is
+// known.
 func savingOf(h *listing.HeavyWorkload, now time.Time) *Saving {
 	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
 	best := policy.RequestFor(study, h.Job).Best
@@ -138,7 +138,7 @@ func savingOf(h *listing.HeavyWorkload, now time.Time) *Saving {
 	return s
 }
 
-// oneAdvice leaves each workload the advice that saves most; savings are sorted.
+// oneAdvice keeps for each workload the advice that saves most. savings are sorted.
 func oneAdvice(savings []Saving) []Saving {
 	cores := map[string]float64{}
 	return slices.DeleteFunc(savings, func(s Saving) bool {

@@ -14,10 +14,10 @@ import (
 	"jobeff/report/figure"
 )
 
-// Notices decides whom to tell now of which judged jobs, and says why the others are held. It
-// knows no clock and sends nothing. sent is the log of earlier notices, in any order. jobs are
-// all jobs of these users: a notice weighs what it saves against what they used. A job that was
-// told before is held by its workload's cool-down, so it may be handed in again.
+// Notices decides whom to tell now about which judged jobs, and says why the others are held. It knows no clock
+// and sends nothing. sent is the log of earlier notices, in any order. jobs must hold all jobs of these users,
+// since a notice weighs its savings against what they used. A workload's cool-down holds jobs that were told
+// before, so they may be passed again.
 func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time) (due []Notice, held []Held) {
 	settings = settings.withDefaults()
 	users := map[userKey]*draft{}
@@ -44,13 +44,13 @@ func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time)
 	return due, held
 }
 
-// draft is what one user may be told now.
+// draft collects what one user may be told now.
 type draft struct {
 	userKey
 	NoticeSettings
 	sent   []Sent // to this user
 	now    time.Time
-	since  time.Time // the last notice, at most LookBack ago
+	since  time.Time // the last notice, less lateReport; at most LookBack ago
 	name   string
 	used   float64 // core-hours
 	items  []NoticeItem
@@ -59,14 +59,15 @@ type draft struct {
 	held   []Held
 }
 
-// bare is a flagged job without a line to try of its own. Only the newest runs of a workload are
-// studied, so older jobs have none.
+// bare is a flagged job without a line of its own to try. Only the newest runs of a workload are studied, so
+// older jobs have none.
 type bare struct {
 	job  *Judged
 	rule int // of its verdicts
 }
 
-// lateReport: a job that ended less than this before the last notice may have been unknown then.
+// lateReport is how long a job's report may take: a job that ended less than this before the last notice may have
+// been unknown then.
 const lateReport = 24 * time.Hour
 
 func newDraft(who userKey, sent []Sent, s NoticeSettings, now time.Time) *draft {
@@ -106,9 +107,8 @@ func (d *draft) add(j *Judged) {
 
 func (d *draft) hold(j *Judged, rule, why string) { d.held = append(d.held, Held{*j, rule, why}) }
 
-// tellable picks the verdicts to tell of a job: all of the site's own, with a line where there is
-// one, and the first other one with a line to try. One cause is enough; past the inflexion point
-// comes before others.
+// tellable picks the verdicts on a job that are told: all of the site's own, with a line if there is one, and
+// one other with a line to try. One cause is enough, and past the inflexion point comes before others.
 func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *policy.Request) {
 	lead := -1
 	for i, v := range j.Verdicts {
@@ -146,7 +146,7 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *policy.Request)
 
 func isPast(v *policy.Verdict) bool { return strings.Contains(v.Condition, "past_inflexion") }
 
-// badLine says why a verdict is not told although it has a line, "" where it is told.
+// badLine returns why a verdict is not told although it has a line; "": it is told.
 func (d *draft) badLine(j *Judged, try *policy.Request) string {
 	for i := range d.sent {
 		if e := &d.sent[i]; try != nil && try.Best != nil && d.now.Sub(e.At) < workload.AdviceFor && j.advisedBy(e) {
@@ -162,7 +162,7 @@ func (d *draft) badLine(j *Judged, try *policy.Request) string {
 	return ""
 }
 
-// noGround says why a flagged job is no ground for a notice, "" where it is one.
+// noGround returns why a flagged job is no ground for a notice; "": it is one.
 func noGround(j *job.Job, v *policy.Verdict) string {
 	switch state := j.StateWord(); {
 	case v.Shadow:
@@ -181,7 +181,7 @@ func noGround(j *job.Job, v *policy.Verdict) string {
 	return ""
 }
 
-// tooSoon says why the user is not told of a workload again, "" where it is time.
+// tooSoon returns why it is too soon to tell the user about a workload again; "": it is not.
 func (d *draft) tooSoon(subject string) string {
 	for i := range d.sent {
 		e := &d.sent[i]
@@ -196,7 +196,7 @@ func (d *draft) tooSoon(subject string) string {
 	return ""
 }
 
-// addTo adds a job to its workload's item, which speaks of the one that lost most.
+// addTo adds a job to its workload's item, which describes the job that lost most.
 func (d *draft) addTo(j *Judged, told []policy.Verdict, try *policy.Request) {
 	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: told, Try: try, Jobs: 1, last: j.Job.End,
 		asked: slices.ContainsFunc(told, func(v policy.Verdict) bool { return slices.Contains(d.Asked, v.Rule) }), of: []*Judged{j}}
@@ -219,8 +219,8 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *policy.Request) {
 	d.items[at] = joined(d.items[at], item)
 }
 
-// joinBare adds each job without a line to the item of its workload, cores and rule, if there is
-// one. It holds the others, and sums up what they lost.
+// joinBare adds each job without a line to the item of its workload, cores and rule. If there is no such item,
+// it holds the job and adds up what it lost.
 func (d *draft) joinBare() {
 	for _, b := range d.bare {
 		v := &b.job.Verdicts[b.rule]
@@ -239,7 +239,7 @@ func (d *draft) joinBare() {
 	}
 }
 
-// notice is what the user is told, nil for nothing.
+// notice returns what the user is told; nil: nothing.
 func (d *draft) notice(jobs []Judged) *Notice {
 	n := &Notice{Cluster: d.cluster, UID: d.uid, User: d.name, Reason: d.dueText(), Since: d.since, Used: d.used}
 	d.joinBare()
@@ -278,7 +278,7 @@ func (d *draft) holdItem(i *NoticeItem, why string) {
 	}
 }
 
-// tooLittle says why what a notice would save is not worth a mail, "" where it is.
+// tooLittle returns why the savings of a notice are not worth a mail; "": they are.
 func (d *draft) tooLittle(n *Notice) string {
 	switch {
 	case n.Sure < d.LeastCoreHours:
@@ -289,7 +289,7 @@ func (d *draft) tooLittle(n *Notice) string {
 	return ""
 }
 
-// dueText is why the user is told now.
+// dueText says why the user is told now.
 func (d *draft) dueText() string {
 	var last time.Time
 	for i := range d.sent {

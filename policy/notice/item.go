@@ -10,26 +10,26 @@ import (
 	"jobeff/policy/curve"
 )
 
-// NoticeItem is one workload of a notice, told by the job that lost most.
+// NoticeItem is one workload of a notice, with the job that lost most as its example.
 type NoticeItem struct {
-	Subject  string // what the cool-down counts
+	Subject  string // identifies it for the cool-down
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
 	Job      *job.Job
-	Verdicts []policy.Verdict // the one whose cause is told, and those that the site asks for
+	Verdicts []policy.Verdict // the one whose cause is told, and those of rules in Asked
 	Try      *policy.Request  // what to ask for; nil: only the site's own text
-	Jobs     int              // of the workload that were flagged
-	Lost     float64          // core-hours that they lost in sum, where it is known
-	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
-	Sure     float64          // core-hours that the jobs are sure to save: the lower end
+	Jobs     int              // flagged jobs of the workload
+	Lost     float64          // core-hours that Jobs lost in sum, as far as it is known
+	Saving   *curve.Estimate  // core-hours that Job would have saved; nil: not determined
+	Sure     float64          // core-hours that Jobs surely save: the lower end
 	most     float64          // core-hours that Job lost
 	last     time.Time        // end of the newest flagged job
-	asked    bool             // the site asks for it
+	asked    bool             // a rule in Asked flagged it
 	onCores  []onCores
 	of       []*Judged
 }
 
-// onCores are an item's jobs on one core count, with one advice.
+// onCores holds an item's jobs on one core count, with one advice.
 type onCores struct {
 	cores int
 	jobs  int
@@ -45,7 +45,7 @@ func newOnCores(i *NoticeItem) onCores {
 	return a
 }
 
-// joined is an item with one more job.
+// joined merges two items of one workload: the item so far, and that of one more job.
 func joined(was, one NoticeItem) NoticeItem {
 	all := was
 	if (one.Try != nil) != (was.Try != nil) && one.Try != nil || (one.Try != nil) == (was.Try != nil) && losesMore(&one, &was) {
@@ -67,12 +67,12 @@ func joined(was, one NoticeItem) NoticeItem {
 	return all
 }
 
-// losesMore orders two jobs of one workload: the one that lost more, else the newer.
+// losesMore reports whether a lost more than b. If they lost the same, the newer job counts as more.
 func losesMore(a, b *NoticeItem) bool {
 	return cmp.Or(cmp.Compare(a.most, b.most), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
 }
 
-// sure is the lower end of what the item's jobs would have saved together, core-hours.
+// sure returns the lower end of what the item's jobs would have saved together, core-hours.
 func (i *NoticeItem) sure() (sum float64) {
 	for _, a := range i.onCores {
 		switch {

@@ -11,7 +11,7 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Judged is a job with what the rules say of it.
+// Judged is a job with the verdicts of the rules.
 type Judged struct {
 	Job      *job.Job
 	Workload string // key; "" where it is not known
@@ -19,13 +19,12 @@ type Judged struct {
 	Program  string // file name of its main program, "" where it is not known
 	Verdicts []policy.Verdict
 	cores    int // of its main program
-	// began are the starts of the first runs on each core count: of those that share the job's
-	// curve, and of those that cannot.
+	// When the first runs on each core count began: runs that share the job's curve, and runs that cannot.
 	began, beganApart map[int]time.Time
 	request           *policy.Request // of a flagged one
 }
 
-// NewJudged is a job, described as c, with its verdicts; study is that of its workload, or nil.
+// NewJudged makes one of a job, its Case c and its verdicts. study is that of its workload, or nil.
 func NewJudged(j *job.Job, study *workload.Study, c *policy.Case, verdicts []policy.Verdict) Judged {
 	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: verdicts, cores: policy.CoresOf(j)}
 	if !judged.flagged() {
@@ -42,7 +41,7 @@ func NewJudged(j *job.Job, study *workload.Study, c *policy.Case, verdicts []pol
 	return judged
 }
 
-// first notes the starts of the first runs on each core count.
+// first notes when the first run on each core count began.
 func first(runs []job.Run, began map[int]time.Time) {
 	for i := range runs {
 		n := runs[i].Cores()
@@ -52,8 +51,8 @@ func first(runs []job.Run, began map[int]time.Time) {
 	}
 }
 
-// advisedBy says whether the notice advised the job's core count, for work that can still share a
-// curve with the job's.
+// advisedBy reports whether the notice advised the job's core count, for work that may still share a curve with
+// the job's.
 func (j *Judged) advisedBy(s *Sent) bool {
 	a := s.Advised[j.subject()]
 	ranBefore := func(began map[int]time.Time) bool {
@@ -63,7 +62,7 @@ func (j *Judged) advisedBy(s *Sent) bool {
 	return a.Cores > 0 && a.Cores == j.cores && (ranBefore(j.began) || !ranBefore(j.beganApart))
 }
 
-// flagged says whether a rule flagged the job.
+// flagged reports whether a rule flagged the job.
 func (j *Judged) flagged() bool {
 	return slices.ContainsFunc(j.Verdicts, func(v policy.Verdict) bool { return v.Outcome == policy.Flagged })
 }
@@ -76,12 +75,12 @@ func (j Judged) Slim() Judged {
 	return j
 }
 
-// slim keeps what Notices reads of a job.
+// slim keeps the fields that Notices reads.
 func slim(j *job.Job) *job.Job {
 	return &job.Job{Cluster: j.Cluster, JobID: j.JobID, Attempt: j.Attempt, DisplayID: j.DisplayID, UID: j.UID, User: j.User, End: j.End, State: j.State, CPUs: j.CPUs, Elapsed: j.Elapsed}
 }
 
-// subject is what a user is told of once in a cool-down: the workload, else the program.
+// subject is the unit of cool-downs: the workload, else the program.
 func (j *Judged) subject() string {
 	if j.Workload != "" {
 		return j.Workload
@@ -89,14 +88,14 @@ func (j *Judged) subject() string {
 	return fmt.Sprintf("%s:%d:%s", j.Job.Cluster, j.Job.UID, cmp.Or(j.Program, "?"))
 }
 
-// Held is a flagged job that nobody is told of now, and why.
+// Held is a flagged job that is not told now, and the reason.
 type Held struct {
 	Judged
 	Rule   string
 	Reason string
 }
 
-// tryFor is the job's request, where it answers a verdict.
+// tryFor returns the job's request if it answers verdict i.
 func (j *Judged) tryFor(i int) *policy.Request {
 	if j.request == nil || !j.request.Answers(&j.Verdicts[i]) {
 		return nil

@@ -16,17 +16,17 @@ type Loss struct {
 	Used                     float64 // core-hours; 0: not summed up
 	Lost                     float64 // core-hours
 	Job, JobName             string  // the one that lost most
-	Cause                    string  // what it lost most to, in sentences; "": not known
-	most                     float64 // core-hours that Job lost
+	Cause                    string  // what cost most, in sentences; "": not known
+	most                     float64 // core-hours that job Job lost
 }
 
-// How many losses are told.
+// The numbers of losses that are told.
 const (
 	digestLosses = 5
 	mailLosses   = 3
 )
 
-// lossesOf are the largest losses of a week that no saving covers.
+// lossesOf returns the largest losses of a week that no saving covers.
 func lossesOf(heavy []listing.HeavyWorkload, savings []Saving) (all []Loss) {
 	for i := range heavy {
 		h := &heavy[i]
@@ -63,7 +63,7 @@ func (d *draft) lose(j *Judged, v *policy.Verdict) {
 	}
 }
 
-// large are the largest losses that are worth a sentence in a mail about something else.
+// large returns the largest losses, if they are worth a sentence in a mail about something else.
 func (d *draft) large() []Loss {
 	return largest(slices.DeleteFunc(d.losses, func(l Loss) bool { return l.Cause == "" || l.Lost < d.LeastShare*d.used }), mailLosses)
 }

@@ -7,7 +7,7 @@ import (
 	"jobeff/etc"
 )
 
-// Sent is what was told to a user: one notice.
+// Sent is a notice that a user was sent.
 type Sent struct {
 	Cluster  string
 	UID      uint32
@@ -16,7 +16,7 @@ type Sent struct {
 	Advised  map[string]Advised // core counts, by subject
 }
 
-// Advised is a core count that a notice named, for jobs on another.
+// Advised is a core count that a notice named, and the count that it was to replace.
 type Advised struct{ Cores, Instead int }
 
 // Notice is what one user is told now.
@@ -29,14 +29,14 @@ type Notice struct {
 	Items   []NoticeItem // at most mostItems, those that save most first
 	Losses  []Loss       // the largest that no item covers
 	More    int          // items that are left out
-	Sure    float64      // core-hours that all items are sure to save: the sum of the lower ends
-	Used    float64      // core-hours of all the user's jobs since then
+	Sure    float64      // core-hours that all items surely save: the sum of the lower ends
+	Used    float64      // core-hours of all the user's jobs since Since
 }
 
-// mostItems is what a person reads of a mail.
+// mostItems bounds the items of a mail: people read no more.
 const mostItems = 5
 
-// Sent is the notice as the log keeps it, once it was sent.
+// Sent returns the notice as the log stores it once it is sent.
 func (n *Notice) Sent(at time.Time) Sent {
 	s := Sent{Cluster: n.Cluster, UID: n.UID, At: at}
 	for _, i := range n.Items {
@@ -45,7 +45,7 @@ func (n *Notice) Sent(at time.Time) Sent {
 	return s
 }
 
-// add notes an item: its subject, and the count that it advised, if any, instead of another.
+// add notes an item: its subject, and the core count that it advised instead of another; cores 0: none.
 func (s *Sent) add(subject string, cores, instead int) {
 	s.Subjects = append(s.Subjects, subject)
 	if cores > 0 && s.Advised == nil {
@@ -63,18 +63,17 @@ type userKey struct {
 
 const week = 7 * 24 * time.Hour
 
-// NoticeSettings say how often people are told, and of what. The zero value tells of all that
-// has a line to try.
+// NoticeSettings say how often people are told, and what. The zero value tells everything with a line to try.
 type NoticeSettings struct {
 	Period         time.Duration // least time between two notices to a user; 0 means a week
 	CoolDown       time.Duration // least time between two about one workload; 0 means four weeks
-	LeastCoreHours float64       // that a notice is sure to save
-	LeastShare     float64       // … as a part of what its user used since the last one
-	WithoutLine    bool          // tells of what has no line to try, too
-	Asked          []string      // rules whose text is the site's own, or that it switched on: these are told in any case
+	LeastCoreHours float64       // least core-hours that a notice surely saves
+	LeastShare     float64       // likewise, as a part of what the user used since the last one
+	WithoutLine    bool          // tells also what has no line to try
+	Asked          []string      // rules with the site's own text, or that the site switched on: these are told in any case
 }
 
-// SettingsOf are those of a configuration.
+// SettingsOf makes those of a configuration.
 func SettingsOf(cfg *etc.Config) NoticeSettings {
 	n := &cfg.Notice
 	s := NoticeSettings{CoolDown: time.Duration(n.CoolDown), LeastCoreHours: n.LeastCoreHours, LeastShare: n.LeastShare, WithoutLine: n.WithoutLine}
@@ -98,5 +97,5 @@ func (s NoticeSettings) withDefaults() NoticeSettings {
 	return s
 }
 
-// LookBack is how far back jobs are looked at, for a user who was told of nothing since.
+// LookBack is how far back jobs are read for a user who was told nothing since.
 const LookBack = 4 * week

@@ -20,14 +20,14 @@ type Backtest struct {
 	periods map[time.Time]*period // by their end
 }
 
-// period is what Notices reads of the jobs that ended in it.
+// period holds what Notices reads about the jobs that ended in it.
 type period struct {
 	flagged []Judged
 	others  map[userKey]*job.Job // each user's other jobs, as one job with the core time of all
 }
 
-// Tally is what one rule said of the jobs of a Backtest. The outcomes are numbers of
-// jobs and add up to all.
+// Tally is what one rule said of the jobs of a Backtest. The outcomes are numbers of jobs, and add up to all of
+// them.
 type Tally struct {
 	Rule       string
 	Shadow     bool
@@ -35,14 +35,14 @@ type Tally struct {
 	Passed     int
 	CannotTell int
 	NotAsked   int
-	LostHours  float64 // core-hours that flagged jobs lost, where it is known
+	LostHours  float64 // core-hours that flagged jobs lost, as far as it is known
 	users      map[uint32]bool
 }
 
-// Users is how many users had jobs that the rule flagged.
+// Users returns how many users had jobs that the rule flagged.
 func (t *Tally) Users() int { return len(t.users) }
 
-// NewBacktest begins a count of what these rules say; mails say when a mail would have been sent.
+// NewBacktest begins a count of what these rules say. mails decide when a mail would have been sent.
 func NewBacktest(rules []etc.Rule, mails NoticeSettings) *Backtest {
 	b := &Backtest{mails: mails.withDefaults(), users: map[uint32]bool{}, periods: map[time.Time]*period{}}
 	for _, r := range rules {
@@ -95,7 +95,7 @@ func (b *Backtest) keep(j Judged) {
 	p.others[who].CPUs += j.Job.CPUs * int(j.Job.Elapsed.Seconds())
 }
 
-// judged are the jobs that ended in the last periods before a time.
+// judged returns the jobs that ended in the last periods before a time.
 func (b *Backtest) judged(end time.Time) (all []Judged) {
 	for at := end; at.After(end.Add(-LookBack)); at = at.Add(-b.mails.Period) {
 		if p := b.periods[at]; p != nil {
@@ -108,8 +108,8 @@ func (b *Backtest) judged(end time.Time) (all []Judged) {
 	return all
 }
 
-// Mails counts the mails that the rules would have made, and those in which each rule had a part.
-// It asks Notices at the end of every period.
+// Mails counts the mails that the rules would have made, and those to which each rule contributed. It calls
+// Notices for the end of every period.
 func (b *Backtest) Mails() (total int, byRule map[string]int) {
 	byRule = map[string]int{}
 	var sent []Sent
@@ -136,7 +136,7 @@ func sortedTimes[V any](m map[time.Time]V) []time.Time {
 	return all
 }
 
-// rulesOfNotice are the rules that a notice speaks of, each once.
+// rulesOfNotice returns the rules that a notice names, each once.
 func rulesOfNotice(n *Notice) []string {
 	var rules []string
 	for _, item := range n.Items {
@@ -148,8 +148,8 @@ func rulesOfNotice(n *Notice) []string {
 	return slices.Compact(rules)
 }
 
-// Users is how many users the jobs belong to.
+// Users returns how many users the jobs belong to.
 func (b *Backtest) Users() int { return len(b.users) }
 
-// Tallies are the rules' counts, in their order.
+// Tallies returns the rules' counts, in their order.
 func (b *Backtest) Tallies() []Tally { return b.tallies }

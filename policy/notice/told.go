@@ -9,8 +9,9 @@ import (
 	"jobeff/policy"
 )
 
-// SentOf turns the log into the notices that cool-downs count from: those that users got, or in
-// shadow would have got. Muted lines are left out: nobody was told. So are those of jobs that ran: they are told at once.
+// SentOf turns the log into the notices that cool-downs count from: those that users got, or would have got
+// without shadow. It leaves out muted lines, which nobody got, and lines about running jobs, which are sent at
+// once.
 func SentOf(log []listing.Told, shadow bool) (all []Sent) {
 	for i := range log {
 		t := &log[i]
@@ -25,16 +26,16 @@ func SentOf(log []listing.Told, shadow bool) (all []Sent) {
 	return all
 }
 
-// Told is the item as the log keeps it.
+// Told returns the item as the log stores it.
 func (i *NoticeItem) Told(at time.Time) listing.Told {
 	return listing.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores(), Advised: i.advised()}
 }
 
-// Cores is what the item's job ran on.
+// Cores returns the core count of the item's job.
 func (i *NoticeItem) Cores() int { return policy.CoresOf(i.Job) }
 
-// advised is the core count that the item names; 0: none.
+// advised returns the core count that the item names; 0: none.
 func (i *NoticeItem) advised() int {
 	if i.Try == nil || i.Try.Best == nil {
 		return 0
@@ -64,11 +65,11 @@ func Muted(jobs []Judged, log []listing.Told, at time.Time) (all []listing.Told)
 	return all
 }
 
-// clearedBy is how many jobs in a row must pass for a workload to be better.
+// clearedBy is how many jobs in a row must pass for a workload to count as better.
 const clearedBy = 3
 
-// AllClear lists the lines of the log whose workload got better: its newest jobs that the rule
-// can judge all pass. Each workload comes once.
+// AllClear lists the lines of the log whose workload got better: its newest jobs pass the rule (passedSince).
+// Each workload comes once.
 func AllClear(jobs []Judged, log []listing.Told, shadow bool, now time.Time) (all []listing.Told) {
 	done := map[string]bool{}
 	for i := len(log) - 1; i >= 0; i-- { // the newest line of a workload decides
@@ -85,8 +86,8 @@ func AllClear(jobs []Judged, log []listing.Told, shadow bool, now time.Time) (al
 	return all
 }
 
-// passedSince says whether the workload's newest clearedBy jobs passed the rule. It looks only at
-// jobs that ended after the notice.
+// passedSince reports whether, among the workload's jobs that ended after the notice, the newest clearedBy that
+// the rule can judge passed, and no rule flagged one since then.
 func passedSince(jobs []Judged, t *listing.Told) bool {
 	var of []*Judged
 	for i := range jobs {

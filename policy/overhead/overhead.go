@@ -17,26 +17,26 @@ import (
 	"unicode"
 )
 
-// Curve is what jobeff-overhead measured of messages in one direction, between the ranks
-// of one partition with one MPI (METRICS 5).
+// Curve holds what jobeff-overhead measured for messages in one direction, between the ranks of one partition
+// with one MPI (METRICS 5).
 type Curve struct {
 	Cluster   string    `json:"cluster"`
 	Partition string    `json:"partition"`
-	MPI       string    `json:"mpi"`       // the library and its version, as LibraryName has it
+	MPI       string    `json:"mpi"`       // the library and its version, as LibraryName writes it
 	Direction string    `json:"direction"` // Send or Receive
-	Nodes     int       `json:"nodes"`     // 1: both ranks on one; 2
+	Nodes     int       `json:"nodes"`     // 1: both ranks on one node; 2: on two
 	Measured  time.Time `json:"measured"`
 	Pairs     int       `json:"-"`      // of ranks that transferred at once; kept curves have one
 	Points    []Point   `json:"points"` // the smallest message first
 }
 
-// Directions of a curve: whose processor the overhead is of.
+// Directions of a curve: the side whose processor has the overhead.
 const (
 	Send    = "send"
 	Receive = "receive"
 )
 
-// Point is one size of an Curve. Times are us, availabilities percent.
+// Point is one message size of a Curve. Times are us, availabilities percent.
 type Point struct {
 	Bytes        uint64   `json:"msgsize"`
 	Iterations   int      `json:"iterations"`
@@ -54,8 +54,8 @@ type Point struct {
 	Refused      string   `json:"refused,omitempty"` // why there is no availability
 }
 
-// overheadRow is a line of jobeff-overhead --json: a point, and what its curve is of. A row
-// without intervals has exact figures.
+// overheadRow is a line of jobeff-overhead --json: a point, and what identifies its curve. A row without
+// intervals has exact figures.
 type overheadRow struct {
 	Point
 	OverheadLow  *float64  `json:"overhead_low"`
@@ -73,19 +73,19 @@ type overheadRow struct {
 	Time         time.Time `json:"time"`
 }
 
-// Of is what the caller knows of rows. Names win over those of the rows; Measured is for
-// rows that do not say when.
+// Of is what the caller knows about rows. Its names take precedence over theirs; Measured is for rows without a
+// time.
 type Of struct {
 	Cluster, Partition, MPI string
 	Measured                time.Time
 }
 
-// fromHydra is what MPICH's launcher itself prints to standard output at Ctrl-C.
+// fromHydra matches what MPICH's launcher itself prints to standard output at Ctrl-C.
 var fromHydra = regexp.MustCompile(`(?m)\[mpiexec@.*$`)
 
-// overheadRows reads the rows of jobeff-overhead --json. What a launcher printed after them, as
-// MPICH's does when a rank dies, is left out. The array's end may be missing: Open MPI 5's launcher
-// forwards nothing after Ctrl-C.
+// overheadRows reads the rows of jobeff-overhead --json. It leaves out what a launcher printed after them, as
+// MPICH's does when a rank dies. The array's end may be missing: Open MPI 5's launcher forwards nothing after
+// Ctrl-C.
 func overheadRows(text []byte) (rows []overheadRow, err error) {
 	in := json.NewDecoder(bytes.NewReader(fromHydra.ReplaceAll(text, nil)))
 	if begin, err := in.Token(); begin != json.Delim('[') {
@@ -157,10 +157,10 @@ func (r *overheadRow) point() Point {
 	return p
 }
 
-// mostOverhead is a time that no message takes, us.
+// mostOverhead bounds a message's times, us: no message takes as long.
 const mostOverhead = 1e9
 
-// check refuses what a curve cannot be.
+// check refuses figures that no measurement can have.
 func (c *Curve) check(p Point) error {
 	possible := func(v ...float64) bool {
 		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.Abs(v) > mostOverhead })
@@ -181,25 +181,25 @@ func (c *Curve) check(p Point) error {
 	return nil
 }
 
-// Named refuses a curve that cannot be kept: it does not say what it is of, or compares with no other.
+// Named refuses a curve that must not be stored: it does not identify itself, or no other is comparable.
 func (c *Curve) Named() error {
 	switch {
 	case c.Cluster == "" || c.Partition == "":
 		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
 	case c.MPI == "":
 		return fmt.Errorf("it does not say its MPI: name it with --mpi")
-	case c.Pairs > 1: // beside a curve of one pair it would look like a loss of availability
+	case c.Pairs > 1: // compared with one of one pair, it would look like a loss of availability
 		return fmt.Errorf("it is of %d pairs at once: only a run without --pairs all can be kept; plot shows it", c.Pairs)
 	}
 	return nil
 }
 
-// same says whether b is of the same run.
+// same reports whether b is from the same run.
 func (c *Curve) same(b Curve) bool {
 	return c.Comparable(&b) && c.MPI == b.MPI && c.Measured.Equal(b.Measured)
 }
 
-// Comparable says whether two curves differ only in the version of the MPI and in the time.
+// Comparable reports whether two curves differ only in the MPI's version and the time.
 func (c *Curve) Comparable(b *Curve) bool {
 	return c.Cluster == b.Cluster && c.Partition == b.Partition && c.Direction == b.Direction && c.Nodes == b.Nodes && family(c.MPI) == family(b.MPI)
 }
@@ -215,13 +215,12 @@ func (c *Curve) sort() error {
 	return nil
 }
 
-// leastFall is how far an availability must fall, beyond both intervals, to be told, percent.
+// leastFall is the least fall of an availability, beyond both intervals, that is told, percent.
 const leastFall = 5
 
-// Fell finds the sizes at which the availability fell from one curve to another by more
-// than their intervals and 5 points. It returns the point that fell furthest, before and now, and
-// the number of sizes: 0 if fewer than a quarter of the common ones fell, as the noise of a single
-// size does not make a slower network.
+// Fell finds the sizes at which the availability fell from one curve to another by more than their intervals
+// and leastFall. It returns the point that fell furthest, before and now, and the number of such sizes. That is
+// 0 if fewer than a quarter of the common ones fell: noise at a single size does not make a slower network.
 func Fell(before, now *Curve) (was, is Point, sizes int) {
 	common, furthest := 0, 0.0
 	for _, b := range now.available() {
@@ -245,13 +244,13 @@ func Fell(before, now *Curve) (was, is Point, sizes int) {
 	return was, is, sizes
 }
 
-// LibraryName is the first line of MPI_Get_library_version without the library's package.
+// LibraryName returns the first line of MPI_Get_library_version, without the library's package.
 func LibraryName(version string) string {
 	name, _, _ := strings.Cut(version, ",") // Open MPI goes on with its package
 	return strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
 }
 
-// family is the name of an MPI without its version: "Open MPI v" of "Open MPI v4.1.4".
+// family returns an MPI's name without its version: "Open MPI v" for "Open MPI v4.1.4".
 func family(mpi string) string {
 	if at := strings.IndexFunc(mpi, unicode.IsDigit); at >= 0 {
 		return mpi[:at]
@@ -259,15 +258,14 @@ func family(mpi string) string {
 	return mpi
 }
 
-// Hidable says how much of a job's time in point-to-point calls computation could have hidden, at
-// most: the sum over messages of base_t * availability (METRICS 5). All times are sums over ranks,
-// in seconds.
+// Hidable says how much of a job's time in point-to-point calls computation could have hidden, at most: the sum
+// over messages of base_t * availability (METRICS 5). All times are sums over ranks, in seconds.
 type Hidable struct {
-	P2P             float64 // in the calls, of the programs that have a curve
+	P2P             float64 // in the calls of programs that have a curve
 	Most, Low, High float64 // at most P2P
-	Send, Receive   bool    // whose side was counted
+	Send, Receive   bool    // which side was counted
 	Curves          []*Curve
-	Executions, Of  int // that have a curve; of so many with point-to-point calls
+	Executions, Of  int // programs that have a curve, of those with point-to-point calls
 }
 
 // Program is what one execution of a job sent.
@@ -278,7 +276,7 @@ type Program struct {
 	P2P   float64  // s in point-to-point calls, sum over ranks
 }
 
-// HidableOf is nil where no program with point-to-point messages has a curve.
+// HidableOf returns nil if no program with point-to-point messages has a curve.
 func HidableOf(programs []Program, curves []Curve) *Hidable {
 	h := new(Hidable)
 	for i := range programs {
@@ -316,8 +314,7 @@ func (h *Hidable) add(p *Program, curves []Curve) {
 	h.Most, h.Low, h.High = h.Most+min(most, p.P2P), h.Low+min(low, p.P2P), h.High+min(high, p.P2P)
 }
 
-// curvesOf picks one curve of each direction for a program, the first that is of as many
-// nodes, else the first.
+// curvesOf picks one curve of each direction for a program: the first with as many nodes, else the first.
 func curvesOf(p *Program, curves []Curve) (picked []*Curve) {
 	for _, direction := range []string{Send, Receive} {
 		var best *Curve
@@ -334,8 +331,8 @@ func curvesOf(p *Program, curves []Curve) (picked []*Curve) {
 	return picked
 }
 
-// Fitting are those of a cluster's and partition's curves that are of the programs; the newest curve
-// comes first.
+// Fitting returns the curves that fit the programs. curves are those of a cluster and partition, the newest
+// first.
 func Fitting(programs []Program, curves []Curve) (fitting []Curve) {
 	for i := range programs {
 		for _, c := range curvesOf(&programs[i], curves) {
@@ -347,19 +344,19 @@ func Fitting(programs []Program, curves []Curve) (fitting []Curve) {
 	return fitting
 }
 
-// fits says whether a curve is of the program's MPI. One between two nodes also bounds what
-// happens inside one; one inside a node says nothing of messages between nodes.
+// fits reports whether a curve is for the program's MPI. One between two nodes also bounds messages inside one.
+// One inside a node says nothing about messages between nodes.
 func (c *Curve) fits(p *Program) bool {
 	return c.MPI == p.MPI && (c.Nodes != 1 || p.Nodes <= 1) && len(c.available()) > 0
 }
 
-// alike says whether the curve is of as many nodes as the program: one or several.
+// alike reports whether the curve has as many nodes as the program: one or several.
 func (c *Curve) alike(p *Program) bool {
 	return c.Nodes > 0 && (c.Nodes > 1) == (p.Nodes > 1)
 }
 
-// hidableOfBin is what one message of a bin of Program.Sizes may hide, us: at the middle of its sizes,
-// and the least and most of all its sizes.
+// hidableOfBin returns the time that one message of a bin of Program.Sizes may hide, us: at the middle of its
+// sizes, and the least and most for any of its sizes.
 func (c *Curve) hidableOfBin(bin int) (middle, low, high float64) {
 	first, last := 0.0, 0.0
 	if bin > 0 {
@@ -380,9 +377,9 @@ func (c *Curve) hidableOfBin(bin int) (middle, low, high float64) {
 	return middle, low, high
 }
 
-// hidableAt is base_t * availability of a message of so many bytes, us. Between two sizes it
-// follows the logarithm of the size. A smaller message than all measured may hide nothing, and a
-// larger one more in proportion to its size.
+// hidableAt returns base_t * availability for a message of so many bytes, us. Between two sizes it follows the
+// logarithm of the size. A smaller message than all measured may hide nothing. A larger one may hide more, in
+// proportion to its size.
 func (c *Curve) hidableAt(size float64) (value, low, high float64) {
 	points := c.available()
 	at := slices.IndexFunc(points, func(p Point) bool { return float64(p.Bytes) >= size })
@@ -406,12 +403,12 @@ func (c *Curve) hidableAt(size float64) (value, low, high float64) {
 	return av + share*(bv-av), al + share*(bl-al), ah + share*(bh-ah)
 }
 
-// available are the points that have an availability.
+// available returns the points that have an availability.
 func (c *Curve) available() []Point {
 	return slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return p.Avail == nil })
 }
 
-// hidable is base_t * availability with its interval, us, never below 0.
+// hidable returns base_t * availability with its interval, us, never below 0.
 func (p *Point) hidable() (value, low, high float64) {
 	share := func(percent float64) float64 { return min(max(percent, 0), 100) / 100 }
 	return p.BaseT * share(*p.Avail), p.BaseTLow * share(p.AvailLow), p.BaseTHigh * share(p.AvailHigh)

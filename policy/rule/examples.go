@@ -15,9 +15,8 @@ import (
 	"jobeff/policy"
 )
 
-// ReadExamples reads [[example]] tables: a name, job (policy.Fields; what it does not say
-// is not known) and expect (rules and their outcomes). An error begins with
-// FILE:LINE.
+// ReadExamples reads [[example]] tables: a name, job (policy.Fields; those left out are not known) and expect
+// (rules and their outcomes). An error begins with FILE:LINE.
 func (r *Rules) ReadExamples(file string, text []byte) ([]policy.Example, error) {
 	var tree map[string]any
 	if _, err := toml.Decode(string(text), &tree); err != nil {
@@ -57,7 +56,7 @@ type exampleReader struct {
 	place etc.Place
 }
 
-// fault is an error with the place of a key.
+// fault makes an error with the place of a key.
 func (p exampleReader) fault(key []string, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %s", p.place.At(key...), strings.Join(key, "."), fmt.Sprintf(format, args...))
 }
@@ -88,7 +87,7 @@ func (p exampleReader) read(table map[string]any) (*policy.Example, error) {
 	return e, err
 }
 
-// job fills in a case's fields.
+// job makes a case of an example's fields.
 func (p exampleReader) job(table map[string]any) (*policy.Case, error) {
 	c := &policy.Case{Unknown: map[string]string{}}
 	for _, f := range fields {
@@ -116,7 +115,7 @@ func (p exampleReader) job(table map[string]any) (*policy.Case, error) {
 	return c, nil
 }
 
-// assign writes a TOML value to a field, false where it has another type.
+// assign writes a TOML value to a field. It returns false if that has another type.
 func assign(to reflect.Value, value any) bool {
 	switch v := value.(type) {
 	case int64:
@@ -148,7 +147,7 @@ func assign(to reflect.Value, value any) bool {
 	return true
 }
 
-// expect reads what rules shall say.
+// expect reads the expected outcomes of rules.
 func (p exampleReader) expect(table map[string]any) (map[string]policy.Outcome, error) {
 	all := map[string]policy.Outcome{}
 	names := p.Names()

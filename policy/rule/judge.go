@@ -14,14 +14,14 @@ import (
 	"jobeff/report/figure"
 )
 
-// Judge asks every rule about a job; study is that of its workload, or nil. The
-// verdicts are in the rules' order.
+// Judge applies every rule to a job; study is that of its workload, or nil. The verdicts are in the rules'
+// order.
 func (r *Rules) Judge(j *job.Job, study *workload.Study) []policy.Verdict {
 	return r.JudgeCase(policy.Describe(j, study))
 }
 
-// JudgeFound studies the workload of a job as of now, and asks the rules; both are nil for a step, and for what
-// has not begun.
+// JudgeFound studies the workload of a job as of now, and judges the job. Both results are nil for a step, and
+// for a job that has not begun.
 func (r *Rules) JudgeFound(found *listing.JobAndWorkload, now time.Time) (*workload.Study, []policy.Verdict) {
 	if found.Step || found.OnlyWaits() {
 		return nil, nil
@@ -30,7 +30,7 @@ func (r *Rules) JudgeFound(found *listing.JobAndWorkload, now time.Time) (*workl
 	return study, r.Judge(found.Job, study)
 }
 
-// JudgeCase is Judge for a job that was described before.
+// JudgeCase is Judge for a job that was described already.
 func (r *Rules) JudgeCase(c *policy.Case) []policy.Verdict {
 	var all []policy.Verdict
 	for _, one := range r.rules {
@@ -39,7 +39,7 @@ func (r *Rules) JudgeCase(c *policy.Case) []policy.Verdict {
 	return all
 }
 
-// judge asks one rule.
+// judge applies one rule.
 func (r *rule) judge(c *policy.Case) policy.Verdict {
 	if r.WhileRunning && c.SoFar != nil {
 		c = c.SoFar
@@ -88,8 +88,8 @@ func (r *rule) judge(c *policy.Case) policy.Verdict {
 	return v
 }
 
-// doubted says whether doubts concern the rule. That ranks lacked CPUs puts the efficiencies in
-// doubt; a rule that asks for this cause, and for no efficiency, is sure of it.
+// doubted reports whether doubts concern the rule. If ranks lacked CPUs, the efficiencies are in doubt. But a
+// rule about this cause, and about no efficiency, is sure of it.
 func (r *rule) doubted(c *policy.Case, doubts []string) bool {
 	if !r.readsAny("cause") || r.readsAny(policy.EfficiencyFields...) {
 		return len(doubts) > 0
@@ -97,8 +97,8 @@ func (r *rule) doubted(c *policy.Case, doubts []string) bool {
 	return slices.ContainsFunc(doubts, func(d string) bool { return !slices.Contains(c.Waits, d) })
 }
 
-// shown are the fields that the reason names: those that the condition reads, and what
-// past_inflexion was found from.
+// shown returns the fields that the reason names: those that the condition reads, and those behind
+// past_inflexion.
 func (r *rule) shown() []string {
 	names := slices.Clone(r.reads)
 	for _, name := range []string{"cores", "fastest_cores", "slower_by"} {
@@ -109,19 +109,19 @@ func (r *rule) shown() []string {
 	return names
 }
 
-// readsAny says whether the condition reads one of the fields.
+// readsAny reports whether the condition reads one of the fields.
 func (r *rule) readsAny(names ...string) bool {
 	return slices.ContainsFunc(r.reads, func(name string) bool { return slices.Contains(names, name) })
 }
 
 var (
-	// adviceFields are the fields of rules that another core count can answer.
+	// adviceFields are the fields of rules to which another core count can be the answer.
 	adviceFields = slices.Concat([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, policy.CoreFields)
-	// judgedFields speak of how well the job ran, or of how much it lost.
+	// judgedFields describe how well the job ran, or how much it lost.
 	judgedFields = slices.Concat(policy.EfficiencyFields, adviceFields, policy.UsedFields, []string{"unused_nodes", "nodes_used", "cause", "slower_than_before"})
 )
 
-// decide is the outcome where the condition need not or cannot be asked, else "".
+// decide returns the outcome if the condition need not or must not be evaluated, else "".
 func (r *rule) decide(c *policy.Case) (policy.Outcome, string) {
 	if !r.Enabled {
 		return policy.NotAsked, "the rule is switched off"
@@ -137,8 +137,8 @@ func (r *rule) decide(c *policy.Case) (policy.Outcome, string) {
 	return "", ""
 }
 
-// hostOnly says that a job with GPUs is not judged, unless the site says otherwise:
-// what is measured is the host's side (METRICS 6).
+// hostOnly keeps a job with GPUs from being judged, unless the site wants it: only the host's side is measured
+// (METRICS 6).
 func (r *rule) hostOnly(c *policy.Case) (policy.Outcome, string) {
 	if c.GPUs == 0 && c.GPURanks > 0 && !r.GPUs {
 		return policy.CannotTell, fmt.Sprintf("%s opened a GPU: what it did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPURanks, "rank"))
@@ -149,8 +149,8 @@ func (r *rule) hostOnly(c *policy.Case) (policy.Outcome, string) {
 	return "", ""
 }
 
-// endedWell says that the figures of a job that did not end by itself are not judged, unless
-// the condition reads its state.
+// endedWell keeps the figures of a job that did not end by itself from being judged, unless the condition reads
+// its state.
 func (r *rule) endedWell(c *policy.Case) (policy.Outcome, string) {
 	if c.Ended != "" && !r.readsAny("state") && r.readsAny(judgedFields...) {
 		return policy.CannotTell, c.Ended + "; its figures are not judged"
@@ -158,7 +158,7 @@ func (r *rule) endedWell(c *policy.Case) (policy.Outcome, string) {
 	return "", ""
 }
 
-// knows says whether everything that the condition reads is known.
+// knows returns an outcome if something that the condition reads is not known.
 func (r *rule) knows(c *policy.Case) (policy.Outcome, string) {
 	for _, name := range r.reads {
 		if why := c.Unknown[name]; why != "" {
@@ -170,7 +170,7 @@ func (r *rule) knows(c *policy.Case) (policy.Outcome, string) {
 
 func notKnownText(name, why string) string { return fmt.Sprintf("%s is not known: %s", name, why) }
 
-// bigEnough holds the job to the least runtime, core-hours and coverage.
+// bigEnough requires the least runtime, core-hours and coverage.
 func (r *rule) bigEnough(c *policy.Case) (policy.Outcome, string) {
 	least := time.Duration(r.LeastRuntime)
 	for _, f := range []struct {
@@ -197,7 +197,7 @@ func (r *rule) bigEnough(c *policy.Case) (policy.Outcome, string) {
 	return "", ""
 }
 
-// figuresText says "a is 1, b is 2: "; limits are what the condition compares them with.
+// figuresText writes "a is 1, b is 2: ". limits are what the condition compares them with.
 func figuresText(figures []policy.Figure, limits []float64) string {
 	var parts []string
 	for _, f := range figures {
@@ -209,8 +209,7 @@ func figuresText(figures []policy.Figure, limits []float64) string {
 	return strings.Join(parts, ", ") + ": "
 }
 
-// textOf writes the value: a fraction from 0.1 to 1 as an efficiency, other numbers with three
-// digits.
+// textOf writes a value: a fraction from 0.1 to 1 as an efficiency, other numbers with three digits.
 func textOf(f policy.Figure, limits []float64) string {
 	switch v := f.Value.(type) {
 	case float64:

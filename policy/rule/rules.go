@@ -24,7 +24,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// Rules are compiled rules, in the order of the configuration.
+// Rules holds compiled rules, in the order of the configuration.
 type Rules struct{ rules []*rule }
 
 type rule struct {
@@ -35,7 +35,7 @@ type rule struct {
 	text    *template.Template
 }
 
-// Settings are the rules as the configuration has them, in order.
+// Settings returns the rules as they are in the configuration, in order.
 func (r *Rules) Settings() []etc.Rule {
 	var all []etc.Rule
 	for _, one := range r.rules {
@@ -44,7 +44,7 @@ func (r *Rules) Settings() []etc.Rule {
 	return all
 }
 
-// Names are the rules' names, in order.
+// Names returns the rules' names, in order.
 func (r *Rules) Names() []string {
 	var names []string
 	for _, one := range r.rules {
@@ -53,8 +53,8 @@ func (r *Rules) Names() []string {
 	return names
 }
 
-// Mark is a number, more than 0, that changes with what the rules ask and with jobeff's version, but
-// not with what they tell people.
+// Mark returns a number above 0 that changes with what the rules ask and with jobeff's version, but not with
+// what they tell people.
 func (r *Rules) Mark() int64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, etc.Version)
@@ -87,17 +87,17 @@ func Compile(rules []etc.Rule) (*Rules, error) {
 	return all, nil
 }
 
-// functions are what a condition may call. Nothing that knows a clock.
+// functions are the functions that a condition may call. None knows a clock.
 var functions = []string{"abs", "all", "any", "len", "lower", "max", "min", "none", "round", "upper"}
 
 // mostNodes bounds a condition's size.
 const mostNodes = 1000
 
-// Functions lists what a condition may call.
+// Functions lists the functions that a condition may call.
 func Functions() []string { return slices.Clone(functions) }
 
-// language is what every condition is written in: an expression over policy.Fields. It is made
-// once: made for each rule, it would be half of Compile's work.
+// language is the language of conditions: expressions over policy.Fields. Compile makes it once: making it for
+// each rule would be half of Compile's work.
 func language() *conf.Config {
 	c := conf.CreateNew()
 	options := []expr.Option{expr.Env(policy.Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
@@ -110,7 +110,7 @@ func language() *conf.Config {
 	return c
 }
 
-// compileCondition type-checks the condition against policy.Fields and notes which it reads.
+// compileCondition type-checks the condition against policy.Fields, and notes the fields that it reads.
 func (r *rule) compileCondition(in *conf.Config) error {
 	var err error
 	if r.program, err = expr.Compile(r.Condition, func(c *conf.Config) { *c = *in }); err != nil {
@@ -126,7 +126,7 @@ func (r *rule) compileCondition(in *conf.Config) error {
 	return nil
 }
 
-// conditionError is expr's error in one line, with what to do next.
+// conditionError puts expr's error into one line, with what to do next.
 func conditionError(err error) error {
 	var at *file.Error
 	if !errors.As(err, &at) {
@@ -144,11 +144,11 @@ func firstLine(s string) string {
 	return line
 }
 
-// reader collects the fields that a condition reads.
+// reader collects the fields and numbers of a condition.
 type reader struct {
 	fields []string
 	limits []float64 // the numbers that it compares with
-	whole  bool      // all of them, as $env
+	whole  bool      // it reads all fields, as $env
 }
 
 // Visit is called for each node of a condition.
@@ -166,7 +166,7 @@ func (v *reader) Visit(node *ast.Node) {
 	v.whole = v.whole || id.Value == "$env"
 }
 
-// holds asks the condition. It fails only on values, as on an index beyond a list's end.
+// holds evaluates the condition. It fails only on values, such as an index beyond a list's end.
 func (r *rule) holds(f *policy.Fields) (bool, error) {
 	out, err := expr.Run(r.program, *f)
 	if err != nil {
@@ -175,10 +175,10 @@ func (r *rule) holds(f *policy.Fields) (bool, error) {
 	return out.(bool), nil
 }
 
-// notKnown stands in a text for a field that is not known.
+// notKnown replaces a field that is not known in a text.
 const notKnown = "?"
 
-// textFunctions are what a rule's text may call beside the template language's own.
+// textFunctions are the functions that a rule's text may call besides the template language's own.
 var textFunctions = template.FuncMap{
 	"percent":    func(v any) string { return numeric(v, figure.Percent) },
 	"efficiency": func(v any) string { return numeric(v, figure.Efficiency) },
@@ -194,7 +194,7 @@ var textFunctions = template.FuncMap{
 	},
 }
 
-// numeric writes a number, and what is not known as such.
+// numeric writes a number, or notKnown for what is none.
 func numeric(v any, write func(float64) string) string {
 	switch v := v.(type) {
 	case float64:
@@ -208,11 +208,10 @@ func numeric(v any, write func(float64) string) string {
 // bytesText writes GiB.
 func bytesText(v float64) string { return figure.Bytes(uint64(math.Round(v * (1 << 30)))) }
 
-// templateError is the template package's way to name the place.
+// templateError matches how the template package names a place.
 const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`
 
-// compileText reads the template, holds it to the fields and tries it once, on the fields of
-// no job.
+// compileText reads the template, checks that it uses only fields, and tries it once, with no field set.
 func (r *rule) compileText(nothing map[string]any) error {
 	t, err := template.New("text").Option("missingkey=error").Funcs(textFunctions).Parse(r.Text)
 	if err == nil {
@@ -270,15 +269,15 @@ func checkNodes(nodes []parse.Node) error {
 	return nil
 }
 
-// sayNothing are fields that add nothing to a text where they are not known.
+// sayNothing are fields that a text leaves empty if they are not known.
 var sayNothing = []string{"cause_text", "advised_cores", "request"}
 
-// fields are what conditions and texts may read, in their order.
+// fields are the fields that conditions and texts may read, in their order.
 var fields = policy.AllFields()
 
 func isField(name string) bool { return new(policy.Fields).Value(name) != nil }
 
-// values are the fields by name for a text.
+// values returns the fields of a case by name, for a text.
 func values(c *policy.Case) map[string]any {
 	all := map[string]any{}
 	for _, f := range fields {
@@ -290,8 +289,7 @@ func values(c *policy.Case) map[string]any {
 	return all
 }
 
-// tell writes the rule's text for a case; where the text fails on an unknown
-// field, instead is written.
+// tell writes the rule's text for a case, or instead if the text fails on an unknown field.
 func (r *rule) tell(c *policy.Case, instead string) string {
 	var b strings.Builder
 	if err := r.text.Execute(&b, values(c)); err != nil {

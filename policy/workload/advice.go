@@ -20,62 +20,58 @@ const (
 	ForEfficiency = "the most cores with a parallel efficiency of 0.80 or more"
 )
 
-// Recommendation is a core count that the job should have had: fewer than it had, and
-// better. Shares are fractions of the job's own.
+// Recommendation is a core count that the job should have had: a lower one, and better. Shares are fractions of
+// the job's own.
 type Recommendation struct {
-	Cores   curve.Estimate  // Value is a whole number, to be asked for
+	Cores   curve.Estimate  // Value is a whole number that a user can ask for
 	For     string          // what it is the best for
 	Time    *curve.Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
-	Typical *curve.Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
+	Typical *curve.Estimate // the same for the mean of many runs there, with the interval that more of them do not narrow
 	Saved   *curve.Estimate // core-hours of the allocation while the MPI program ran, METRICS 6; nil: not determined
-	Share   *curve.Estimate // Saved as a part of those that it used
-	Runs    int             // that it is known from
+	Share   *curve.Estimate // Saved as a part of the core-hours that the job used
+	Runs    int             // on which it is based
 	Level   float64         // of the intervals of Time, Typical, Saved and Share
 	Reason  string          // one sentence
 
 	cost float64 // CPUs allocated there / those allocated on the job's cores
 }
 
-// AdviceFor is how long advice holds: until then nobody is told against it, and what it saved is
+// AdviceFor is how long advice holds. Until then no other advice is sent on the advised cores, and savings are
 // counted.
 const AdviceFor = 26 * 7 * 24 * time.Hour
 
-// vagueTime is the ratio of the ends of a mean's interval from which a time is too vague for
-// advice.
+// vagueTime is the ratio of the ends of a mean's interval above which a time is too vague for advice.
 const vagueTime = 4
 
-// mostPatience bounds how long a run may take that is advised for its core-hours, as a multiple of
-// the shortest. leastWorth is the part of the core-hours that it must save for each part of the
-// time that it takes longer: a user who waits a day for 100 core-hours does not wait three for 60,
-// nor two for 90. Where no fewer cores are better and worth it, nothing is advised: jobeff workload
-// shows n_eff to those who can wait.
+// mostPatience bounds the time of a run that is advised for its core-hours, as a multiple of the shortest.
+// leastWorth is the part of the core-hours that it must save for each part by which it takes longer. A user who
+// waits a day for 100 core-hours does not wait three for 60, nor two for 90. If no fewer cores are better and
+// worth it, nothing is advised: jobeff workload shows n_eff to those who can wait.
 const (
 	mostPatience = 2
 	leastWorth   = 0.25
 )
 
-// aboutAsCheap: among counts whose costs differ by no more than this, the fastest is advised. Where
-// they differ by less than mostDearer, the faster one is advised if the cheapest is not worth its
-// longer time.
+// Among counts whose costs differ by at most aboutAsCheap, the fastest is advised. If they differ by less than
+// mostDearer, the faster one is advised if the cheapest is not worth its longer time.
 const (
 	aboutAsCheap = 0.03
 	mostDearer   = 0.1
 )
 
-// drift is the standard error of ln t between two core counts that no number of runs takes away:
-// machines, their load and inputs differ from week to week, and the runs on two core counts are
-// seldom of the same weeks.
+// drift is the standard error of ln t between two core counts that more runs do not reduce. Machines, their
+// load and inputs differ from week to week, and the runs on two core counts are seldom of the same weeks.
 const drift = 0.02
 
-// Recommend says which fewer cores would have served the job better, or, without a job, the
-// newest run: one count, for one cause. It is nil where nothing better is known. It knows the
-// runs only: policy.RequestFor asks for the cause of the lost time, too.
+// Recommend returns the lower core count that would have served the job better, or, without a job, the newest
+// run. It is nil if no better one is known. It looks at runs only: policy.RequestFor also looks at the cause of
+// the lost time.
 func (s *Study) Recommend(j *job.Job) *Recommendation {
 	r, _ := s.advice(j)
 	return r
 }
 
-// WhyNone is what keeps Recommend from naming a count that seems better; "" where none does.
+// WhyNone returns what keeps Recommend from naming a count that seems better; "": there is none.
 func (s *Study) WhyNone(j *job.Job) string {
 	_, why := s.advice(j)
 	return why
@@ -91,7 +87,7 @@ func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
 	return r, why
 }
 
-// AdvisedOn says whether runs on n cores are advised to take others.
+// AdvisedOn reports whether runs on n cores are advised to take fewer.
 func (s *Study) AdvisedOn(n int) bool {
 	if s.At(n) == nil || s.Undecided() {
 		return false
@@ -100,9 +96,9 @@ func (s *Study) AdvisedOn(n int) bool {
 	return r != nil
 }
 
-// adviceOn is the count that a run on n cores should have had, without what it saves. A count that
-// is itself advised on is none: advice does not lead to further advice. known holds the counts for
-// which that was found out already.
+// adviceOn returns the count that a run on n cores should have had, without its savings. It skips counts for
+// which there is advice too: advice does not lead to further advice. known holds the answers for counts that
+// were asked about already.
 func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why string) {
 	than := s.Against(n)
 	best, why = s.cheapest(n, known)
@@ -122,7 +118,7 @@ func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why s
 	return best, ""
 }
 
-// cheapest is the best of cheaper(n) that is a mend and not advised on.
+// cheapest returns the best of cheaper(n) that is a mend and has no advice of its own.
 func (s *Study) cheapest(n int, known map[int]bool) (best *Recommendation, why string) {
 	advisedOn := func(at int) bool {
 		if _, asked := known[at]; !asked && s.At(at) != nil {
@@ -142,8 +138,8 @@ func (s *Study) cheapest(n int, known map[int]bool) (best *Recommendation, why s
 	return nil, why
 }
 
-// cheaper are the counts that are surely cheaper than n and worth the time, the best first: the
-// one that surely saves most, or those about as cheap that are faster.
+// cheaper returns the counts that are surely cheaper than n and worth the time, the best first. That is the one
+// that surely saves most, or a faster one that costs about as much.
 func (s *Study) cheaper(n int) (all []*Recommendation) {
 	longest := math.Max(mostPatience*s.At(s.Fastest).T, s.At(n).T)
 	for _, at := range s.candidates() {
@@ -161,21 +157,21 @@ func (s *Study) cheaper(n int) (all []*Recommendation) {
 			first = i
 		}
 	}
-	for ; first > 0; first-- { // it moves to the front
+	for ; first > 0; first-- { // it becomes the first
 		all[first-1], all[first] = all[first], all[first-1]
 	}
 	return all
 }
 
-// asGood says whether the count is worth what it costs more than the cheapest, which takes longer.
+// asGood reports whether the count is worth its higher cost than the cheapest, which takes longer.
 func (r *Recommendation) asGood(cheapest *Recommendation) bool {
 	saves := 1 - cheapest.spends()/r.spends()
 	return r.spends() <= (1+aboutAsCheap)*cheapest.spends() ||
 		saves < mostDearer && saves < leastWorth*((1+cheapest.Time.Value)/(1+r.Time.Value)-1)
 }
 
-// candidates are the counts that may be advised, rising: those that were run, and doublings between
-// them, of which only the curve knows.
+// candidates returns the counts that may be advised, rising: those that were run, and doublings between them,
+// which only the curve knows.
 func (s *Study) candidates() (all []int) {
 	for i, c := range s.Counts {
 		all = append(all, c.N)
@@ -187,11 +183,11 @@ func (s *Study) candidates() (all []int) {
 	return slices.Compact(all)
 }
 
-// asFast is how much longer a run may take on fewer cores to be called as fast.
+// asFast is how much longer a run on fewer cores may take and still count as equally fast.
 const asFast = 0.1
 
-// noMend says why fewer cores are no mend for what n cores lost; "": they are one. They mend
-// neither uneven work nor time in files, unless several jobs on them took as long.
+// noMend returns why fewer cores are no mend for what n cores lost; "": they are one. They mend neither uneven
+// work nor time in files, unless several jobs on them took as long.
 func (s *Study) noMend(n int, r *Recommendation) string {
 	at := int(r.Cores.Value)
 	if at < s.Counts[0].N {
@@ -213,7 +209,7 @@ func (s *Study) noMend(n int, r *Recommendation) string {
 	return "most of the lost time is uneven work, or files"
 }
 
-// nearest is the core count under n that was run and lies nearest to at.
+// nearest returns the core count below n that was run and is nearest to at.
 func (s *Study) nearest(at, n int) *side {
 	best := s.Counts[0].N
 	for _, c := range s.Counts {
@@ -224,25 +220,25 @@ func (s *Study) nearest(at, n int) *side {
 	return s.on(best)
 }
 
-// uneven is the part of the time that the ranks lost by computing less than the busiest; 0
-// where that is not known. What their threads lost in OpenMP is not part of it.
+// uneven returns the part of the time that the ranks lost by computing less than the busiest; 0: not known.
+// Losses of their threads in OpenMP are no part of it.
 func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE-c.OpenMP, 0) }
 
-// better says whether the count surely takes fewer core-hours in the long run.
+// better reports whether the count surely takes fewer core-hours in the long run.
 func (r *Recommendation) better() bool { return r.Time != nil && r.surely() < 1 }
 
-// worth says whether what the count saves is worth the time that it takes longer.
+// worth reports whether the savings are worth the longer time.
 func (r *Recommendation) worth() bool {
 	return r.Time != nil && 1-r.spends() >= leastWorth*r.Time.Value
 }
 
-// spends are the core-hours on the count, as a part of those on the job's cores.
+// spends returns the core-hours on the count, as a part of those on the job's cores.
 func (r *Recommendation) spends() float64 { return r.cost * (1 + r.Time.Value) }
 
-// surely is the upper end of spends in the long run.
+// surely returns the upper end of spends in the long run.
 func (r *Recommendation) surely() float64 { return r.cost * (1 + r.Typical.High) }
 
-// recommendation says what a run on n cores would have taken on others.
+// recommendation estimates what a run on n cores would have taken on `at` cores.
 func (s *Study) recommendation(at, n int) *Recommendation {
 	r := &Recommendation{Cores: curve.Estimate{Value: float64(at), Low: float64(at), High: float64(at)}, Runs: len(s.Runs), Level: s.Settings.Level, cost: s.Alloc(at) / s.Alloc(n)}
 	r.For, r.Reason = s.purpose(at), "as it was measured"
@@ -261,7 +257,7 @@ func (s *Study) recommendation(at, n int) *Recommendation {
 	return r
 }
 
-// purpose is what the count is the best for.
+// purpose names what the count is best for.
 func (s *Study) purpose(at int) string {
 	if at == s.Fastest {
 		return ForSpeed
@@ -269,14 +265,14 @@ func (s *Study) purpose(at int) string {
 	return ForPatience
 }
 
-// changeWithin is exp(y) - 1, give or take half in y.
+// changeWithin returns exp(y) - 1, give or take half in y.
 func changeWithin(y, half float64) *curve.Estimate {
 	return &curve.Estimate{Value: math.Expm1(y), Low: math.Expm1(y - half), High: math.Expm1(y + half)}
 }
 
-// against is ln of the time on at cores over that on n: as it was measured there, else as the curve
-// has it. shared is the standard error that all runs there have in common, own that of each run for
-// itself. All three are NaN where the curve determines no time.
+// against returns ln of the time on `at` cores over that on n: as measured there, else from the curve. shared
+// is the standard error that all runs there share, own that of each run by itself. All three are NaN if the
+// curve determines no time.
 func (s *Study) against(at, n int) (y, shared, own float64) {
 	here, _ := s.groupOn(n)
 	if there, measured := s.groupOn(at); measured {
@@ -286,7 +282,7 @@ func (s *Study) against(at, n int) (y, shared, own float64) {
 	if t == nil {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
-	// The part of a curve's error that is one run's own is not known: all of it is taken to be shared.
+	// Which part of a curve's error is one run's own is not known. It is all taken to be shared.
 	half := math.Log(t.Ratio()) / 2
 	return math.Log(t.Value) - here.Y, math.Hypot(here.Noise, half/(math.Sqrt2*math.Erfinv(s.Settings.Level))), 0
 }
@@ -300,10 +296,9 @@ func (s *Study) groupOn(n int) (curve.Group, bool) {
 	return curve.Group{}, false
 }
 
-// saves fills in the core-hours that the run would have saved (METRICS 6), whoever asks: one
-// run has one figure. That it took longer or shorter than others on its cores is taken to hold
-// on the recommended ones, too: it had more to do. Of a job with several programs nothing is
-// said.
+// saves fills in the core-hours that the run would have saved (METRICS 6): one figure for a run, for whoever
+// asks. If it took longer or shorter than others on its cores, it had more or less to do, and would have on the
+// recommended ones. It says nothing for a job with several programs.
 func (r *Recommendation) saves(s *Study, j *job.Job) {
 	if r.Time == nil || j != nil && len(j.Executions) != 1 {
 		return
@@ -313,8 +308,7 @@ func (r *Recommendation) saves(s *Study, j *job.Job) {
 	r.Saved = r.Share.Times(s.allocOf(s.Mine) * s.Mine.Elapsed / 3600)
 }
 
-// ShareOver is Share of so many runs together: what each has for itself evens out, what
-// they share does not.
+// ShareOver returns Share for so many runs together. Their own errors even out, those that they share do not.
 func (r *Recommendation) ShareOver(runs int) *curve.Estimate {
 	if r.Share == nil {
 		return nil
@@ -331,9 +325,9 @@ func (r *Recommendation) ShareOver(runs int) *curve.Estimate {
 	return &curve.Estimate{Value: v, Low: v - (v-r.Share.Low)*part(r.Time.High, r.Typical.High), High: v + (r.Share.High-v)*part(r.Time.Low, r.Typical.Low)}
 }
 
-// askable is the largest core count up to n that a user asks for: whole nodes where the runs filled
-// nodes. Else it is a multiple of the greatest common divisor of the core counts from n/2 on,
-// halved until the result is near enough to n.
+// askable returns the largest core count up to n that a user asks for. If the runs filled nodes, that is whole
+// nodes. Else it is a multiple of the greatest common divisor of the core counts from n/2 on, which is halved
+// until the result is near enough to n.
 func (s *Study) askable(n float64) int {
 	n *= 1 + 1e-9
 	if node := s.coresPerNode(); node > 0 && n >= float64(node) {
@@ -351,17 +345,16 @@ func (s *Study) askable(n float64) int {
 	return max(int(n)/max(step, 1)*max(step, 1), 1)
 }
 
-// nearEnough is the least part of n_eff that a core count which is asked for instead must have.
+// nearEnough is the least part of n that askable returns.
 const nearEnough = 0.75
 
-// nearShare is the part of the run time from which overhead says that the inflexion
-// point is near, METRICS 4.
+// nearShare is the part of the run time that is overhead near the inflexion point, METRICS 4.
 const nearShare = 0.6
 
-// Near says whether the inflexion point is near the core count of the studied run, and not passed. It goes by the
-// measured communication: imbalance and files foretell nothing. This run must show it, and several jobs on its
-// cores, as each may be an outlier. One core count tells nothing of others, and where other cores were faster the
-// point is not near.
+// Near reports whether the inflexion point is near the core count of the studied run, and not passed. It uses
+// the measured communication: imbalance and files predict nothing. The run itself must show it, and the median
+// of several jobs on its cores, as each may be an outlier. One core count says nothing about others. If other
+// cores were faster, the point is not near.
 func (s *Study) Near() bool {
 	if s.Mine == nil || s.Mine.Cores() != s.Fastest || len(s.Counts) < 2 || s.Undecided() {
 		return false
@@ -370,5 +363,5 @@ func (s *Study) Near() bool {
 	return here.jobs() >= fewestEach && here.communication() > nearShare && mine.communication() > nearShare
 }
 
-// communication is the part of the run time that is neither the busiest rank's computing nor files.
+// communication returns the part of the run time that is neither the busiest rank's computing nor files.
 func (c *Count) communication() float64 { return 1 - math.Max(c.PE, c.Busiest/c.T) - c.IO }

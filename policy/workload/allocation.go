@@ -8,8 +8,8 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Alloc is how many CPUs a run on n cores is charged: AllocCPUS of the jobs that ran there. Where
-// none did, it is whole nodes if the jobs had these, else as many for each core as they had at most.
+// Alloc returns how many CPUs a run on n cores is charged: AllocCPUS of the jobs that ran there. If none did,
+// it is whole nodes if the jobs had these, else the most CPUs per core that any of them had.
 func (s *Study) Alloc(n int) float64 {
 	if c := s.At(n); c != nil && c.Alloc > 0 {
 		return c.Alloc
@@ -24,7 +24,7 @@ func (s *Study) Alloc(n int) float64 {
 	return float64(n) * each
 }
 
-// allocOf is what a run of the study was charged.
+// allocOf returns how many CPUs a run of the study was charged.
 func (s *Study) allocOf(r *job.Run) float64 {
 	if r.AllocCPUs > 0 && s.alone(r) {
 		return float64(r.AllocCPUs)
@@ -32,13 +32,13 @@ func (s *Study) allocOf(r *job.Run) float64 {
 	return s.Alloc(r.Cores())
 }
 
-// alone says whether the run's job had no other run of the workload: else its allocation is not
-// the run's.
+// alone reports whether the run's job had no other run of the workload. Otherwise its allocation is not the
+// run's.
 func (s *Study) alone(r *job.Run) bool {
 	return s.inJob[jobOf(r)] == 1
 }
 
-// jobID names the attempt that a run belongs to.
+// jobID identifies the attempt that a run belongs to.
 type jobID struct {
 	cluster string
 	id      uint32
@@ -66,8 +66,8 @@ func (s *Study) allocs() {
 	}
 }
 
-// wholeNode is how many CPUs each node has, if the jobs were given whole nodes; 0 where one was
-// given less, or where that is not known.
+// wholeNode returns how many CPUs each node has, if all jobs were given whole nodes; 0: one was not, or it is
+// not known.
 func (s *Study) wholeNode() (cpus int) {
 	for i := range s.Runs {
 		r := &s.Runs[i]
@@ -86,7 +86,7 @@ func (s *Study) wholeNode() (cpus int) {
 	return cpus
 }
 
-// heldBy is what a job needed of memory on all of its nodes, at most; 0: not known.
+// heldBy returns the memory that a job needed on all of its nodes, at most; 0: not known.
 func heldBy(j *job.Job) int64 {
 	if j == nil {
 		return 0
@@ -98,8 +98,8 @@ func heldBy(j *job.Job) int64 {
 	return max(need.Use, need.High)
 }
 
-// NeedsOn estimates memory and time on the recommended cores, where no job had them yet: heldOn has the
-// memory of each node, and the program takes as long as the runs say.
+// NeedsOn estimates memory and time on recommended cores that no job had yet. heldOn gives the memory of each
+// node, and the runs the time of the program.
 func (s *Study) NeedsOn(r *Recommendation, j *job.Job, nodes int, room *job.Room) *Needs {
 	n := &Needs{NoMemory: "no job had the advised cores yet", NoTime: "no job had the advised cores yet"}
 	if j != nil {
@@ -127,11 +127,11 @@ func (s *Study) NeedsOn(r *Recommendation, j *job.Job, nodes int, room *job.Room
 	return n
 }
 
-// unmeasured is the reserve on what no run has shown.
+// unmeasured is the reserve for what no run has shown.
 const unmeasured = 0.2
 
-// heldOn is what each of so many nodes has to hold, bytes: its part of what the job held, or what the tasks on it
-// hold, whichever is more. Where the two lie far apart it is not known, and 0.
+// heldOn returns what each of so many nodes must hold, bytes: its part of what the job held, or what the tasks
+// on it hold, whichever is more. If the two lie far apart it is not known, and 0.
 func (s *Study) heldOn(cores, nodes int, held int64, j *job.Job) int64 {
 	whole, tasks := held/int64(nodes), int64(0)
 	if u := j.Usage; u != nil {
@@ -143,8 +143,8 @@ func (s *Study) heldOn(cores, nodes int, held int64, j *job.Job) int64 {
 	return max(whole, tasks)
 }
 
-// coresPerNode is how many cores of each node the runs on several nodes had, 0 where
-// that differs or there is none.
+// coresPerNode returns how many cores of each node the runs on several nodes had; 0: that differs, or there are
+// no such runs.
 func (s *Study) coresPerNode() int {
 	cores := 0
 	for i := range s.Runs {
@@ -160,8 +160,8 @@ func (s *Study) coresPerNode() int {
 	return cores
 }
 
-// NodesFor is how many nodes a run on n cores asks for: the fewest that such a run had, else as
-// many as it fills like other runs. 0 where the runs do not tell.
+// NodesFor returns how many nodes a run on n cores asks for: the fewest that such a run had, else as many as it
+// fills like other runs; 0: the runs do not show it.
 func (s *Study) NodesFor(n int) int {
 	if c := s.At(n); c != nil {
 		return c.Nodes[0]
@@ -177,8 +177,8 @@ func (s *Study) NodesFor(n int) int {
 	return 0
 }
 
-// ThreadsFor is how many threads, or CPUs, each rank has on n cores: as where it ran on them, else as
-// in the run that was asked about; 1 where that does not divide n.
+// ThreadsFor returns how many threads, or CPUs, each rank has on n cores: as in a run on them, else as in the
+// studied run; 1 if that does not divide n.
 func (s *Study) ThreadsFor(n int) int {
 	like := s.Mine
 	if o := s.on(n); o != nil {

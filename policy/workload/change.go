@@ -15,16 +15,16 @@ import (
 // Change says how a workload's run time changed with its executable or its MPI library, as after
 // another `module load`.
 type Change struct {
-	Name, User, Account string         // Name is the program's
-	Job                 string         // id of the newest run's
+	Name, User, Account string         // Name is the program's name
+	Job                 string         // id of the newest run's job
 	Old, New            string         // build ids
-	OldMPI, NewMPI      string         // libraries with their versions, the same where one is not known
-	Since               time.Time      // first run of the new one
-	Runs, RunsBefore    int            // that were compared
+	OldMPI, NewMPI      string         // libraries with their versions; equal if one is not known
+	Since               time.Time      // first run of New
+	Runs, RunsBefore    int            // runs that were compared
 	Factor              curve.Estimate // new run time / old one on the same cores, with its interval
 	Level               float64        // of the interval
-	Useful              float64        // the same of the useful time alone: the program's own work
-	Beside              string         // what else differs, or may; "": nothing that is known of (METRICS 4, "Comparable")
+	Useful              float64        // the same factor for the useful time alone: the program's own work
+	Beside              string         // what else differs, or may; "": nothing as far as is known (METRICS 4, "Comparable")
 	ByCurve             bool           // some of the core counts were compared with a curve through the old runs
 	Hours               float64        // core-hours that the new runs took more than they would have; negative: less
 }
@@ -38,21 +38,20 @@ func (c *Change) Worse() int {
 }
 
 const (
-	// leastChange: a change is told only if it surely exceeds this. Machines differ by less from
+	// leastChange is the least factor that a change must surely exceed to be told. Machines differ by less from
 	// week to week.
 	leastChange = 1.03
 	// changeLevel is the confidence of the interval of a change.
 	changeLevel = 0.9
-	// fewestChanged is how many runs of each executable are compared at least.
+	// fewestChanged is the least number of runs of each executable that are compared.
 	fewestChanged = 3
 	// leastSpread is the least standard deviation of ln t that runs are taken to have.
 	leastSpread = 0.02
 )
 
-// CompareExecutables compares the newest executable and MPI library of a workload with those
-// before. It gives nil if there are no others, if too little is known, if the difference may be
-// chance, or if the runs before told showed it already. Runs are of one job.Lineage, oldest
-// first.
+// CompareExecutables compares the newest executable and MPI library of a workload with those before. It returns
+// nil if there are no others, if too little is known, if the difference may be chance, or if the runs before
+// told showed it already. runs are of one job.Lineage.
 func CompareExecutables(runs []job.Run, told time.Time) *Change {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
@@ -67,7 +66,7 @@ func CompareExecutables(runs []job.Run, told time.Time) *Change {
 	return c
 }
 
-// compare is CompareExecutables of sorted runs, whatever was told before.
+// compare is CompareExecutables for sorted runs, whatever was told before.
 func compare(runs []job.Run) *Change {
 	old, new := lastTwo(runs)
 	if len(old) < fewestChanged || len(new) < fewestChanged || stepsApart(old, new) > math.Log(collectivesFactor) { // then it may be another input
@@ -96,8 +95,8 @@ func compare(runs []job.Run) *Change {
 	return c
 }
 
-// beside is what differs between the new runs and the old ones beside the software, on the same
-// cores or the nearest; "": nothing.
+// beside returns what besides the software differs between new and old runs on the same cores, or on the
+// nearest; "": nothing.
 func beside(old, new []job.Run) string {
 	before, since := byCount(old), byCount(new)
 	for _, c := range since.Counts {
@@ -115,7 +114,7 @@ func beside(old, new []job.Run) string {
 	return ""
 }
 
-// byCount is a study of runs as they are.
+// byCount makes a study of runs without choosing among them.
 func byCount(runs []job.Run) *Study {
 	s := &Study{Workload: &job.Workload{}, Runs: slices.Clone(runs)}
 	slices.SortStableFunc(s.Runs, func(a, b job.Run) int { return compareRuns(&a, &b) })
@@ -123,7 +122,7 @@ func byCount(runs []job.Run) *Study {
 	return s
 }
 
-// lastTwo are the runs of the newest executable and MPI library and of those before them.
+// lastTwo returns the runs of the newest executable and MPI library, and of those before them.
 func lastTwo(runs []job.Run) (old, new []job.Run) {
 	if len(runs) == 0 {
 		return nil, nil
@@ -150,12 +149,11 @@ func lastTwo(runs []job.Run) (old, new []job.Run) {
 
 func sameSoftware(a, b *job.Run) bool { return a.BuildID == b.BuildID && sameMPI(a.MPI, b.MPI) }
 
-// sameMPI says whether two MPI libraries may be the same. Of one only the name may be known, or
-// nothing.
+// sameMPI reports whether two MPI libraries may be the same. For one, only the name may be known, or nothing.
 func sameMPI(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// against is ln of the new run times over the old ones: on the same cores, else against
-// the curve through the old runs.
+// against returns ln of the new run times over the old ones: on the same cores, else over the curve through the
+// old runs.
 func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 	byCores := map[int][]float64{}
 	work := map[int][]float64{}
@@ -185,7 +183,7 @@ func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 	return times, useful, byCurve
 }
 
-// withinSpread is the standard deviation of ln t within the core counts.
+// withinSpread returns the standard deviation of ln t within the core counts.
 func withinSpread(runs []job.Run) float64 {
 	byCores := map[int][]float64{}
 	for i := range runs {
@@ -210,7 +208,7 @@ func spreadOf(v []float64) float64 {
 	return math.Sqrt(squares / free)
 }
 
-// squaresOf is the sum of squares about the mean, and its degrees of freedom.
+// squaresOf returns the sum of squares about the mean, and its degrees of freedom.
 func squaresOf(v []float64) (squares, free float64) {
 	m := meanOf(v)
 	for _, x := range v {

@@ -11,25 +11,25 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Followed is what the runs since a notice saved.
+// Followed says what the runs since a notice saved.
 type Followed struct {
 	listing.Told
-	Count int     // runs since, also those that ran out of memory or time
-	Cores int     // that they took most often
-	On    int     // … in so many runs
-	Week  Saved   // by those that started in the span
+	Count int     // runs since the notice, also those that ran out of memory or time
+	Cores int     // the core count that they took most often
+	On    int     // in how many of them
+	Week  Saved   // by those that started in the span asked about
 	Ever  Saved   // by all of them, for AdviceFor at most
 	Level float64 // of the intervals
 }
 
-// Saved are core-hours that runs did not use; negative: they used more. Where a program or library
-// became faster meanwhile, Mix is too large, as that is not due to the advice, and Old is not.
+// Saved holds core-hours that runs did not use; negative: they used more. If a program or library became faster
+// meanwhile, Mix is too large, as the advice did not cause that. Old is not.
 type Saved struct {
-	Mix curve.Estimate  // had they cost as much as the runs before the notice, on whatever cores
-	Old *curve.Estimate // had they cost as much as those since that had as many cores as before; nil: none of these came to its end
+	Mix curve.Estimate  // compared with the cost of the runs before the notice, on whatever cores
+	Old *curve.Estimate // compared with the cost of later runs on as many cores as before; nil: none of these came to its end
 }
 
-// Least is the smaller of the two, which is shown.
+// Least returns the smaller of the two, which is shown.
 func (s Saved) Least() curve.Estimate {
 	if s.Old != nil && s.Old.Value < s.Mix.Value {
 		return *s.Old
@@ -37,10 +37,10 @@ func (s Saved) Least() curve.Estimate {
 	return s.Mix
 }
 
-// FollowAdvice says what the runs of t since its notice saved, and what those of them saved that started in
-// the span. It compares core-hours per second of total useful time, on whatever cores. Runs that ran out of
-// memory or time cost core-hours and did no whole work, before the notice as after it. It is nil if no whole
-// run came after the notice, or none before it.
+// FollowAdvice says what the runs of t since its notice saved, and what those that started in the span did. It
+// compares core-hours per second of total useful time, on whatever cores. Runs that ran out of memory or time
+// cost core-hours and count as no work, before the notice as after it. The result is nil if no whole run came
+// after the notice, or none before it.
 func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 	if until := t.At.Add(AdviceFor); until.Before(to) {
 		to = until
@@ -87,7 +87,7 @@ func FollowAdvice(t *listing.Told, from, to time.Time) *Followed {
 	return f
 }
 
-// ranOut are the states of jobs whose runs were cut for want of memory or time.
+// ranOut are the states of jobs whose runs were cut for lack of memory or time.
 var ranOut = []string{"OUT_OF_MEMORY", "TIMEOUT", "DEADLINE"}
 
 // cost sums up what runs cost.
@@ -100,7 +100,7 @@ func (c *cost) add(r [2]float64) {
 	c.runs, c.hours, c.useful = append(c.runs, r), c.hours+r[0], c.useful+r[1]
 }
 
-// saved is what the runs would have cost more at other rates.
+// saved returns how much more the runs would have cost at other rates.
 func (c *cost) saved(before, old *cost) Saved {
 	s := Saved{Mix: c.at(before)}
 	if old.useful > 0 {
@@ -110,8 +110,8 @@ func (c *cost) saved(before, old *cost) Saved {
 	return s
 }
 
-// at is what the runs would have cost more at the others' rate. Its interval is that of a ratio of
-// means, with what weeks differ by.
+// at returns how much more the runs would have cost at the others' rate. Its interval is that of a ratio of
+// means, widened by how much weeks differ.
 func (c *cost) at(o *cost) curve.Estimate {
 	var squares float64
 	rate, n := o.hours/o.useful, float64(len(o.runs))

@@ -12,33 +12,33 @@ import (
 	"jobeff/report/figure"
 )
 
-// What strong scaling leaves unchanged, and how far runs of one group may differ in it.
-// A workload's key tells most runs apart. These tell what the key cannot see, such as another
-// file on standard input.
+// What strong scaling leaves unchanged, and how far runs of one group may differ in it. A workload's key
+// separates most runs. These bounds separate those whose difference the key does not see, such as another file
+// on standard input.
 const (
-	// collectivesFactor is how much the collective calls per rank may differ between two runs of
-	// a group, after usualCollectives are added to both. Setting up takes some more calls on more
-	// ranks, and a solver may need a few more steps.
+	// collectivesFactor bounds the factor between the collective calls per rank of two runs of a group, after
+	// usualCollectives are added to both. Setting up takes some more calls on more ranks, and a solver may need a
+	// few more steps.
 	collectivesFactor = 1.25
 	usualCollectives  = 20
-	// shortestRun and longestRun bound what can be a time of a run, s.
+	// shortestRun and longestRun bound the times that a run can have, s.
 	shortestRun, longestRun = 1e-6, 1e10
 )
 
-// likeness is how far the total useful time of runs may differ.
+// likeness bounds the differences in the total useful time of runs of one group.
 type likeness struct {
 	same   float64 // factor on the same cores
-	strong float64 // factor between core counts, beside their ratio to the power of mostStrong: caches and repeated work
+	strong float64 // factor between core counts, on top of their ratio to the power of mostStrong: caches and repeated work
 }
 
-// Where the key does not tell the input, the work has to. Where it does, only what no
-// slow or shared node explains is split off: ranks that wait for a CPU seem to compute.
+// If the key does not contain the input, the work must be alike. If it does, only differences that no slow or
+// shared node explains split runs: ranks that wait for a CPU seem to compute.
 var (
 	inputUnknown = likeness{same: 1.5, strong: 1.25}
 	inputKnown   = likeness{same: 4, strong: 6}
 )
 
-// likenessOf is stricter with a workload that the user named: a name does not identify the input.
+// likenessOf is stricter with a workload that its user named: a name does not identify the input.
 func likenessOf(w *job.Workload) likeness {
 	if w.InputNote != "" || w.Named() {
 		return inputUnknown
@@ -52,20 +52,20 @@ type LeftOut struct {
 	Why string
 }
 
-// Split is runs of the same key that cannot share a curve with those that were studied.
+// Split holds runs with the key of the studied ones that cannot share a curve with these.
 type Split struct {
 	Runs []job.Run
-	Why  string // what strong scaling would have left unchanged
+	Why  string // what differs, although strong scaling leaves it unchanged
 }
 
-// suspendedShare is how long a suspension may be, as a part of the run's time.
+// suspendedShare bounds a suspension, as a part of the run's time.
 const suspendedShare = 0.01
 
-// whyUnfinished needs no more words: its time is not that of the whole work.
+// whyUnfinished is complete as it is; other reasons get words in front (whyNotMine).
 const whyUnfinished = "the job did not finish"
 
-// notPoint is why a run is no point of a curve, or nothing. A run cannot show that it had one rank
-// beside another of the same job: pointsAmong finds those.
+// notPoint returns why a run is no point of a curve; "": it is one. A run of one rank beside others of the same
+// job does not show that: pointsAmong finds those.
 func notPoint(r *job.Run) string {
 	if why := NotWhole(r); why != "" || r.Conditions == nil || !r.Conditions.Contended {
 		return why
@@ -73,11 +73,11 @@ func notPoint(r *job.Run) string {
 	return LackedCPUs
 }
 
-// LackedCPUs is why a run whose busy threads lacked CPUs is no point.
+// LackedCPUs says why a run whose busy threads lacked CPUs is no point.
 const LackedCPUs = "its ranks lacked CPUs, because other programs used them or busy threads shared some"
 
-// NotWhole is why the time of a run is not that of its whole work, or what it did is not all measured;
-// "" where it is.
+// NotWhole returns why the time of a run is not that of its whole work, or why its work was not all measured;
+// "": it is whole.
 func NotWhole(r *job.Run) string {
 	var known job.Conditions
 	if r.Conditions != nil {
@@ -108,7 +108,7 @@ func NotWhole(r *job.Run) string {
 
 const whySingletons = "it is one of several programs of one rank that ran at the same time in one job, ranks that never met"
 
-// singletonsAmong tells which runs of one rank ran beside another of the same job.
+// singletonsAmong returns which runs of one rank ran at the same time as another of the same job.
 func singletonsAmong(runs []*job.Run) []bool {
 	type jobRun struct {
 		cluster   string
@@ -125,7 +125,7 @@ func singletonsAmong(runs []*job.Run) []bool {
 	end := func(r *job.Run) float64 { return float64(r.Start.UnixNano())/1e9 + r.Elapsed }
 	for _, all := range byJob {
 		slices.SortFunc(all, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
-		last := 0 // of those before, the one that ended last
+		last := 0 // the one of those before i that ended last
 		for i := 1; i < len(all); i++ {
 			before, here := runs[all[last]], runs[all[i]]
 			if float64(here.Start.UnixNano())/1e9 < end(before) {
@@ -139,7 +139,7 @@ func singletonsAmong(runs []*job.Run) []bool {
 	return alone
 }
 
-// pointsAmong parts the runs into points, sorted by cores and start, and others.
+// pointsAmong separates the runs into points, sorted by cores and start, and others.
 func pointsAmong(runs []job.Run) (points []job.Run, left []LeftOut) {
 	sorted := pointers(runs)
 	slices.SortStableFunc(sorted, compareRuns)
@@ -159,7 +159,7 @@ func pointsAmong(runs []job.Run) (points []job.Run, left []LeftOut) {
 	return points, left
 }
 
-// pointers are those of runs: runs are large, and sorting moves them often.
+// pointers returns pointers to runs: runs are large, and sorting moves them often.
 func pointers(runs []job.Run) []*job.Run {
 	to := make([]*job.Run, len(runs))
 	for i := range runs {
@@ -168,14 +168,14 @@ func pointers(runs []job.Run) []*job.Run {
 	return to
 }
 
-// compareRuns puts runs in the order of cores, then start.
+// compareRuns orders runs by cores, then start.
 func compareRuns(a, b *job.Run) int {
 	return cmp.Or(cmp.Compare(a.Cores(), b.Cores()), a.Start.Compare(b.Start), cmp.Compare(a.Cluster, b.Cluster),
 		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Execution, b.Execution))
 }
 
-// kinGroups parts points into groups that may share a curve. It does not depend on the
-// order of the points.
+// kinGroups divides points into groups that may share a curve. The result does not depend on the order of the
+// points.
 func kinGroups(points []job.Run, like likeness) [][]job.Run {
 	machines := machinesOf(points)
 	byKind := map[string][]*job.Run{}
@@ -202,10 +202,10 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 	return groups
 }
 
-// steps is ln of the sum of a run's collective calls per rank and usualCollectives.
+// steps returns ln of the sum of a run's collective calls per rank and usualCollectives.
 func steps(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 
-// stepsApart is by how much the steps of two lists of runs differ.
+// stepsApart returns by how much the steps of two lists of runs differ.
 func stepsApart(a, b []job.Run) float64 { return math.Abs(MedianOf(a, steps) - MedianOf(b, steps)) }
 
 // otherStepsText says how often the ranks of two lists of runs called collectives.
@@ -216,8 +216,8 @@ func otherStepsText(these, than []job.Run) string {
 	return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", calls(these), calls(than))
 }
 
-// machinesOf parts runs by machine. Old runs do not know theirs. They join the others if these
-// all ran on one machine.
+// machinesOf returns a function that names the machine of a run. Old runs do not know theirs: they join the
+// others if these all ran on one machine.
 func machinesOf(points []job.Run) func(*job.Run) string {
 	known := map[string]bool{}
 	for i := range points {
@@ -233,7 +233,7 @@ func machinesOf(points []job.Run) func(*job.Run) string {
 	}
 }
 
-// sectionLabels are a run's sections, sorted, without the run as a whole.
+// sectionLabels returns a run's sections, sorted, without the run as a whole.
 func sectionLabels(r *job.Run) []string {
 	var labels []string
 	for _, s := range r.Sections {
@@ -245,19 +245,19 @@ func sectionLabels(r *job.Run) []string {
 	return slices.Compact(labels)
 }
 
-// level is runs on the same cores with about the same total useful time.
+// level holds runs on the same cores with about the same total useful time.
 type level struct {
 	n, useful float64 // logarithms
 	runs      []*job.Run
 }
 
-// band is runs with about the same value.
+// band holds runs with about the same value.
 type band struct {
 	runs   []*job.Run
 	median float64 // of the values
 }
 
-// gapped parts runs where the sorted values leave a gap.
+// gapped divides runs where their sorted values leave a gap.
 func gapped(runs []*job.Run, value func(*job.Run) float64, gap float64) (all []band) {
 	type valued struct {
 		value float64
@@ -283,7 +283,7 @@ func gapped(runs []*job.Run, value func(*job.Run) float64, gap float64) (all []b
 // chain is a group in the making: one level for each of its core counts, rising.
 type chain []level
 
-// byUseful parts runs by their total useful time. First it joins runs that strong scaling
+// byUseful divides runs by their total useful time. First it joins runs whose differences strong scaling
 // explains. Then it joins runs on other core counts that repeated work or shared CPUs may explain.
 func (like likeness) byUseful(runs []*job.Run) [][]*job.Run {
 	byCores := map[int][]*job.Run{}
@@ -318,7 +318,7 @@ func sortedKeys[V any](m map[int]V) []int {
 	return keys
 }
 
-// MedianOf is the median of a figure of the runs.
+// MedianOf returns the median of a figure of the runs.
 func MedianOf(runs []job.Run, value func(*job.Run) float64) float64 {
 	all := make([]float64, len(runs))
 	for i := range runs {
@@ -327,8 +327,8 @@ func MedianOf(runs []job.Run, value func(*job.Run) float64) float64 {
 	return curve.Median(all)
 }
 
-// extended puts the levels of one more core count on the chains that they continue as
-// strong scaling does, the nearest first; what is left begins chains of its own.
+// extended appends the levels of one more core count to the chains that they continue as strong scaling does,
+// the nearest first. Other levels begin chains of their own.
 func (like likeness) extended(chains []chain, levels []level) []chain {
 	type pair struct {
 		chain, level int
@@ -360,13 +360,13 @@ func (like likeness) extended(chains []chain, levels []level) []chain {
 	return chains
 }
 
-// bound is how far ln of the total useful times may differ.
+// bound returns how far ln of the total useful times may differ.
 func (like likeness) bound(from, to level) float64 {
 	return math.Log(like.strong) + mostStrong*(to.n-from.n)
 }
 
-// merged puts chains together, as long as no core count is in both and the useful time
-// per rank does not grow from one level to the next.
+// merged joins chains, as long as no core count is in both and the useful time per rank does not grow from one
+// level to the next.
 func (like likeness) merged(chains []chain) []chain {
 	for i := 0; i < len(chains); i++ {
 		for j := i + 1; j < len(chains); j++ {
@@ -394,7 +394,7 @@ func (like likeness) joined(a, b chain) (chain, bool) {
 	return both, true
 }
 
-// different says what tells a group of runs from the studied one.
+// different says what separates a group of runs from the studied one.
 func different(studied, other []job.Run) string {
 	if a, b := machineOf(studied), machineOf(other); a != b {
 		return fmt.Sprintf("other machine: %s, not %s", cmp.Or(b, "not known"), cmp.Or(a, "not known"))
@@ -410,7 +410,7 @@ func different(studied, other []job.Run) string {
 	return fmt.Sprintf("their ranks computed for %s in sum, not %s: another amount of work", figure.Seconds(MedianOf(other, useful)), figure.Seconds(MedianOf(studied, useful)))
 }
 
-// machineOf is the machine of a group, as far as one of its runs knows it; "" where none does.
+// machineOf returns the machine of a group, if one of its runs knows it, else "".
 func machineOf(group []job.Run) string {
 	for i := range group {
 		if m := MachineText(&group[i]); m != "" {
@@ -420,8 +420,8 @@ func machineOf(group []job.Run) string {
 	return ""
 }
 
-// MachineText is the machine that a run's curve belongs to, for people; "" where it is not known. Frequency and memory
-// part no runs.
+// MachineText words the machine that a run's curve belongs to; "": not known. Runs on other frequencies or
+// memory are not separated.
 func MachineText(r *job.Run) string {
 	if r.Conditions == nil || r.Conditions.Machine == nil {
 		return ""
@@ -430,7 +430,7 @@ func MachineText(r *job.Run) string {
 	return fmt.Sprintf("%s, %s, %s, %s each", cmp.Or(m.Model, "a CPU without a name"), figure.Counted(m.Sockets, "socket"), figure.Counted(m.Cores, "core"), figure.Counted(m.ThreadsPerCore, "thread"))
 }
 
-// mostListed is how many labels are named in a sentence.
+// mostListed bounds how many labels a sentence names.
 const mostListed = 4
 
 func listOf(labels []string) string {
@@ -443,7 +443,7 @@ func listOf(labels []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// isMainRun says whether a run is the job's main program.
+// isMainRun reports whether a run is the job's main program.
 func isMainRun(r *job.Run, j *job.Job) bool {
 	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt && r.Execution == job.MainExecution(j.Executions)
 }

@@ -10,14 +10,14 @@ import (
 	"jobeff/report/figure"
 )
 
-// Mix is how ranks and threads shared a core count.
+// Mix is a division of a core count into ranks and threads.
 type Mix struct {
 	Ranks, Threads int     // threads of each rank
-	Runs           int     // on it
+	Runs           int     // runs with it
 	T              float64 // s, median
 }
 
-// String is a mix for people: "8 ranks x 4 threads".
+// String words a mix: "8 ranks x 4 threads".
 func (m Mix) String() string {
 	return figure.Counted(m.Ranks, "rank") + " x " + figure.Counted(m.Threads, "thread")
 }
@@ -25,8 +25,8 @@ func (m Mix) String() string {
 // WarnMixes: a core count ran as several mixes.
 const WarnMixes = "mixes"
 
-// oneMix keeps one mix of ranks and threads of the runs on one core count: that of the run asked,
-// if it is one of these, else the fastest. The others cannot share its curve: 8 x 4 is not 32 x 1.
+// oneMix keeps the runs of one mix on one core count: that of the run asked about, if that is one of these,
+// else the fastest. Other mixes cannot share its curve: 8 x 4 is not 32 x 1.
 func oneMix(runs []job.Run, asked *job.Run) (kept, others []job.Run, all []Mix) {
 	all = mixesOf(runs)
 	ranks := all[0].Ranks
@@ -43,7 +43,7 @@ func oneMix(runs []job.Run, asked *job.Run) (kept, others []job.Run, all []Mix) 
 	return kept, others, all
 }
 
-// MixesOn are the mixes that a core count ran as, the fastest first.
+// MixesOn holds the mixes that ran on a core count, the fastest first.
 type MixesOn struct {
 	N     int
 	Mixes []Mix
@@ -53,7 +53,7 @@ func sameRun(a, b *job.Run) bool {
 	return a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt && a.Execution == b.Execution
 }
 
-// mixesOf are the mixes of runs on one core count, the fastest first.
+// mixesOf returns the mixes of runs on one core count, the fastest first.
 func mixesOf(runs []job.Run) (all []Mix) {
 	byRanks := map[int][]job.Run{}
 	for _, r := range runs {
@@ -66,8 +66,8 @@ func mixesOf(runs []job.Run) (all []Mix) {
 	return all
 }
 
-// FasterMix says which other mix of ranks and threads was faster on the cores of the run that was
-// asked about, by more than weeks differ, in two runs or more; "" where none was.
+// FasterMix says which other mix of ranks and threads was faster on the studied run's cores, by more than weeks
+// differ and in at least fewestEach runs; "": none was.
 func (s *Study) FasterMix() string {
 	for _, on := range s.Mixes {
 		if s.Mine == nil || on.N != s.Mine.Cores() {
@@ -83,12 +83,11 @@ func (s *Study) FasterMix() string {
 	return ""
 }
 
-// unusual is how many times as long as the longest other run on its cores a run must take for
-// Unusual to say so.
+// unusual is the factor over the longest other run on its cores from which Unusual reports a run.
 const unusual = 1.5
 
-// Unusual says that the run that was asked about took much longer than the others on its cores;
-// "" where it did not, or where these are too few to tell which is the odd one.
+// Unusual says that the studied run took much longer than the others on its cores; "": it did not, or there are
+// too few others to know which one is odd.
 func (s *Study) Unusual() string {
 	if s.Mine == nil {
 		return ""

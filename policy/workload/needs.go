@@ -11,77 +11,77 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Needs is how much memory and time the next run like a job should be given, from earlier runs of its kind. Each is
-// at least what the largest of them needed, and the next one exceeds it at most once in four hundred times.
+// Needs is how much memory and time the next run like a job should be given, from earlier runs of its kind.
+// Each is at least what the largest of these needed. The next run exceeds it at most once in four hundred
+// times.
 type Needs struct {
 	Like     job.Ran
-	Runs     int           // that were completed: Time fits all of them
-	Measured int           // those whose memory is known: Memory fits these
+	Runs     int           // completed runs: Time fits all of them
+	Measured int           // those with known memory: Memory fits these
 	Memory   int64         // bytes of each node, whole MiB; 0: NoMemory says why
 	Time     time.Duration // whole minutes; 0: NoTime says why
 	NoMemory string
 	NoTime   string
 
-	Most      float64  // bytes that the neediest node of these had to hold; 0: not known
-	Longest   float64  // s, of these; 0: there are none
-	RanOut    *Failure // of memory
+	Most      float64  // bytes that the neediest node of Measured runs had to hold; 0: not known
+	Longest   float64  // s, of Runs; 0: there are none
+	RanOut    *Failure // ran out of memory
 	OverTime  *Failure
-	Smaller   *Smaller // than Most; nil: they are of one size
+	Smaller   *Smaller // a group that needed much less than Most; nil: all are of one size
 	AllMemory bool     // Memory is all that a node has
 	AllTime   bool     // Time is all that a job may have
-	AtLimit   bool     // most end at their limit, as those do that go on from a checkpoint: Time is that
-	each      bool     // every run has work of its own: one that was killed needs more itself
-	Arguments bool     // only runs with the job's arguments count, as other jobs of its name had others
+	AtLimit   bool     // most runs end at their limit, and probably go on from a checkpoint: Time is that limit
+	each      bool     // every run has work of its own: a killed one needs more itself
+	Arguments bool     // only runs with the job's arguments count, as there are others
 }
 
-// Failure is a run that was killed for what it asked for: its true need is not known.
+// Failure is a run that was killed for lack of what it asked for. Its true need is not known.
 type Failure struct {
 	Ran     job.Ran
 	Had     float64 // bytes of each node, or s
 	Of      int     // runs of the size, …
-	Many    int     // … so many of which were killed for it
-	Doubled bool    // too little is known since, or it is the job in hand: twice what it had is asked for
-	Far     bool    // what it had is so far above what the others needed, that more is not known to help
+	Many    int     // … and how many of them were killed for it
+	Doubled bool    // twice Had is asked for: too few runs completed since, or it is the job in hand
+	Far     bool    // Had is so far above what the others needed that more may not help
 }
 
-// Smaller are runs that needed much less memory than the others. Nothing that is known tells them apart.
+// Smaller are runs that needed much less memory than the others. No known property separates them.
 type Smaller struct {
 	Runs   int
-	Memory int64 // that would do for them
+	Memory int64 // enough for them
 }
 
 const (
-	// lookedAt is how many of the newest runs of a size are searched for killed ones.
+	// lookedAt is the number of newest runs of a size that are searched for killed ones.
 	lookedAt = 60
-	// someRuns is how many completed runs are enough to tell of the next one, also after one that was
-	// killed.
+	// someRuns is the number of completed runs that suffice to predict the next one, also after a killed one.
 	someRuns = 5
-	// exceeded is how often the next run may need more than is asked for, of each of memory and time.
+	// exceeded is the chance that the next run needs more than is asked for, for memory and for time.
 	exceeded = 0.0025
-	// LeastReserve is the least reserve over the largest, a fraction of it: memory may have been read in samples, and
-	// without the kernel's own for the job.
+	// LeastReserve is the least reserve over the largest, a fraction of it. Memory may have been read in samples,
+	// and without the kernel's own memory for the job.
 	LeastReserve = 0.1
-	// spreadWorth is how many runs the assumed spread of a resource counts as.
+	// spreadWorth is the number of runs that the assumed spread of a resource counts as.
 	spreadWorth = 4
-	// apartBy is how many times as large the next larger need must be to begin another part.
+	// apartBy is the factor between two neighbouring needs from which the larger begins another part.
 	apartBy = 2.0
-	// A job whose mean of busy CPUs lies between these may have had one thread. That of a program with
-	// several threads is near one by chance, and not in each run.
+	// oneCoreLow and oneCoreHigh bound the mean of busy CPUs of a job that may have had one thread. A program with
+	// several threads is between them only by chance, and not in each run.
 	oneCoreLow, oneCoreHigh = 0.8, 1.05
-	// nearLimit: where most jobs of a kind end at their limit, or after this part of it, each is taken to go on from the
-	// last one's checkpoint.
+	// nearLimit is the part of the limit from which a job counts as ended at its limit. If most jobs of a kind do,
+	// each is taken to go on from the last one's checkpoint.
 	nearLimit = 0.95
-	// farAbove is how many times as long as the longest other a run that was killed must have had to be thought stuck.
+	// farAbove is the factor over the longest other run from which a killed run is taken to have been stuck.
 	farAbove = 4
-	// nodesShare is the part of a node's memory that jobs may count on, where Slurm has not said it.
+	// nodesShare is the part of a node's memory that jobs may count on if Slurm has not said it.
 	nodesShare = 0.98
 )
 
-// resource is what is assumed of memory or time before runs show it. An unused minute costs nobody anything, an unused
-// GiB does.
+// resource holds what is assumed about memory or time before runs show it. An unused minute costs nobody
+// anything, an unused GiB does.
 type resource struct {
 	spread    float64 // standard deviation of its logarithm
-	few, many float64 // the reserve over the largest of a few and of many runs, as a fraction of it, at most
+	few, many float64 // most reserve over the largest of a few and of many runs, as a fraction of it
 }
 
 var (
@@ -89,7 +89,8 @@ var (
 	ofTime   = resource{0.20, 0.8, 1.4}
 )
 
-// NeedsOf is what the next job like one should be given, by the jobs of its workload. room is what Slurm gives it; nil: not known.
+// NeedsOf returns what the next job like one should be given, from the jobs of its workload. room is what Slurm
+// allows; nil: not known.
 func NeedsOf(all []job.Ran, like job.Ran, room *job.Room) *Needs {
 	n := &Needs{Like: like}
 	runs := n.sameArguments(slices.DeleteFunc(byStart(all), func(r job.Ran) bool { return !sameSize(&r, &like) }))
@@ -97,7 +98,7 @@ func NeedsOf(all []job.Ran, like job.Ran, room *job.Room) *Needs {
 	return n
 }
 
-// NeedsOfTasks is what fits each task of an array, also where these did different work.
+// NeedsOfTasks returns what fits each task of an array, even if these did different work.
 func NeedsOfTasks(tasks []job.Ran, like job.Ran, room *job.Room) *Needs {
 	n := &Needs{Like: like, each: true}
 	tasks = byStart(tasks)
@@ -109,28 +110,28 @@ func byStart(all []job.Ran) []job.Ran {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b job.Ran) int { return a.Start.Compare(b.Start) })
 }
 
-// NotCompleted says whether a job did not come to its end.
+// NotCompleted reports whether a job did not come to its end.
 func NotCompleted(r *job.Ran) bool { return r.State != "COMPLETED" }
 
-// sameSize says whether a job was as large as another. Jobs that used one core each are of one
-// size, however many CPUs they had.
+// sameSize reports whether a job was as large as another. Jobs that used one core each are of one size, however
+// many CPUs they had.
 func sameSize(r, like *job.Ran) bool {
 	return r.Nodes == like.Nodes && (r.CPUs == like.CPUs || IsOneCore(r) && IsOneCore(like))
 }
 
-// SameShape says whether a job had the nodes, CPUs, ranks and tasks of another, so that its memory and time say what
-// that one needs. One that was killed may have left fewer ranks.
+// SameShape reports whether a job had the nodes, CPUs, ranks and tasks of another, so that its memory and time
+// apply to that one. Killed jobs may have left fewer ranks, so these are compared by sameSize.
 func SameShape(r, like *job.Ran) bool {
 	return sameSize(r, like) && r.Ranks == like.Ranks && r.Tasks == like.Tasks
 }
 
-// CompletedLike are the jobs that were completed, of the shape of another.
+// CompletedLike returns the completed jobs with the shape of another.
 func CompletedLike(all []job.Ran, like *job.Ran) []job.Ran {
 	return slices.DeleteFunc(slices.Clone(all), func(r job.Ran) bool { return NotCompleted(&r) || !SameShape(&r, like) })
 }
 
-// sameArguments are the runs whose script had the job's arguments, if enough of them were completed to tell; else
-// all. The arguments of an MPI program are a part of its workload already.
+// sameArguments returns the runs whose script had the job's arguments, if enough of them were completed, else
+// all. The arguments of an MPI program are a part of its workload's key already.
 func (n *Needs) sameArguments(runs []job.Ran) []job.Ran {
 	var same []job.Ran
 	completed := 0
@@ -148,13 +149,13 @@ func (n *Needs) sameArguments(runs []job.Ran) []job.Ran {
 	return same
 }
 
-// IsOneCore says whether a job used one core all the time.
+// IsOneCore reports whether a job used one core all the time.
 func IsOneCore(r *job.Ran) bool {
 	busy := r.CPUTime / r.Elapsed
 	return max(r.Ranks, r.Tasks) <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
 }
 
-// fill fills in memory and time from the runs of a size, and from done, the completed ones of them.
+// fill fills in memory and time. runs are all of a size; done are the completed ones.
 func (n *Needs) fill(runs, done []job.Ran, room *job.Room) {
 	n.Runs = len(done)
 	if room == nil {
@@ -164,7 +165,7 @@ func (n *Needs) fill(runs, done []job.Ran, room *job.Room) {
 	n.time(runs, done, room)
 }
 
-// memory fills in that of each node.
+// memory fills in the memory of each node.
 func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	had := func(r *job.Ran) float64 { return float64(r.Memory) / float64(max(r.Nodes, 1)) }
 	var known []float64
@@ -217,14 +218,14 @@ func (n *Needs) memory(runs, done []job.Ran, room *job.Room) {
 	if room.Memory > 0 && n.Memory > room.Memory {
 		n.Memory = room.Memory >> 20 << 20
 	}
-	if below, above := parts(known); below != nil && !n.each { // where each has work of its own, the user knows which are smaller
+	if below, above := parts(known); below != nil && !n.each { // if each has work of its own, the user knows which are smaller
 		_, enough := ofMemory.upper(below)
 		n.Smaller = &Smaller{len(below), min(roundUp(enough), roundUp(above[0]))}
 	}
 }
 
-// mostMemory is what a job on so many nodes may ask for of each, bytes; 0: not known. What a node itself reported is
-// all that is built in: nodesShare of it counts.
+// mostMemory returns what a job on so many nodes may ask for on each, bytes; 0: not known. What a node itself
+// reported is its physical memory: only nodesShare of it counts.
 func mostMemory(room *job.Room, nodes int) float64 {
 	most := float64(room.Memory)
 	if !room.FromSlurm() {
@@ -238,9 +239,9 @@ func mostMemory(room *job.Room, nodes int) float64 {
 
 const noneCompleted = "no job of this size was completed"
 
-// time fills in Slurm's limit.
+// time fills in the time limit to ask Slurm for.
 func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
-	had := func(r *job.Ran) float64 { // Slurm may have been told another limit since
+	had := func(r *job.Ran) float64 { // the limit may have been changed since
 		if r.Limit > 0 {
 			return min(r.Limit, r.Elapsed)
 		}
@@ -281,13 +282,13 @@ func (n *Needs) time(runs, done []job.Ran, room *job.Room) {
 
 func outOfMemory(r *job.Ran) bool { return r.State == "OUT_OF_MEMORY" }
 
-// stopped says whether a run was well until it was stopped.
+// stopped reports whether a run was well until it was stopped.
 func stopped(r *job.Ran) bool { return overTime(r) || r.State == "NODE_FAIL" || r.State == "PREEMPTED" }
 
 func overTime(r *job.Ran) bool { return r.State == "TIMEOUT" || r.State == "DEADLINE" }
 
-// failureOf is the newest run that was killed for what it had, if any. Twice what it had is asked for, unless someRuns
-// were completed since, or one that needed more than it had.
+// failureOf returns the newest run that was killed for lack of what it had, if any. Twice that is asked for,
+// unless someRuns were completed since, or one that needed more than it had.
 func (n *Needs) failureOf(runs []job.Ran, had, needed func(*job.Ran) float64, killed func(*job.Ran) bool) *Failure {
 	var f *Failure
 	many, since, answered := 0, 0, false
@@ -322,10 +323,11 @@ func (f *Failure) asked() float64 {
 	return f.Had
 }
 
-// upper is the largest of some values, and what to ask for the next one. By a t distribution of their logarithms about
-// the median, the next one exceeds that with the chance of exceeded. It is LeastReserve above the largest at least, and
-// the resource's own reserve at most. The spread is that of the values above the median, as small runs, which did less,
-// tell nothing of large ones; the assumed one counts as spreadWorth runs.
+// upper returns the largest of some values, and what to ask for next. Under a t distribution of their
+// logarithms about the median, the next value exceeds that with the chance exceeded. It is at least
+// LeastReserve and at most the resource's own reserve above the largest. The spread is that of the values above
+// the median: smaller runs did less, and say nothing about large ones. The assumed spread counts as spreadWorth
+// runs.
 func (r resource) upper(values []float64) (most, asked float64) {
 	if len(values) == 0 {
 		return 0, 0
@@ -347,7 +349,8 @@ func (r resource) upper(values []float64) (most, asked float64) {
 	return most, max(min(likely, (1+reserve)*most), (1+LeastReserve)*most)
 }
 
-// parts are the values below and above the highest gap, sorted, if there are enough below; else all are above.
+// parts returns the values below and above the highest gap, sorted, if there are enough below. Otherwise all
+// are above.
 func parts(values []float64) (below, above []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	for i := len(sorted) - 1; i >= someRuns; i-- {
@@ -358,7 +361,7 @@ func parts(values []float64) (below, above []float64) {
 	return nil, sorted
 }
 
-// roundUp is a number of bytes in whole MiB, at most a sixteenth more.
+// roundUp returns a number of bytes in whole MiB, at least 32 of them, at most a sixteenth more.
 func roundUp(bytes float64) int64 {
 	mib := max(int64(math.Ceil(bytes/(1<<20))), 32)
 	step := int64(1)

@@ -7,22 +7,22 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Option is a core count to choose, and what a run like the job's takes there.
+// Option is a core count to choose, and what a run like the job's takes on it.
 type Option struct {
 	Cores     int
 	For       []string       // what it is the best for; empty: the job's own
 	Time      curve.Estimate // s
 	CoreHours curve.Estimate // of the allocation, while the program runs
-	PE        curve.Estimate // parallel efficiency; the median where it was run
-	Runs      int            // there; 0: the curve tells
+	PE        curve.Estimate // parallel efficiency; measured: the median
+	Runs      int            // on it; 0: from the curve
 	Level     float64        // of the intervals
 	Flagged   bool           // its parallel efficiency is below Settings.Line
 }
 
-// Options are the core counts to choose from for the job, or, without one, for the newest run: its
-// own, and those with the shortest run, with the fewest core-hours (Recommend names it) and the most
-// cores that are used well. Left out is what is not surely better than its own. None: there is no
-// other.
+// Options returns the core counts to choose from for the job, or, without one, for the newest run. They are its
+// own, and those with the shortest run, with the fewest core-hours (which Recommend names), and the most cores
+// that are used well. It leaves out counts that are not surely better than its own. Without others it returns
+// none.
 func (s *Study) Options(j *job.Job) []Option {
 	if s == nil || s.Mine == nil || s.Undecided() || j != nil && (j.GPUs > 0 || len(j.Executions) != 1) {
 		return nil
@@ -51,7 +51,7 @@ func (s *Study) Options(j *job.Job) []Option {
 	return all
 }
 
-// option is a count on which a run takes so many times as long as the job's.
+// option makes a count on which a run takes so many times as long as the job's.
 func (s *Study) option(at int, times, low, high float64) Option {
 	o := Option{Cores: at, PE: s.peOn(at), Level: s.Settings.Level}
 	o.Time = *(&curve.Estimate{Value: times, Low: low, High: high}).Times(s.Mine.Elapsed)
@@ -63,7 +63,7 @@ func (s *Study) option(at int, times, low, high float64) Option {
 	return o
 }
 
-// peOn is the parallel efficiency on a count: as it was measured, else as the curve has it.
+// peOn returns the parallel efficiency on a count: as measured, else from the curve.
 func (s *Study) peOn(at int) curve.Estimate {
 	if c := s.At(at); c != nil {
 		return curve.Estimate{Value: c.PE, Low: c.PE, High: c.PE}
@@ -74,8 +74,8 @@ func (s *Study) peOn(at int) curve.Estimate {
 	return curve.Estimate{}
 }
 
-// mostEfficient are the most cores that are used well; only what was run is asked for above n. Where
-// there is no such count, it is n.
+// mostEfficient returns the most cores that are used well; above n, only counts that were run. If there is
+// none, it returns n.
 func (s *Study) mostEfficient(n int) int {
 	for _, at := range slices.Backward(s.candidates()) {
 		if s.peOn(at).Value >= s.Settings.Line && (at < n || s.At(at) != nil) {
@@ -85,7 +85,7 @@ func (s *Study) mostEfficient(n int) int {
 	return n
 }
 
-// choice says whether a count is surely better than n, and whether the two can be compared.
+// choice reports whether a count is surely better than n, and whether the two can be compared.
 func (s *Study) choice(r *Recommendation, n int) bool {
 	switch at := int(r.Cores.Value); {
 	case r.Time == nil:

@@ -11,34 +11,33 @@ import (
 	"jobeff/report/figure"
 )
 
-// When more cores are said to be slower because of the parallelisation (METRICS 4).
+// When more cores count as slower because of the parallelisation (METRICS 4).
 const (
-	// pastChance is how often a rise may be told where there is none. Where n cores are compared
-	// with several core counts, each comparison gets its part of it.
+	// pastChance is the chance that a rise is told although there is none. If n cores are compared with several
+	// core counts, each comparison gets a part of it.
 	pastChance = 0.003
-	// pastEfficiency: above this parallel efficiency, communication was never seen to make runs
-	// slower.
+	// pastEfficiency is the parallel efficiency above which communication was never seen to make runs slower.
 	pastEfficiency = 0.6
 )
 
-// Comparison is a core count against fewer cores.
+// Comparison compares a core count with fewer cores.
 type Comparison struct {
 	N, Than int     // Than: the fastest of the fewer; 0: there are none
 	Slower  float64 // t_n / t_than - 1
 	Past    bool    // N were slower because of the parallelisation
-	Rose    bool    // N took longer than what weeks differ by, whatever the reason
-	Why     string  // one sentence: what Past was found from, or why that is not said
+	Rose    bool    // N took longer by more than weeks differ, whatever the reason
+	Why     string  // one sentence: the evidence for Past, or why it is not claimed
 }
 
-// Past says whether n cores were slower than fewer because of the parallelisation, and gives the
-// reason for the answer.
+// Past reports whether n cores were slower than fewer because of the parallelisation, and the reason for the
+// answer.
 func (s *Study) Past(n int) (past bool, why string) {
 	c := s.Against(n)
 	return c.Past, c.Why
 }
 
-// Against compares n cores with the fastest of the fewer: among those on which several jobs
-// ran, where these tell a rise.
+// Against compares n cores with the fastest of the fewer. It prefers counts on which several jobs ran, if these
+// show a rise.
 func (s *Study) Against(n int) Comparison {
 	c, here := Comparison{N: n}, s.on(n)
 	if here == nil {
@@ -70,7 +69,7 @@ func (s *Study) Against(n int) Comparison {
 	return c
 }
 
-// fastestBelow is the fastest of fewer cores than n on which that many jobs ran.
+// fastestBelow returns the fastest of fewer cores than n on which at least `jobs` jobs ran.
 func (s *Study) fastestBelow(n, jobs int) (best *side) {
 	for i := range s.Counts {
 		c := &s.Counts[i]
@@ -84,7 +83,7 @@ func (s *Study) fastestBelow(n, jobs int) (best *side) {
 	return best
 }
 
-// notPast says what else than the parallelisation may have made more cores slower; "": nothing.
+// notPast returns what besides the parallelisation may have made more cores slower; "": nothing.
 func (s *Study) notPast(here, than *side) string {
 	for _, why := range []func(here, than *side) string{s.fewJobs, s.notStrong, s.notSame, s.withinSpread,
 		efficient, otherWork, busierRank, unevenRanks, moreIO} {
@@ -111,9 +110,8 @@ func (s *Study) notStrong(*side, *side) string {
 	return fmt.Sprintf("its scaling is %s: %s", s.Scaling, s.Why)
 }
 
-// withinSpread asks whether the rise surely exceeds what weeks differ by. The runs' own spread is
-// measured, so its quantile is that of Student's t. The least spread is assumed, so it has a normal
-// quantile.
+// withinSpread returns "" if the rise surely exceeds what weeks differ by. The runs' own spread is measured, so
+// its quantile is that of Student's t. The least spread is assumed, so it has a normal quantile.
 func (s *Study) withinSpread(here, than *side) string {
 	var squares, free float64
 	s.eachCount(func(runs []job.Run) {
@@ -127,7 +125,7 @@ func (s *Study) withinSpread(here, than *side) string {
 	chance := 1 - pastChance/float64(fewer)
 	normal, student := distuv.UnitNormal.Quantile(chance), distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(chance)
 	rise := meanOf(logTimes(here.runs)) - meanOf(logTimes(than.runs)) - math.Log1p(mostDrift)
-	rise /= math.Sqrt(1/float64(here.Runs) + 1/float64(than.Runs)) // of one run against another
+	rise /= math.Sqrt(1/float64(here.Runs) + 1/float64(than.Runs)) // in units of one run's spread
 	switch {
 	case rise > math.Max(normal*leastSpread, student*spread):
 		return ""
@@ -164,8 +162,8 @@ func efficient(here, _ *side) string {
 	return fmt.Sprintf("their parallel efficiency is %s: too good for communication to be the reason", figure.Compared(here.PE, pastEfficiency))
 }
 
-// busierRank: had communication been the reason, the busiest rank would not have computed
-// longer, for its part of the work is smaller.
+// busierRank returns a reason if the busiest rank computed longer: its part of the work is smaller, so
+// communication did not cause that.
 func busierRank(here, than *side) string {
 	switch {
 	case here.Busiest == 0 || than.Busiest == 0:
@@ -176,8 +174,8 @@ func busierRank(here, than *side) string {
 	return ""
 }
 
-// unevenRanks: had the busiest rank computed no more than the others, the run would not have been
-// slower.
+// unevenRanks returns a reason if the run would not have been slower with a busiest rank that computed no more
+// than the others.
 func unevenRanks(here, than *side) string {
 	if here.T*(1-here.uneven()) > than.T {
 		return ""

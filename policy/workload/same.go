@@ -14,28 +14,27 @@ import (
 	"jobeff/report/figure"
 )
 
-// What the same work on the same machine has in common. Where it differs, times on two core
-// counts say nothing of the core counts.
+// What runs of the same work on the same machine have in common. If it differs, the times on two core counts
+// say nothing about the core counts.
 const (
-	// mostDrift is how much longer the same work may take in another week: machines, their
-	// load and their software change. A rise must surely exceed it.
+	// mostDrift bounds how much longer the same work may take in another week: machines, their load and their
+	// software change. A rise must surely exceed it.
 	mostDrift = 0.2
-	// fewestEach is how many jobs must have run on each of two core counts.
+	// fewestEach is the least number of jobs on each of two core counts.
 	fewestEach = 2
-	// moreWork and lessWork are how far the total useful time may differ from that on fewer
-	// cores: more of it may be another input, less may be caches.
+	// moreWork and lessWork bound the total useful time over that on fewer cores. More may be another input, less
+	// may be caches.
 	moreWork, lessWork = 1.25, 0.5
-	// sameWork is by how much calls, or the total useful time, may differ where the key does not tell
-	// that the work is the same.
+	// sameWork bounds differences in calls, or in the total useful time, if the key does not guarantee the same
+	// work.
 	sameWork = 0.10
-	// sameClock is by how much the highest frequencies may differ.
+	// sameClock bounds differences in the highest frequencies.
 	sameClock = 0.05
-	// lostCPU: with less than this part of the expected CPU time, ranks lost their CPUs to others,
-	// or were stopped.
+	// lostCPU is the part of the expected CPU time below which ranks lost their CPUs to others, or were stopped.
 	lostCPU = 0.8
-	// leastWaiting is how much of the time must be in MPI to tell whether waiting takes CPU time.
+	// leastWaiting is the least part of the time in MPI that shows whether waiting takes CPU time.
 	leastWaiting = 0.05
-	// otherWeeks: a machine may become slower between runs that lie this far apart.
+	// otherWeeks is the time between runs from which the machine may have become slower.
 	otherWeeks = 14 * 24 * time.Hour
 )
 
@@ -54,7 +53,7 @@ func (s *Study) on(n int) *side {
 	return &side{c, s.Runs[from : from+c.Runs]}
 }
 
-// jobs is how many jobs ran on it: runs of one job share its nodes and its hour.
+// jobs counts the jobs that ran on it: runs of one job share its nodes and its hour.
 func (o *side) jobs() int {
 	type id struct {
 		cluster string
@@ -67,7 +66,7 @@ func (o *side) jobs() int {
 	return len(all)
 }
 
-// notSame says what runs on two core counts do not have in common; "": nothing.
+// notSame returns what differs between runs on two core counts; "": nothing.
 func (s *Study) notSame(here, than *side) string {
 	for _, why := range []func(here, than *side) string{otherBuild, otherMachine, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
 		if text := why(here, than); text != "" {
@@ -77,7 +76,7 @@ func (s *Study) notSame(here, than *side) string {
 	return ""
 }
 
-// otherMachine compares partitions only where nothing says what nodes they have.
+// otherMachine compares partitions only if nothing says what nodes they have.
 func otherMachine(here, than *side) string {
 	if a, b := here.names(MachineText), than.names(MachineText); apart(a, b) {
 		return fmt.Sprintf("they ran on %s, not %s", listOf(a), listOf(b))
@@ -108,7 +107,7 @@ func otherBuild(here, than *side) string {
 	return ""
 }
 
-// names are what the runs say, sorted, each once.
+// names returns what the runs say, sorted, each once.
 func (o *side) names(of func(*job.Run) string) (all []string) {
 	for i := range o.runs {
 		if name := of(&o.runs[i]); name != "" {
@@ -119,12 +118,12 @@ func (o *side) names(of func(*job.Run) string) (all []string) {
 	return slices.Compact(all)
 }
 
-// apart says whether two lists are known and share nothing.
+// apart reports whether two lists are known and share nothing.
 func apart(a, b []string) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }
 
-// clock is the highest frequency of the nodes, MHz; 0: not known of all.
+// clock returns the median of the runs' highest frequencies, MHz; one that is not known counts as 0.
 func (o *side) clock() float64 {
 	return MedianOf(o.runs, func(r *job.Run) float64 {
 		if r.Conditions == nil || r.Conditions.Machine == nil {
@@ -134,8 +133,7 @@ func (o *side) clock() float64 {
 	})
 }
 
-// otherSteps compares the collective calls of a rank: a solver that needs more steps makes
-// more of them.
+// otherSteps compares the collective calls of a rank: a solver that needs more steps makes more of them.
 func otherSteps(here, than *side) string {
 	if stepsApart(here.runs, than.runs) <= math.Log1p(sameWork) {
 		return ""
@@ -143,7 +141,7 @@ func otherSteps(here, than *side) string {
 	return otherStepsText(here.runs, than.runs)
 }
 
-// otherNodes asks whether the times on one of the two core counts depend on the number of nodes.
+// otherNodes returns a reason if the times on one of the core counts depend on the number of nodes.
 func otherNodes(here, than *side) string {
 	for _, o := range []*side{here, than} {
 		byNodes := map[int][]float64{}
@@ -167,8 +165,8 @@ func otherNodes(here, than *side) string {
 	return ""
 }
 
-// unlikeRuns asks whether runs on the same cores did the same work: that of one week takes
-// about as long as that of another.
+// unlikeRuns returns a reason if runs on the same cores did different work: the same work takes about as long
+// in every week.
 func unlikeRuns(here, than *side) string {
 	for _, o := range []*side{here, than} {
 		if spread := o.usefulSpread(); spread > mostDrift {
@@ -178,8 +176,8 @@ func unlikeRuns(here, than *side) string {
 	return ""
 }
 
-// usefulSpread is the standard deviation of ln of the total useful time, from the median
-// deviation: a single run that met a slow node does not count. Two runs do not tell it: 0.
+// usefulSpread returns the standard deviation of ln of the total useful time, from the median deviation, so
+// that a single run on a slow node does not count. It is 0 for two runs: they do not show it.
 func (o *side) usefulSpread() float64 {
 	if len(o.runs) < 3 {
 		return 0
@@ -195,8 +193,8 @@ func (o *side) usefulSpread() float64 {
 	return 1.4826 * curve.Median(all)
 }
 
-// workAgainst is how much more useful work was done in sum than on other cores, as a factor:
-// counted by instructions where both have them.
+// workAgainst returns how many times as much useful work was done, in sum, as on other cores. It counts
+// instructions if both have them.
 func workAgainst(here, than *side) float64 {
 	a, b := workOf(here.runs), workOf(than.runs)
 	if a.Instructions > 0 && b.Instructions > 0 {
@@ -205,7 +203,8 @@ func workAgainst(here, than *side) float64 {
 	return a.Useful / b.Useful
 }
 
-// slowerWeeks: work that took more useful time in other weeks may have met a slower machine.
+// slowerWeeks returns a reason if the same work took more useful time in other weeks: the machine may have been
+// slower.
 func slowerWeeks(here, than *side) string {
 	first, last := here.weeks()
 	thanFirst, thanLast := than.weeks()
@@ -217,7 +216,7 @@ func slowerWeeks(here, than *side) string {
 	return fmt.Sprintf("they ran %s apart, and their ranks computed %s in sum: the machine may have been slower", figure.Counted(int(gap.Hours()/24), "day"), figure.Change(more-1))
 }
 
-// weeks are the starts of the first and of the last run.
+// weeks returns when the first and the last run started.
 func (o *side) weeks() (first, last time.Time) {
 	first, last = o.runs[0].Start, o.runs[0].Start
 	for i := range o.runs {
@@ -230,9 +229,8 @@ func (o *side) weeks() (first, last time.Time) {
 	return first, last
 }
 
-// otherInput compares the work where the input is not known. One job may have done as much by
-// chance. Different inputs under one name may still be the same work, such as the parts of a long
-// run.
+// otherInput compares the work if the input is not known. A single job may have done as much by chance.
+// Different inputs under one name may still be the same work, such as the parts of a long run.
 func (s *Study) otherInput(here, than *side) string {
 	if s.like == inputKnown {
 		return ""
@@ -248,7 +246,7 @@ func (s *Study) otherInput(here, than *side) string {
 	return ""
 }
 
-// otherAmount compares the work where the input is not known to be the same.
+// otherAmount compares the work if the input may differ.
 func otherAmount(here, than *side) string {
 	least, most, doubt := lessWork, moreWork, "whether the input is the same is not known"
 	if apart(here.names(inputOf), than.names(inputOf)) {
@@ -260,7 +258,7 @@ func otherAmount(here, than *side) string {
 	return ""
 }
 
-// inputOf is the hash of a run's input; "": not known.
+// inputOf returns the hash of a run's input; "": not known.
 func inputOf(r *job.Run) string {
 	if r.Conditions == nil {
 		return ""
@@ -268,9 +266,9 @@ func inputOf(r *job.Run) string {
 	return r.Conditions.Input
 }
 
-// unlike says why runs cannot be compared with earlier ones on as many cores: work is why they did other work, nodes
-// why their nodes are of another kind, or may be. Each is "" where nothing is known to differ. Another build or library
-// may do the same work.
+// unlike returns why runs cannot be compared with earlier ones on as many cores. work says why they did other
+// work, nodes why their nodes are of another kind, or may be. Each is "" if no difference is known. Another
+// build or library may do the same work.
 func unlike(before, since []job.Run, sameArguments bool) (work, nodes string) {
 	than, here := &side{runs: before}, &side{runs: since}
 	work, nodes = cmp.Or(otherProgram(here, than), otherSteps(here, than)), cmp.Or(otherMachine(here, than), otherPartition(here, than))
@@ -294,15 +292,16 @@ func otherProgram(here, than *side) string {
 	return ""
 }
 
-// OtherWork is why a run did not do the same work as an earlier one: "its ranks …"; "" where it did, as far as is known.
+// OtherWork returns why a run did not do the same work as an earlier one: "its ranks …"; "": it did, as far as
+// is known.
 func OtherWork(before, after *job.Run, sameArguments bool) string {
 	work, _ := unlike([]job.Run{*before}, []job.Run{*after}, sameArguments)
 	return strings.Replace(work, "their ranks", "its ranks", 1)
 }
 
-// Peers are the workload's runs that can be compared with one of them, oldest first: points with the same
-// work, on as many cores, in the same mix, without the run itself. left are the others on as many cores
-// in that mix.
+// Peers returns the workload's runs that can be compared with one of them, oldest first: points with the same
+// work, on as many cores, in the same mix, without the run itself. left are the other runs on as many cores in
+// that mix.
 func Peers(runs []job.Run, of *job.Run) (peers []job.Run, left []LeftOut) {
 	points, others := pointsAmong(runs)
 	for i := range points {
@@ -324,9 +323,9 @@ func Peers(runs []job.Run, of *job.Run) (peers []job.Run, left []LeftOut) {
 	return peers, left
 }
 
-// lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that sleep
-// have little on all cores, and some MPIs wait without a CPU. Where nobody waited on fewer cores,
-// it is not known how this MPI waits.
+// lessCPU compares CPU time with what computing and waiting took on fewer cores. Ranks that sleep have little
+// on all cores, and some MPIs wait without a CPU. If no rank waited on fewer cores, it is not known how this
+// MPI waits.
 func lessCPU(here, than *side) string {
 	a, b := cpuShare(here.runs), cpuShare(than.runs)
 	computing, waiting := math.Min(b/than.PE, 1), 0.0
@@ -340,7 +339,7 @@ func lessCPU(here, than *side) string {
 	return fmt.Sprintf("their ranks had a CPU for %s of the time only, where %s was to be expected: somebody else used it, or they were stopped", figure.Percent(a), figure.Percent(want))
 }
 
-// cpuShare is the ranks' CPU time per second; NaN: not known of all runs.
+// cpuShare returns the ranks' CPU time per second; NaN: a run does not know it.
 func cpuShare(runs []job.Run) float64 {
 	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Conditions == nil || !r.Conditions.Counted || r.Conditions.Span <= 0 }) {
 		return math.NaN()

@@ -23,8 +23,8 @@ type ComputationScaling struct {
 	InsS, IPCS, FreqS *float64
 }
 
-// CompareWork gives the computation scaling of a strong-scaling run against the run of
-// the same workload on the fewest cores.
+// CompareWork returns the computation scaling of a strong-scaling run against the run of the same workload on
+// the fewest cores.
 func CompareWork(reference, here Work) ComputationScaling {
 	s := ComputationScaling{CompS: reference.Useful / here.Useful}
 	if reference.Instructions > 0 && here.Instructions > 0 && reference.Cycles > 0 && here.Cycles > 0 {
@@ -57,9 +57,8 @@ const (
 	leastWeak   = 0.75
 )
 
-// RecogniseScaling tells strong from weak scaling by how the total useful time grows
-// with the cores, and gives the exponent with the reason in words. It needs two
-// core counts a factor of 2 apart.
+// RecogniseScaling tells strong from weak scaling by how the total useful time grows with the cores. It returns
+// the exponent, and the reason in words. It needs two core counts a factor of 2 apart.
 func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	var points []curve.Point
 	for _, w := range runs {
@@ -90,8 +89,8 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	return ScalingUnclear, exponent, why
 }
 
-// WeakEfficiency is t on the fewest cores over t here, for each core count of a weak
-// scaling workload in growing order.
+// WeakEfficiency returns t on the fewest cores over t here, for each core count of a weak scaling workload, in
+// growing order.
 func WeakEfficiency(points []curve.Point) []curve.Estimate {
 	groups := curve.Grouped(points)
 	all := make([]curve.Estimate, len(groups))

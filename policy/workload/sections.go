@@ -7,7 +7,7 @@ import (
 	"jobeff/policy/curve"
 )
 
-// SectionRun is what the sections of one strong-scaling run took.
+// SectionRun holds the times of the sections of one strong-scaling run.
 type SectionRun struct {
 	N        int                // processes
 	Sections map[string]float64 // label to the mean time per process, seconds
@@ -16,16 +16,15 @@ type SectionRun struct {
 // SectionBounds are the partial speedup bounds of a run, METRICS 3.
 type SectionBounds struct {
 	N          int
-	RelativeTo int     // processes of the run that speedups compare with; 1 where that was run
+	RelativeTo int     // processes of the run that speedups compare with; 1 if one process was run
 	Bounds     []Bound // the tightest first: the first binds the program
 }
 
-// Bound says that the program cannot be faster than Speedup while this section stays as
-// it is.
+// Bound says that the program cannot be faster than Speedup as long as this section stays as it is.
 type Bound struct {
 	Label   string
 	Speedup float64
-	Share   float64 // of the run's time on these processes that is the section's own
+	Share   float64 // the section's part of the run's time on these processes
 }
 
 // LeastShare is the part of a run's time from which a section is worth a name (METRICS 3).
@@ -36,8 +35,8 @@ const LeastShare = 0.01
 // both in seconds.
 func SpeedupBound(sequential, section float64) float64 { return sequential / section }
 
-// PartialBounds gives the bounds of every run. The run on the fewest processes stands
-// for the sequential one. Sections that took no time bind nothing.
+// PartialBounds returns the bounds of every run. The run on the fewest processes replaces the sequential one.
+// Sections that took no time bind nothing.
 func PartialBounds(runs []SectionRun) []SectionBounds {
 	if len(runs) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func PartialBounds(runs []SectionRun) []SectionBounds {
 	return all
 }
 
-// whole is the time of all sections of a run.
+// whole returns the time of all sections of a run.
 func (r *SectionRun) whole(labels []string) (sum float64) {
 	for _, label := range labels {
 		sum += r.Sections[label]
@@ -73,8 +72,8 @@ func (r *SectionRun) whole(labels []string) (sum float64) {
 	return sum
 }
 
-// SectionInflexion is the number of processes from which a section's time stops
-// falling, stated as n_fast is: only where it was measured.
+// SectionInflexion returns the number of processes from which a section's time stops falling. Like n_fast, it
+// is stated only if it was measured.
 func SectionInflexion(runs []SectionRun, label string) curve.CoreCount {
 	var points []curve.Point
 	for _, run := range runs {

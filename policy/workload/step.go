@@ -19,8 +19,8 @@ import (
 type Step struct {
 	Before  job.Run        // the run with the median time of those before
 	First   job.Run        // the first slower one
-	Last    job.Run        // the run that made it sure
-	Runs    int            // slower ones, First to Last
+	Last    job.Run        // the slower run that made it sure
+	Runs    int            // slower runs, First to Last
 	Earlier int            // runs that these were compared with
 	Factor  curve.Estimate // time since / before
 	Level   float64        // of the interval
@@ -34,21 +34,22 @@ type Step struct {
 func (s *Step) Name() string { return filepath.Base(s.Last.Executable) }
 
 const (
-	// stepChance is the part of unchanging series in which a step may be seen, however often each is looked
-	// at. laterChance is the chance at each run of a series whose first runs are not kept.
+	// stepChance is the chance of seeing a step in a series that does not change, over all looks at it.
+	// laterChance is the chance at each run of a series whose first runs are not kept.
 	stepChance  = 0.05
 	laterChance = 1e-5
-	// fewestBefore and mostBefore are how many runs before a step are compared, runsSince how many since.
+	// fewestBefore and mostBefore bound the runs before a step that are compared; runsSince is the number of runs
+	// since.
 	fewestBefore, mostBefore = 6, 30
 	runsSince                = 5
 	// leastNoise is the least standard deviation of ln t that a series is taken to have.
 	leastNoise = 0.005
 )
 
-// Steps finds where runs of one workload on one core count, in any order, became slower and still are. With cut,
-// earlier runs may be left out. What is left then moves on with each run, so that a step is looked at again and again,
-// each time with fewer runs before it. The chance is so small that a step needs 24 runs or more before it to be seen.
-// Changes of programs and libraries are left to CompareExecutables.
+// Steps finds where runs of one workload on one core count, in any order, became slower and still are. With
+// cut, earlier runs may be missing. The runs that are left then change with each new one, so a step is looked
+// at again and again, each time with fewer runs before it. laterChance is so small that a step then needs at
+// least 24 runs before it. Changes of programs and libraries are left to CompareExecutables.
 func Steps(runs []job.Run, cut bool) (all []Step) {
 	cut = cut && len(runs) >= mostBefore+runsSince
 	for _, one := range series(runs) {
@@ -57,10 +58,10 @@ func Steps(runs []job.Run, cut bool) (all []Step) {
 	return slices.DeleteFunc(all, func(s Step) bool { return s.over })
 }
 
-// stepsIn are the steps of one series, also those that are over, since most of the newest runs became as fast as
-// before.
+// stepsIn returns the steps of one series. Those that are over are among them: most of the newest runs became
+// as fast as before.
 func stepsIn(runs []job.Run, cut bool) (all []Step) {
-	from := 0 // of the series since the last step
+	from := 0 // index of the first run since the last step
 	for n := fewestBefore + runsSince; n <= len(runs); n++ {
 		split := n - runsSince
 		for i := range all {
@@ -87,9 +88,9 @@ func stepsIn(runs []job.Run, cut bool) (all []Step) {
 	return all
 }
 
-// series parts the runs that can show a step, in the order of their starts, by what was run on which machine. Each
-// series has a newest run, and those of the others that did the same work in the same mix on such a machine. Runs of
-// one job share its nodes and its hour: only the first of each job counts.
+// series divides the runs that can show a step by their work and machine, in the order of their starts. Each
+// series has a newest run, and those of the others that did the same work in the same mix on such a machine.
+// Runs of one job share its nodes and its hour: only the first of each job counts.
 func series(runs []job.Run) (all [][]job.Run) {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
@@ -112,7 +113,7 @@ func series(runs []job.Run) (all [][]job.Run) {
 	return all
 }
 
-// stepBetween is the step between runs; nil where there may be none. chance is how often it may see a step where
+// stepBetween returns the step between runs; nil: there may be none. chance is that of seeing a step although
 // there is none.
 func stepBetween(before, since []job.Run, chance float64) *Step {
 	a, b := logTimes(before), logTimes(since)
@@ -122,16 +123,15 @@ func stepBetween(before, since []job.Run, chance float64) *Step {
 		return nil
 	}
 	s := &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel, half: half}
-	if OtherWork(&s.Before, &s.Last, true) != "" { // these two are named
+	if OtherWork(&s.Before, &s.Last, true) != "" { // texts name these two
 		return nil
 	}
 	_, s.Beside = unlike(before, since, true)
 	return s
 }
 
-// rankChance is the chance that the last of some runs in any order rank so high in time: the exact
-// distribution of Mann and Whitney's U, however the times are distributed. Equal times count as
-// falls.
+// rankChance returns the chance that the last of some runs in random order rank so high in time: the exact
+// distribution of Mann and Whitney's U, however the times are distributed. Equal times count as falls.
 func rankChance(before, since []float64) float64 {
 	k, m, u := len(before), len(since), 0
 	for _, a := range before {
@@ -170,7 +170,7 @@ func rankChance(before, since []float64) float64 {
 	return sum / combin.GeneralizedBinomial(float64(k+m), float64(m))
 }
 
-// slower is how much longer the later runs took in the mean of ln t, with its interval.
+// slower returns how much longer the later runs took in the mean of ln t, with its interval.
 func slower(a, b []float64) curve.Estimate {
 	sa, fa := squaresOf(a)
 	sb, fb := squaresOf(b)
@@ -179,7 +179,7 @@ func slower(a, b []float64) curve.Estimate {
 	return curve.Estimate{Value: math.Exp(rise), Low: math.Exp(rise - half), High: math.Exp(rise + half)}
 }
 
-// medianRun is the run in the middle by time, of two the shorter.
+// medianRun returns the run in the middle by time; of two, the shorter one.
 func medianRun(runs []job.Run) job.Run {
 	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b job.Run) int {
 		if a.Elapsed < b.Elapsed {
@@ -190,8 +190,8 @@ func medianRun(runs []job.Run) job.Run {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// Slower is the last step among the runs of the same work as the studied run, on as many cores, if the studied run
-// began since then and is as slow; nil: there is none.
+// Slower returns the last step among the runs of the same work as the studied run, on as many cores, if the
+// studied run began since then and is as slow; nil: there is none.
 func (s *Study) Slower() (last *Step) {
 	if s.Mine == nil {
 		return nil
@@ -204,7 +204,7 @@ func (s *Study) Slower() (last *Step) {
 	return last
 }
 
-// StepsBetween are the steps of a series of listing.Facts whose Last run began in a span.
+// StepsBetween returns the steps of a series of listing.Facts whose Last run began in a span.
 func StepsBetween(runs []job.Run, from, to time.Time) []Step {
 	return slices.DeleteFunc(Steps(runs, len(runs) >= listing.SeriesRuns), func(s Step) bool { return s.Last.Start.Before(from) || !s.Last.Start.Before(to) })
 }

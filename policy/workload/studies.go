@@ -7,22 +7,21 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Studies keeps the studies of workloads, so that many jobs can be asked about without
-// fitting a curve for each.
+// Studies keeps the studies of workloads, so that many jobs are studied without fitting a curve for each.
 type Studies struct {
 	now   time.Time
-	byKey map[string][]*Study // of every group of runs that was asked about
+	byKey map[string][]*Study // by workload: one for each group of runs that a job belonged to
 }
 
 // mostStudies bounds the memory that Studies takes: when it is full, all of them are dropped,
 // and studied again on demand.
 const mostStudies = 1000
 
-// NewStudies makes an empty one; now decides what is muted still.
+// NewStudies makes an empty one. now decides which mutes still hold.
 func NewStudies(now time.Time) *Studies { return &Studies{now: now, byKey: map[string][]*Study{}} }
 
-// Of is the study of a job's workload, as NewStudy makes it for that job; load reads the
-// workload and is called once for each of up to a thousand. Nil: the job belongs to none.
+// Of returns the study of a job's workload, as NewStudy makes it for that job; nil: the job belongs to none.
+// load reads the workload. It is called once for each workload, as long as there are at most mostStudies.
 func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, error) {
 	key := job.WorkloadOf(j)
 	if key == "" {
@@ -61,7 +60,7 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 	return first.As(j), nil
 }
 
-// runOf is the job's among runs, nil where it is not.
+// runOf returns the job's run among runs; nil: there is none.
 func runOf(runs []job.Run, j *job.Job) *job.Run {
 	for i := range runs {
 		if isMainRun(&runs[i], j) {
@@ -71,7 +70,7 @@ func runOf(runs []job.Run, j *job.Job) *job.Run {
 	return nil
 }
 
-// As is the study as another job of the workload sees it.
+// As returns the study from the view of another job of the workload.
 func (s *Study) As(j *job.Job) *Study {
 	if run := runOf(s.Runs, j); run != nil {
 		return s.mineIs(run, j, "")
@@ -79,7 +78,7 @@ func (s *Study) As(j *job.Job) *Study {
 	return s.mineIs(nil, j, s.whyNotMine(j))
 }
 
-// mineIs is the study with another job's run as the one that is asked about.
+// mineIs returns the study with another job's run as the studied one.
 func (s *Study) mineIs(run *job.Run, j *job.Job, why string) *Study {
 	other := *s
 	other.of(j)

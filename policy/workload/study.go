@@ -14,15 +14,15 @@ import (
 	"jobeff/report/figure"
 )
 
-// Study is all that can be said of one workload: which runs share a curve, the curve, what
-// binds it, and which core counts follow from it.
+// Study holds the analysis of one workload: which runs share a curve, the curve, what bounds it, and which core
+// counts follow from it.
 type Study struct {
 	Workload *job.Workload
 	Muted    *job.Mute // nil: not muted, or no longer
 	Settings curve.Settings
 
-	Runs   []job.Run // of the group that was studied, by cores, then start
-	Mine   *job.Run  // the job's run, the newest of all without a job; nil where it is no point
+	Runs   []job.Run // of the studied group, by cores, then start
+	Mine   *job.Run  // the studied run: the job's, or without a job the newest; nil: the job's run is no point
 	Counts []Count   // by cores
 	Left   []LeftOut // runs that are no points
 	Splits []Split   // runs that cannot share a curve with these
@@ -31,7 +31,7 @@ type Study struct {
 	Scaling Scaling
 	Why     string // of Scaling, in words
 
-	Curve      *curve.Result // never nil; refused where the group scales weakly
+	Curve      *curve.Result // never nil; refused if the group scales weakly
 	Fastest    int           // cores of Counts with the shortest median time; 0: no runs
 	Reference  int           // cores that CompS and the bounds compare with
 	Sections   []SectionBounds
@@ -39,11 +39,11 @@ type Study struct {
 	Warnings   []doubt.Doubt
 
 	notMine string    // why Mine is nil although a job was asked about
-	jobs    []job.Ran // of the workload
-	room    *job.Room // what Slurm gives them
+	jobs    []job.Ran // of the workload, or like the job
+	room    *job.Room // what Slurm allows them
 	held    int64     // bytes that the job needed on all nodes, at most; 0: not known
 	groups  []curve.Group
-	inJob   map[jobID]int // how many runs of the workload
+	inJob   map[jobID]int // how many runs of the workload each job has
 	like    likeness
 }
 
@@ -51,7 +51,7 @@ type Study struct {
 // fractions; those of several runs are medians.
 type Count struct {
 	N         int
-	Nodes     []int // on so many nodes it ran, rising
+	Nodes     []int // the numbers of nodes on which it ran, rising
 	Runs      int
 	T         float64 // t_n
 	Shortest  float64
@@ -72,27 +72,26 @@ type Count struct {
 type SectionPoint struct {
 	Label string
 	At    curve.CoreCount
-	Share float64 // the largest that the section had, on any core count
+	Share float64 // the section's largest share, on any core count
 }
 
 const (
-	// weakDrift is by what factor the useful time per rank may differ in weak scaling.
+	// weakDrift is the factor by which the useful time per rank may differ in weak scaling.
 	weakDrift = 1.25
-	// mostStudied bounds what a study takes to compute: the newest runs.
+	// mostStudied bounds the time of a study: only so many of the newest runs are used.
 	mostStudied = 2000
 )
 
 // Codes of warnings about a study.
 const (
-	WarnOldRuns    = "old_runs"       // not all runs are looked at
+	WarnOldRuns    = "old_runs"       // not all runs are used
 	WarnNodeCounts = "node_counts"    // the same cores on other numbers of nodes
 	WarnPartitions = "partitions"     // not all core counts ran in the same partitions
 	WarnSpread     = "spread_assumed" // nothing was run twice
 )
 
-// NewStudy studies the group of the job's main program, or of the newest run where job is nil. Now
-// decides whether the workload is muted still. It is nil without a workload, and for one that has
-// jobs but no runs.
+// NewStudy studies the group of the job's main program, or of the newest run if j is nil. now decides whether
+// the workload is still muted. It returns nil without a workload, and for one that has jobs but no runs.
 func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Settings) *Study {
 	if w == nil || len(w.Runs) == 0 && len(w.Jobs) > 0 {
 		return nil
@@ -107,7 +106,7 @@ func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Setting
 	return s
 }
 
-// of takes over what a job tells beside its run; nil: what the workload does.
+// of takes over what comes from a job besides its run. If j is nil, that comes from the workload.
 func (s *Study) of(j *job.Job) {
 	s.jobs, s.room, s.held = s.Workload.Jobs, s.Workload.Room, heldBy(j)
 	if j != nil && len(j.Alike) > 0 {
@@ -118,7 +117,7 @@ func (s *Study) of(j *job.Job) {
 	}
 }
 
-// gathered is a study without its curve: which runs belong together, and what they were.
+// gathered makes a study without its curve: which runs belong together, and their figures.
 func gathered(w *job.Workload, j *job.Job, settings curve.Settings) *Study {
 	s := &Study{Workload: w, Settings: settings, Scaling: ScalingUnclear, like: likenessOf(w)}
 	points, left := pointsAmong(s.newest(w.Runs))
@@ -133,7 +132,7 @@ func gathered(w *job.Workload, j *job.Job, settings curve.Settings) *Study {
 	return s
 }
 
-// newest leaves out the oldest runs of many.
+// newest leaves out the oldest runs if there are many.
 func (s *Study) newest(runs []job.Run) []job.Run {
 	if len(runs) <= mostStudied {
 		return runs
@@ -172,7 +171,7 @@ func (s *Study) choose(groups [][]job.Run, j *job.Job) {
 	}
 }
 
-// whyNotMine says why no run of the study is the job's.
+// whyNotMine returns why no run of the study is the job's.
 func (s *Study) whyNotMine(j *job.Job) string {
 	why := "its main program is not among the runs of the workload yet"
 	if s.Workload.All != nil && len(s.Runs) > 0 && j.Start.Before(s.Workload.Runs[len(s.Workload.Runs)-1].Start) {
@@ -188,13 +187,13 @@ func (s *Study) whyNotMine(j *job.Job) string {
 	return why
 }
 
-// NotMine is why the job that was asked about is no point, "" where it is one.
+// NotMine returns why the job that was asked about is no point; "": it is one.
 func (s *Study) NotMine() string { return s.notMine }
 
-// tau is tau_n of a run, METRICS 4.
+// tau returns tau_n of a run, METRICS 4.
 func tau(r *job.Run) float64 { return math.Max(r.Elapsed-r.Useful/float64(r.Cores()), 0) }
 
-// points are the group's runs for a curve.
+// points returns the group's runs as points of a curve.
 func (s *Study) points() []curve.Point {
 	points := make([]curve.Point, len(s.Runs))
 	for i := range s.Runs {
@@ -204,7 +203,7 @@ func (s *Study) points() []curve.Point {
 	return points
 }
 
-// Points are the studied runs as points of a curve.
+// Points returns the studied runs as points of a curve.
 func (s *Study) Points() []curve.Point { return s.points() }
 
 // eachCount calls a function with the runs of each core count, the fewest cores first.
@@ -266,8 +265,7 @@ func (s *Study) count() {
 	}
 }
 
-// partitions names the partitions, with their highest clock, where not all core counts ran in the
-// same ones.
+// partitions names the partitions, with their highest clock, if not all core counts ran in the same ones.
 func (s *Study) partitions() {
 	cores := map[string][]string{}
 	var order []string
@@ -292,7 +290,7 @@ func (s *Study) partitions() {
 	s.warn(WarnPartitions, "not all core counts ran in the same partition: "+strings.Join(parts, "; "))
 }
 
-// At is what was measured on n cores, nil where it was not run.
+// At returns what was measured on n cores; nil: nothing was.
 func (s *Study) At(n int) *Count {
 	for i := range s.Counts {
 		if s.Counts[i].N == n {
@@ -323,7 +321,7 @@ func countOf(runs []job.Run) Count {
 	return c
 }
 
-// busiestOf is the useful time of the busiest rank, s; 0 where not every run knows it.
+// busiestOf returns the useful time of the busiest rank, s; 0: a run does not know it.
 func busiestOf(runs []job.Run) float64 {
 	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Conditions == nil || !(r.Conditions.UsefulMax > 0) }) {
 		return 0
@@ -331,7 +329,7 @@ func busiestOf(runs []job.Run) float64 {
 	return MedianOf(runs, func(r *job.Run) float64 { return r.Conditions.UsefulMax })
 }
 
-// inFiles is the part of the ranks' time that was in MPI_File_*; 0 where it is not known.
+// inFiles returns the part of the ranks' time in MPI_File_*; 0: none, or not known.
 func inFiles(r *job.Run) float64 {
 	if r.Conditions == nil {
 		return 0
@@ -339,7 +337,7 @@ func inFiles(r *job.Run) float64 {
 	return curve.Clamp(r.Conditions.IOTime/(r.Elapsed*float64(r.Ranks)), 0, 1)
 }
 
-// inOpenMP is the part of the threads' time that OpenMP lost; 0 where it is not known.
+// inOpenMP returns the part of the threads' time that OpenMP lost; 0: none, or not known.
 func inOpenMP(r *job.Run) float64 {
 	if r.Conditions == nil {
 		return 0
@@ -347,7 +345,7 @@ func inOpenMP(r *job.Run) float64 {
 	return curve.Clamp(r.Conditions.OpenMP/(r.Elapsed*float64(r.Cores())), 0, 1)
 }
 
-// logMedian is the median of the logarithms, as a curve takes it.
+// logMedian returns the median of the logarithms, as curves use it.
 func logMedian(v []float64) float64 {
 	all := make([]float64, len(v))
 	for i := range v {
@@ -356,7 +354,7 @@ func logMedian(v []float64) float64 {
 	return curve.Median(all)
 }
 
-// workOf is what the runs on one core count did; counters count where every run has them.
+// workOf returns what the runs on one core count did. Counters count only if every run has them.
 func workOf(runs []job.Run) Work {
 	w := Work{N: runs[0].Cores(), Useful: MedianOf(runs, func(r *job.Run) float64 { return r.Useful })}
 	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Counters == nil }) {
@@ -367,8 +365,8 @@ func workOf(runs []job.Run) Work {
 	return w
 }
 
-// recognise tells strong from weak scaling. Where every run was counted, instructions
-// tell it: they do not grow where ranks share a CPU.
+// recognise tells strong from weak scaling. If every run was counted, it uses instructions: they do not grow if
+// ranks share a CPU.
 func (s *Study) recognise() {
 	var work []Work
 	counted := len(s.Runs) > 0
@@ -411,13 +409,13 @@ func (s *Study) recognise() {
 	}
 }
 
-// Undecided says whether the group may not scale strongly: then nothing is said of its core
-// counts. It is false for one core count, which has no other to be compared with.
+// Undecided reports whether the group may not scale strongly. Its core counts are then not compared. It is
+// false for one core count, which cannot be compared anyway.
 func (s *Study) Undecided() bool {
 	return len(s.Counts) > 1 && s.Scaling != ScalingStrong
 }
 
-// grewWithCores says whether every rank computed as long on the most as on the fewest cores.
+// grewWithCores reports whether every rank computed as long on the most as on the fewest cores.
 func (s *Study) grewWithCores() bool {
 	first, last := s.Counts[0], s.Counts[len(s.Counts)-1]
 	if first.N == last.N {
@@ -427,7 +425,7 @@ func (s *Study) grewWithCores() bool {
 	return perRank >= 1/weakDrift && perRank <= weakDrift
 }
 
-// fit draws the curve, where there may be one.
+// fit draws the curve, if there may be one.
 func (s *Study) fit() {
 	if !s.Undecided() {
 		s.Curve = curve.Fit(s.points(), s.Settings)
@@ -453,8 +451,8 @@ func (s *Study) fit() {
 	}
 }
 
-// runAgain plans another run on the fastest core count, if n_eff is known to the core and nothing
-// was run twice: then the spread of run times is the larger doubt.
+// runAgain plans another run on the fastest core count, if n_eff is known to the core and nothing was run
+// twice. The spread of run times is then the larger doubt.
 func (s *Study) runAgain() {
 	e := s.Curve.Eff.Estimate
 	if s.Curve.Next == nil || e == nil || math.Floor(e.Low) != math.Floor(e.High) ||
@@ -490,7 +488,7 @@ func (s *Study) sections() {
 	}
 }
 
-// ownTime is a section's time per rank. What is in no section is the run's own.
+// ownTime returns a section's own time per rank. For the run as a whole, it is the time in no section.
 func ownTime(r *job.Run, label string) float64 {
 	rest := r.Elapsed
 	for _, s := range r.Sections {

@@ -7,9 +7,10 @@ import (
 	"jobeff/report/figure"
 )
 
-// unfit says why a core count is not asked for instead of n, whatever its runs cost; "": nothing speaks against it. Its
-// nodes may not hold the work. Of its few jobs, as many may have been killed for memory or time as were completed, or
-// some were, and a job may not have more. Or what the killed jobs used may be more than is saved.
+// unfit returns why a core count is not recommended instead of n, whatever its runs cost; "": nothing speaks
+// against it. Its nodes may not hold the work. If few jobs were completed on it, as many may have been killed
+// for memory or time; or some were, and a job may not have more. Or what the killed jobs used may exceed the
+// savings.
 func (s *Study) unfit(r *Recommendation, n int) string {
 	at := int(r.Cores.Value)
 	runs, done := s.ranOn(at)
@@ -48,7 +49,8 @@ func (s *Study) unfit(r *Recommendation, n int) string {
 	return ""
 }
 
-// noMore says whether a job like the newest of these may not have more memory or time than the killed ones had.
+// noMore reports whether a job like the newest of done may not have more memory or time than the killed ones
+// had.
 func (s *Study) noMore(done []job.Ran) bool {
 	n := NeedsOf(s.jobs, done[len(done)-1], s.room)
 	return n.RanOut != nil && n.Memory == 0 || n.OverTime != nil && n.Time.Seconds() <= n.OverTime.Had
@@ -56,7 +58,7 @@ func (s *Study) noMore(done []job.Ran) bool {
 
 func killed(r *job.Ran) bool { return outOfMemory(r) || overTime(r) }
 
-// ranOn are the jobs with as many ranks as the core count has, and those of them that were completed.
+// ranOn returns the jobs with as many ranks as the core count has, and the completed ones among them.
 func (s *Study) ranOn(n int) (all, done []job.Ran) {
 	if len(s.jobs) == 0 {
 		return nil, nil
@@ -73,8 +75,8 @@ func (s *Study) ranOn(n int) (all, done []job.Ran) {
 	return all, done
 }
 
-// wasted is what the jobs on a core count cost, those too that were killed for memory or time, over what the completed
-// ones cost. It is 1 where none is known.
+// wasted returns the cost of all jobs on a core count, those killed for memory or time included, over the cost
+// of the completed ones. It is 1 if none of these is known.
 func (s *Study) wasted(n int) float64 {
 	var whole, lost float64
 	all, _ := s.ranOn(n)

@@ -9,7 +9,7 @@
 #include "steady.h"
 #include "times.h"
 
-enum { BLOCKS = 101, CALLS = 1000, GHZ = 3, LINKS = 3000, CYCLES = 3 /* of a multiplication */ };
+enum { BLOCKS = 101, CALLS = 1000, GHZ = 3, LINKS = 3000, CYCLES = 3 /* per multiplication */ };
 
 static double took[BLOCKS], start, cycle;
 static int blocks;

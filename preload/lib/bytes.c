@@ -2,9 +2,9 @@
  * communicators.
  *
  * This reads arguments of calls that succeeded only. It reads none that the call itself ignores:
- * the root's arguments on other ranks, the counts beside MPI_IN_PLACE, the origin of MPI_NO_OP,
- * the places of neighbours that are MPI_PROC_NULL. To ask an MPI about an invalid handle would
- * call the program's error handler, which ends the job.
+ * the root's arguments on other ranks, the counts next to MPI_IN_PLACE, the origin of MPI_NO_OP,
+ * the places of neighbours that are MPI_PROC_NULL. To ask an MPI about an invalid handle would call
+ * the program's error handler, which ends the job.
  */
 #include "bytes.h"
 #include "next.h"
@@ -129,7 +129,8 @@ void je_types_forget(void)
 	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
 }
 
-/* Also called where communicators are made. */
+/* Also called when communicators are made: one may have the handle of another that was freed past
+ * this library. */
 void je_comms_forget(bool freed)
 {
 	if (freed)
@@ -269,7 +270,7 @@ static int peers(const struct je_args *args)
 	return n;
 }
 
-/* Those with whom this rank exchanges data, as the arguments of a call list them. */
+/* The ranks with which this rank exchanges data, in the order of a call's arguments. */
 struct partners {
 	int n;
 	uint64_t absent; /* bit i: partner i is MPI_PROC_NULL, at an edge of a Cartesian grid */

@@ -44,7 +44,7 @@ struct je_row {
 	bool sends;    /* point-to-point that sends bytes: counted in hist_p2p */
 	bool alike;    /* both sides move the same bytes */
 	int8_t comm;   /* which argument is the communicator; for ORIGIN, the operation */
-	uint8_t args;  /* of the C function; also the position of Fortran's ierror */
+	uint8_t args;  /* number of the C function's; also the position of Fortran's ierror */
 	bool large;    /* counts are MPI_Count */
 	bool plain;    /* counted inline in its wrapper */
 	struct je_side sent, received;
@@ -58,7 +58,7 @@ struct je_args {
 	bool descriptors; /* f08ts: a choice buffer is the address of its descriptor */
 };
 
-enum { JE_IN_PLACES = 5 }; /* the names that bytes.c looks for */
+enum { JE_IN_PLACES = 5 }; /* names of MPI_IN_PLACE that bytes.c looks up */
 
 /* What must be known of the program's MPI. Filled in when MPI_Init returns. */
 struct je_mpi {
@@ -121,7 +121,7 @@ JE_HOT struct je_type *je_type_entry(struct je_thread *me, uintptr_t handle)
 	return &me->types[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_TYPES_BITS)];
 }
 
-/* In which of JE_COMMS places a communicator is remembered. */
+/* The index of a communicator's entry in je_thread.comms. */
 JE_HOT uint64_t je_comm_place(uintptr_t handle)
 {
 	return (uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS);

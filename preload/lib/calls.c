@@ -5,11 +5,12 @@
  * hand the arguments on without knowing what they are. The outermost call counts; what an MPI
  * calls inside it (MPICH's Fortran calls its C) passes through.
  *
- * There are two ways through a wrapper. The usual way is inline, and its row of the table is
- * folded into constants. It knows before the call what the call will move. Everything else takes
- * a common body, one per number of arguments, which looks the row up: the first call, a new
- * thread, a datatype or communicator that this thread does not remember, MPI_IN_PLACE, counts
- * of 64 bits, another clock than the TSC, and a call in which a reading of CPU times is due.
+ * There are two ways through a wrapper. The usual way is inline, and its row of the table is folded
+ * into constants. It knows before the call what the call will move. Everything else takes a common
+ * body, one per number of arguments, which looks the row up. That is the first call, a new thread,
+ * a datatype or communicator that this thread does not remember, MPI_IN_PLACE, counts of 64 bits,
+ * another clock than the TSC, hardware counters, a logged window, and a call at which CPU times or
+ * an edge of the timeline are due.
  */
 #include "bytes.h"
 #include "counters.h"
@@ -109,7 +110,7 @@ JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t inde
 }
 
 /* Counts the outermost call that has just returned. `seq` has one writer, so it is written without
- * being read. Returns the time in all calls of its kind. */
+ * being read. Returns the time in all MPI calls so far, or in all calls of files. */
 JE_HOT uint64_t leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
 			   uint64_t entered, uint64_t now, struct je_moved moved)
 {
@@ -202,7 +203,8 @@ JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount
 	return moved;
 }
 
-/* After such a call, a handle that this library remembers may mean another communicator. */
+/* After a call of JE_CLASS_COMM, a handle that this library remembers may mean another
+ * communicator. */
 static JE_COLD void forget(uint32_t number)
 {
 	je_comms_forget(number == JE_NUMBER_Comm_free || number == JE_NUMBER_Comm_disconnect);
@@ -268,8 +270,9 @@ JE_HOT void count_border(const struct je_args *args, int result, const struct je
 	me->skips -= i == counts->n;
 }
 
-/* The common body; and moved_anew, which counts a call of the usual way whose amounts do not hold.
- * It gets copies: by address, each call would keep them in memory, and could not end in a jump. */
+/* The common body. moved_anew counts a call of the usual way whose amounts do not hold. It gets
+ * copies of the arguments: by address, each call would keep them in memory, and could not end in a
+ * jump. */
 #define JE_BODY(n)                                                                            \
 	__attribute__((noinline)) int je_body##n(JE_P##n);                                    \
 	__attribute__((noinline)) int je_body##n(JE_P##n)                                     \
@@ -339,7 +342,7 @@ JE_BODY(13)
 JE_BODY(14)
 
 /* The state of this thread. The asm hides where the address comes from, so the compiler keeps it in
- * a register. Computed for each type and communicator, it would take 2 ns in a call of Fortran.
+ * a register. Computed anew for each type and communicator, it would cost a Fortran call 2 ns.
  */
 JE_HOT struct je_thread *here(void)
 {

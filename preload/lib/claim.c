@@ -5,7 +5,7 @@
  */
 #include "jobeff.h"
 
-/* who wants a slot */
+/* what a slot is wanted for */
 enum wish { WISH_PROCESS, WISH_SECTIONS, WISH_WINDOWS };
 
 /* Sections may not take the last quarter of the slots, and windows not the last half: processes and
@@ -17,7 +17,7 @@ static uint32_t most_of(const struct je_head *head, enum wish wish)
 	return wish == WISH_SECTIONS ? head->slots - head->slots / 4 : head->slots;
 }
 
-/* Counts a slot that could not be given. The log of windows says itself what it lacks. */
+/* Counts a slot that could not be given. The log of windows itself records what it lacks. */
 static void note_lost(struct je_head *head, enum wish wish, uint32_t *of_process)
 {
 	if (wish != WISH_WINDOWS)

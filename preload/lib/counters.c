@@ -15,8 +15,8 @@
 
 static struct je_counters counted;
 
-/* A forked child does not have the pages, and only this handler tells it so. Without the handler
- * nothing is counted. */
+/* A forked child does not have the pages, and only process.c's fork handler tells it so. Without
+ * fork handlers nothing is counted. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 

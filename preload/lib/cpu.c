@@ -3,9 +3,9 @@
  * The environment does not say how many threads a rank has, nor whether they share cores. The
  * kernel does: it counts each thread's CPU time, and how long the thread waited for a CPU. Both
  * (and page faults, context switches, bytes of files) are read when MPI_Init returns, when
- * MPI_Finalize begins and at the exits that the library sees. A rank may be killed before. So a
- * call that begins a second or more after the last reading reads again, and the time of the reading
- * counts as MPI. There is no timer, signal or thread.
+ * MPI_Finalize begins and at the exits that the library sees. A rank may be killed before that. So
+ * a call that begins a second or more after the last reading reads again, and the time of the
+ * reading counts as MPI. There is no timer, signal or thread.
  *
  * Whatever cannot be read is "not known". Files are opened with bare system calls, because
  * open() and read() are cancellation points and MPI calls are none.
@@ -32,7 +32,7 @@ struct task {
 	int32_t tid;
 	bool of_mpi;		/* MPI_Init started it */
 	uint64_t cpu_ns;	/* since the kernel started it */
-	uint64_t queue_ns;	/* … that it waited for a CPU */
+	uint64_t queue_ns;	/* its wait for a CPU since then */
 	uint64_t cpu_before_ns; /* when MPI_Init returned */
 	uint64_t queue_before_ns;
 };
@@ -47,7 +47,7 @@ static struct {
 	struct task tasks[JE_TASKS];
 	uint32_t used;
 	bool incomplete;	   /* a thread has no room above, or could not be read */
-	struct je_pair claimed_at; /* of the process's slot: tells how fast the clock ticks */
+	struct je_pair claimed_at; /* of the process's slot: shows how fast the clock ticks */
 	uint64_t began_ns;	   /* CLOCK_MONOTONIC when MPI_Init returned */
 	uint64_t cpu_before_ns, thread_cpu_before_ns;
 } known;
@@ -132,7 +132,7 @@ static struct task *task_of(int32_t tid)
 }
 
 /* Reads a thread's CPU time and run-queue wait, and counts the thread. A thread that ended keeps
- * what was read of it last. */
+ * its last reading. */
 static bool read_task(int dir, const char *name, void *count)
 {
 	char text[64];
@@ -202,7 +202,7 @@ static void add_mask(struct je_slot *slot, int32_t tid)
 		slot->mask[i] |= mask[i];
 }
 
-/* What the table says of the time since MPI_Init returned. */
+/* Sums over the table, for the time since MPI_Init returned. */
 struct sums {
 	uint64_t queue_ns, mpi_threads_ns, busiest_ns;
 	struct task *busiest; /* other than the calling thread; NULL: there is no other */

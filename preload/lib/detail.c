@@ -1,5 +1,4 @@
-/* detail.c: what is kept of a section beside its sums: some of its instances, and its OpenMP
- * threads.
+/* detail.c: a section's detail: some of its instances, and what its OpenMP threads did.
  *
  * Labels fill a slot from its start, and details from its end. So a program with few labels has a
  * detail for each, and one with many loses the details of its later labels.

@@ -1,5 +1,5 @@
-/* detail.h: what is kept of a section beside its sums. A detail lies at the end of a slot of
- * sections, in entries that no label needs yet, so it takes no memory of its own. */
+/* detail.h: a section's detail: what it keeps besides its sums. A detail lies at the end of a slot
+ * of sections, in entries that no label needs yet, so it takes no memory of its own. */
 #ifndef JOBEFF_DETAIL_H
 #define JOBEFF_DETAIL_H
 

@@ -1,9 +1,10 @@
-/* gomp.c: the wrappers of libgomp's functions. libgomp tells tools nothing, so the library stands
- * between gcc's code and libgomp.
+/* gomp.c: the wrappers of libgomp's functions. libgomp reports nothing to tools, so the library
+ * stands between gcc's code and libgomp.
  *
- * A region's function is wrapped, so each thread of its team is seen when it begins and ends. So
- * are the bodies of tasks: they are useful wherever they run, also while their thread waits in a
- * barrier. A call inside a region is timed. A thread outside of measured regions passes through.
+ * A region's function is wrapped, so each thread of its team is seen when it begins and ends. The
+ * bodies of tasks are wrapped, too: they are useful wherever they run, also while their thread
+ * waits in a barrier. A call inside a region is timed. A thread outside of measured regions passes
+ * through.
  */
 #include <string.h>
 
@@ -13,8 +14,9 @@
 
 enum { JE_LINE = 64 }; /* bytes of a cache line */
 
-/* GOMP_parallel_reductions looks at the first word of the data, so a copy of it stands first. What
- * the team reads takes one cache line, and what the beginner writes meanwhile another. */
+/* GOMP_parallel_reductions looks at the first word of the data, so a copy of it is the first
+ * member. What the team reads takes one cache line, and what the beginner writes meanwhile
+ * another. */
 struct region {
 	_Alignas(JE_LINE) intptr_t first_word;
 	void (*body)(void *);
@@ -32,7 +34,7 @@ static uint32_t threads_of(struct je_runtime *runtime)
 	return get == NULL ? 1 : (uint32_t)get();
 }
 
-/* Stands in place of a region's function, in each thread of its team. */
+/* Runs in place of a region's function, in each thread of its team. */
 static void region_body(void *data)
 {
 	struct region *region = data;
@@ -83,7 +85,7 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 	return true;
 }
 
-/* The bodies below share what is not inline: the clock takes most of the time. */
+/* The bodies below share this, and do not inline it: the clock takes most of the time. */
 static __attribute__((noinline)) void close_region(struct je_thread *me,
 						   const struct region *region)
 {
@@ -94,7 +96,7 @@ static __attribute__((noinline)) void close_region(struct je_thread *me,
 /* The function of a runtime with n arguments. */
 #define JE_NEXT(runtime, number, n) ((intptr_t(*)(JE_PARAMS(n)))je_gomp_next(runtime, number))
 
-/* The wrapped function's address tells who calls better than the return address does: a call may
+/* The wrapped function's address shows the caller better than the return address does: a call may
  * be a jump. */
 #define JE_REGION(n)                                                                   \
 	static __attribute__((noinline)) intptr_t region##n(JE_PARAMS(n))              \
@@ -129,9 +131,9 @@ JE_REGION(7)
 JE_REGION(8)
 
 /* A wait for another iteration of a nest of loops is variadic: it has one argument per loop, and
- * says nowhere how many. JE_WAIT_ARGS of them have registers. A word on the stack may be one more,
- * or the caller's own. The call that begins the nest says how many loops there are. A thread that
- * ever began a deeper nest is no longer measured in such waits. */
+ * none of them is their number. JE_WAIT_ARGS of them have registers. A word on the stack may be one
+ * more, or the caller's own. The call that begins the nest says how many loops there are. A thread
+ * that ever began a deeper nest is no longer measured in such waits. */
 #if defined(__aarch64__)
 #define JE_WAIT_ARGS 8
 #else
@@ -252,8 +254,8 @@ JE_OLD(7)
 enum { JE_TASK_NOGROUP = 1 << 11, JE_TASK_DETACH = 1 << 13 };
 enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096, JE_TASKS_SAMPLED = 16 };
 
-/* Stands before a task's arguments. libgomp looks at the first words, and changes some: it writes
- * the bounds of a taskloop's part, and the event of a task that may be detached. */
+/* Lies before a task's arguments. libgomp looks at the first words, and changes some: it writes the
+ * bounds of a taskloop's part, and the event of a task that may be detached. */
 struct task {
 	intptr_t words[JE_TASK_WORDS];
 	uint32_t changed; /* words that libgomp writes */
@@ -264,7 +266,7 @@ struct task {
 	struct je_runtime *runtime;
 };
 
-/* Stands in place of a task's function. */
+/* Runs in place of a task's function. */
 static void task_body(void *data)
 {
 	struct task *task = data;
@@ -287,7 +289,7 @@ static void task_body(void *data)
 		je_openmp_pause(me, state, je_ticks());
 }
 
-/* Stands in place of a task's copy function, which constructs C++ objects. */
+/* Runs in place of a task's copy function, which constructs C++ objects. */
 static void task_copy(void *to, void *from)
 {
 	struct task *task = to;
@@ -344,7 +346,7 @@ static __attribute__((noinline)) bool is_wrapped(const struct je_thread *me,
 	return false;
 }
 
-/* The arguments of a task are at least as aligned as ours; libgomp makes no difference. */
+/* Aligns a task's arguments at least as struct task, which lies before them. */
 JE_HOT void align_up(intptr_t *a)
 {
 	if (a[4] < (intptr_t) _Alignof(struct task))

@@ -15,7 +15,7 @@
 #include "libc.h"
 #include "openmp.h"
 
-/* All names stand one after the other. A table of pointers would be relocated at each exec. */
+/* All names lie one after the other. A table of pointers would be relocated at each exec. */
 static const struct {
 #define JE_GOMP_REGION(name, version, args) char name[sizeof(#name)];
 #define JE_GOMP_CALL(name, version, state, args) char name[sizeof(#name)];
@@ -48,7 +48,7 @@ bool je_ompt_asked;
 static struct je_behind *runtimes; /* atomic */
 static struct je_callers callers;
 
-/* LLVM's and Intel's runtimes have libgomp's functions, too, and tell tools by OMPT. */
+/* LLVM's and Intel's runtimes have libgomp's functions, too. They report to tools by OMPT. */
 static bool is_libomp(void *handle)
 {
 	return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;

@@ -17,7 +17,7 @@
  *   recordfile.c             finds, makes and opens the record file
  *   slot.c                   takes a slot of the record, and maps it
  *   reuse.c                  packs slots of finished processes, so that others can use them
- *   claim.c                  claims a slot for a process, a thread, sections or OpenMP
+ *   claim.c                  claims a slot for a process, a thread, sections, OpenMP or windows
  *   state.c                  the state of the process and of each thread
  *   openmp.c, openmp.h       what each OpenMP thread does: its entry, and the changes of its state
  *   thread.c                 the slots of further threads
@@ -29,11 +29,11 @@
  *   places.c, places.h       where in the program's code its calls were made
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
- *   detail.c, detail.h       what is kept of a section beside its sums: instances, threads
- *   windows.c, windows.h     the log of calls in sampled windows: its entries, the borders
- *   windowsites.c            where in the code the calls of the log stand
- *   windowcomms.c            who is in a communicator, named alike on all its ranks
- *   windowargs.c             what the arguments of a call say, for the log
+ *   detail.c, detail.h       what a section keeps besides its sums: instances, threads
+ *   windows.c, windows.h     the log of calls in sampled windows: entries, ends of windows
+ *   windowsites.c            where in the code the logged calls were made
+ *   windowcomms.c            communicators: their ranks, and an identity alike on all of them
+ *   windowargs.c             what the log takes from a call's arguments
  *   windowcalls.c            what a call writes into the log
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
@@ -43,8 +43,8 @@
  *   parallel.h               an OpenMP region begins and ends
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
- *   ompt.c                   what LLVM's and Intel's OpenMP runtimes tell
- *   launcher.c               an mpirun notes when its ranks were gone, or that it leaves us out
+ *   ompt.c                   what LLVM's and Intel's OpenMP runtimes report
+ *   launcher.c               mpirun notes when its ranks were gone, or that they run without us
  *   static.c                 notices a rank whose MPI this library did not see
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
  *   asan.c                   lets a program with AddressSanitizer start
@@ -152,28 +152,30 @@ struct je_thread {
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
-	/* With counters, or another clock than the TSC, `ready` stays NULL and `ready_slow` takes
-	 * its place, so every call takes the common body. Other threads pay nothing. */
+	/* With counters, with another clock than the TSC, or in a logged window, `ready` stays
+	 * NULL. `ready_slow` takes its place, and every call takes the common body. Other threads
+	 * pay nothing. */
 	struct je_slot *ready_slow;
 	struct je_counters *counters; /* NULL: none */
 
-	int32_t ierror; /* of a call of mpi_f08 that has none of its own */
+	int32_t ierror; /* for an mpi_f08 call that passes none */
 
 	/* its entry in a slot of OpenMP threads; NULL: it was in no measured region yet */
 	struct je_openmp_thread *openmp;
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
-	bool deep;		    /* it began a nest of more loops than are measured (gomp.c) */
+	bool deep;		    /* it began a nest of too many loops (gomp.c) */
 	uint32_t ompt_open;	    /* regions that it began and that OMPT reported (ompt.c) */
 
-	/* communicators as calls name them: of other borders, and of fewer ranks */
+	/* Communicators, as calls name them. On `borders`, collectives are counted as borders, too.
+	 * Those in `beside` have fewer ranks than MPI_COMM_WORLD. */
 	uintptr_t borders[JE_COMMS], beside[JE_COMMS];
 
 	uint64_t read; /* ticks: when to read CPU times (cpu.c) */
 	uint64_t edge; /* ticks: the next one of the timeline; 0: this thread has none */
 
 	uintptr_t stack_top; /* where frames of this thread end; 0: not known */
-	uint64_t sample;     /* ticks: the time in MPI at the moment that was drawn */
+	uint64_t sample;     /* ticks: the time in MPI at which the drawn moment lies */
 	uint64_t samples;    /* moments that were drawn */
 	uint32_t failures;   /* addresses on the stack that were no code */
 	uint32_t unloaded;   /* objects that had been unloaded when its modules were checked */

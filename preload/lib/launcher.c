@@ -27,7 +27,7 @@ static bool is_launcher(void)
 	return false;
 }
 
-/* Whether a slot is that of a child which wrote no ending. The slot's first bytes tell. */
+/* Whether a slot is that of a child which wrote no ending. The slot's first bytes show it. */
 static bool is_silent_child(int fd, uint64_t at)
 {
 	enum { JE_LOOK_BYTES = offsetof(struct je_slot, tid) };

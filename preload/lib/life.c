@@ -150,7 +150,7 @@ static int init(uint32_t index, mpi_fn next, const void *caller, const intptr_t 
 		int saved = errno;
 
 		if (!je_is_ours((const void *)next))
-			is_stub((const void *)next); /* says so */
+			is_stub((const void *)next); /* counts the process, if so */
 		errno = saved;
 		return next(a[0], a[1], a[2], a[3]);
 	}

@@ -12,7 +12,7 @@
 #include "next.h"
 #include "objects.h"
 
-/* All names stand one after the other. A table of pointers would be relocated at each exec. */
+/* All names lie one after the other. A table of pointers would be relocated at each exec. */
 struct names {
 #define JE_CALL(number, name, lower, ...) char name[sizeof(#name)], f_##lower[sizeof(#lower)];
 #include "../mpi_calls.def"
@@ -40,7 +40,7 @@ struct mpi {
 };
 static struct je_behind *mpis; /* atomic */
 
-/* One library of an MPI may have its C, and another its Fortran. */
+/* An MPI may have its C and its Fortran functions in different libraries. */
 static struct je_callers of_c, of_fortran;
 
 /* The MPI that is measured. Where it is in the global scope, `local` is NULL. */
@@ -55,7 +55,7 @@ void *je_symbol(const char *name)
 	void *symbol = dlsym(scope, name);
 
 	if (symbol == NULL)
-		dlerror(); /* the program did not ask */
+		dlerror(); /* the program must not see our error */
 	return symbol;
 }
 
@@ -94,8 +94,8 @@ static bool spelling(char *to, uint32_t index, int attempt)
 	}
 }
 
-/* Takes the place of a function that no MPI has. Without this library the program would have
- * ended with "undefined symbol". */
+/* Called in place of a function that no MPI has. Without this library the program would have ended
+ * with "undefined symbol". */
 static int missing(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	(void)a0, (void)a1, (void)a2, (void)a3;
@@ -111,7 +111,7 @@ static void *find_in(void *handle, uint32_t index)
 	for (int i = 0; symbol == NULL && spelling(name, index, i); i++)
 		symbol = dlsym(handle, name);
 	if (symbol == NULL)
-		dlerror(); /* the program did not ask */
+		dlerror(); /* the program must not see our error */
 	return symbol;
 }
 
@@ -170,7 +170,7 @@ static JE_COLD struct mpi *find_mpi(uint32_t index, const void *caller, struct j
 	return mpi;
 }
 
-/* The MPI that a caller reaches with such a function. */
+/* The MPI that a caller reaches with function `index`. */
 static struct mpi *reached(uint32_t index, const void *caller)
 {
 	struct je_callers *callers = index < JE_STRIDE ? &of_c : &of_fortran;
@@ -181,7 +181,7 @@ static struct mpi *reached(uint32_t index, const void *caller)
 }
 
 /* A function of the MPI that a caller reaches. The caller may have it from another library of the
- * same MPI, or from another MPI; only then *mpi changes. */
+ * same MPI, or from another MPI. Only in the last case *mpi changes. */
 static void *function_of(struct mpi **mpi, uint32_t index, const void *caller)
 {
 	void *next = __atomic_load_n(&(*mpi)->next[index], __ATOMIC_ACQUIRE);
@@ -203,7 +203,7 @@ static void *function_of(struct mpi **mpi, uint32_t index, const void *caller)
 	return next;
 }
 
-/* Whether an MPI that objects reach by their own scope is another than the measured one. */
+/* Whether an MPI that objects reach by their own scope is not the measured one. */
 static bool is_another(const struct mpi *mpi)
 {
 	uintptr_t tag = __atomic_load_n(&measured.tag, __ATOMIC_RELAXED);
@@ -232,7 +232,7 @@ JE_COLD void *je_find_next(uint32_t index, const void *caller, bool *passes)
 }
 
 /* A lookup deletes the text that dlerror() keeps for the program. So all functions of a binding are
- * looked up when MPI begins: MPI opens its own parts then, and no text outlasts that. */
+ * looked up when MPI begins. MPI itself opens libraries then, so the text would not last anyway. */
 JE_COLD void je_find_all(uint32_t index, const void *caller)
 {
 	uint32_t n = sizeof(name_at) / sizeof(name_at[0]);
@@ -253,8 +253,8 @@ JE_COLD void je_find_all(uint32_t index, const void *caller)
 	dlerror();
 }
 
-/* If all objects see something else than this MPI, that is not measured. je_next is then emptied,
- * so that each caller is looked up. */
+/* The global scope may have another MPI, or a stub, which is then not measured. In that case
+ * je_next is emptied, so that each caller is looked up. */
 JE_COLD void je_measure_mpi(uint32_t index, const void *caller)
 {
 	struct mpi *mpi = reached(index, caller);

@@ -20,7 +20,8 @@ void je_measure_mpi(uint32_t index, const void *caller);
 /* A function of the MPI that is measured; NULL: it has none. */
 void *je_symbol(const char *name);
 
-/* The function behind a wrapper. NULL: nobody has looked for it yet, or it depends on who calls. */
+/* The function behind a wrapper. NULL: nobody has looked for it yet, or it depends on the
+ * caller. */
 JE_HOT void *je_next_of(uint32_t index)
 {
 	return __atomic_load_n(&je_next[index], __ATOMIC_RELAXED);

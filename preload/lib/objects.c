@@ -1,12 +1,14 @@
 /* objects.c: the loaded objects, and which library each of them reaches behind us.
  *
- * Every object looks into the global scope first. If that has no such function behind us, a caller
- * means the one in its own scope: hosts open plugins with RTLD_LOCAL, as Python does. Two libraries
- * of one kind do not know each other's objects, so a call must never reach the wrong one.
+ * An object looks for a function in the global scope first. If only this library has it there, the
+ * caller means the one in its own scope: hosts such as Python open plugins with RTLD_LOCAL. Two
+ * MPIs, or two libgomps, do not know each other's objects, so a call must never reach the wrong
+ * one.
  *
- * A caller's scope may have no such function: only the program that opened it is linked to one. Or
- * a plugin's function ended in a jump to us, and its own caller seems to call. Then the only such
- * function of the process is meant. If there are several, nobody can know which.
+ * A caller's scope may lack the function, because only the program that opened the caller is linked
+ * to it. Or a plugin's function ended in a jump to us, so that the plugin's caller seems to call.
+ * Then the caller means the only such function of the process. If there are several, nobody can
+ * know which.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +20,7 @@
 #include "libc.h"
 #include "objects.h"
 
-/* The valid stamps: one for what is sure, and one for guesses. */
+/* The valid stamps: an even one for what is sure, and an odd one for guesses. */
 static uint64_t sure_stamp, guess_stamp; /* atomic */
 
 bool je_is_ours(const void *address)
@@ -44,7 +46,7 @@ static void *in_scope_of(void *handle, const char *name)
 	if (handle != NULL)
 		dlclose(handle);
 	if (symbol == NULL)
-		dlerror(); /* the program did not ask */
+		dlerror(); /* the program must not see our error */
 	return symbol;
 }
 
@@ -56,7 +58,7 @@ void *je_symbol_in_scope(const void *code, const char *name)
 }
 
 struct list {
-	uint32_t skip; /* so many objects */
+	uint32_t skip; /* objects still to pass over */
 	char path[1024];
 };
 

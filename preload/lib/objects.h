@@ -8,16 +8,17 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Whether this library has that address. */
+/* Whether the address lies in this library. */
 bool je_is_ours(const void *address);
 
-/* Opens the object that has that address once more; NULL: there is none. */
+/* A new handle of the object in which the address lies; NULL: it lies in none. */
 void *je_handle_of(const void *address);
 
-/* A function of that name as the object with this code finds it in its own scope, else NULL. */
+/* The function of that name that the object with this code finds in its own scope. NULL: it finds
+ * none, or ours. */
 void *je_symbol_in_scope(const void *code, const char *name);
 
-/* The function of that name that the object with this code means, where the global scope has none.
+/* The function of that name that the object with this code means, if the global scope has none.
  */
 struct je_meant {
 	void *symbol; /* NULL: there is none in the process */
@@ -30,15 +31,15 @@ void je_symbol_meant(const void *code, const char *name, struct je_meant *meant)
  * one; false: it took none. */
 bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to);
 
-/* A library behind us: the head of what is known of it. */
+/* A library behind us. It is the first member of the structs that hold what is known about one. */
 struct je_behind {
 	struct je_behind *older;
 	void *handle;  /* RTLD_NEXT: the one that every object sees */
 	uintptr_t tag; /* what else tells two of them apart */
 };
 
-/* The list's entry for this library. If there is none, it is made: `bytes` zeros. NULL: there is no
- * memory. */
+/* The list's entry for this library. If there is none, makes one of `bytes` zero bytes. NULL: there
+ * is no memory. */
 void *je_behind_of(struct je_behind **list, void *handle, uintptr_t tag, size_t bytes);
 
 /* What callers reach. A caller is an object, found by an address in its code. */
@@ -54,7 +55,7 @@ struct je_callers {
 /* Notes how many objects have been opened and closed. */
 void je_objects_count(void);
 
-/* Whether none was remembered yet. */
+/* Whether no caller was remembered yet. */
 bool je_callers_empty(const struct je_callers *callers);
 
 /* What a known caller reaches; false: the caller is not known. */

@@ -1,4 +1,4 @@
-/* ompt.c: what LLVM's and Intel's OpenMP runtimes tell a tool (OpenMP 5.1, chapter 4, OMPT).
+/* ompt.c: what LLVM's and Intel's OpenMP runtimes report to a tool (OpenMP 5.1, chapter 4, OMPT).
  *
  * Such a runtime looks for the function ompt_start_tool when it starts, and finds ours. A runtime
  * has one tool at most, so we stand back if somebody wants another. Its events become the same
@@ -246,7 +246,8 @@ static void finalize(union ompt_data *tool)
 	(void)tool;
 }
 
-/* Every such runtime has an ompt_start_tool of its own, which looks further. */
+/* Whether an ompt_start_tool belongs to another tool. Each runtime has one of its own, which only
+ * looks further for a tool. */
 static bool is_tool(void *symbol, void *tool)
 {
 	Dl_info its, runtimes;

@@ -94,7 +94,7 @@ static bool is_main(const struct je_openmp_thread *entry)
 	return entry->tid == je_process.slot->tid;
 }
 
-/* Adds what an entry holds. */
+/* Adds an entry's sums. */
 static void add_entry(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_thread *entry)
 {
 	parts[JE_PART_TEAM] += entry->team_ticks;
@@ -111,7 +111,7 @@ static void add_entry(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_t
 	}
 }
 
-/* Adds what is open until `end`: a thread's useful time, and the main thread's region. */
+/* Adds what is still open, up to `end`: a thread's useful time, and the main thread's region. */
 static void add_open(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_thread *entry,
 		     uint64_t end)
 {
@@ -179,7 +179,7 @@ static JE_COLD void add_up(struct je_threads *sum)
 void je_openmp_threads(struct je_threads *threads)
 {
 	static struct je_threads last;
-	static uint64_t regions; /* twice those that this thread had begun then, + 1 inside one */
+	static uint64_t regions; /* 2 * those begun at the last call, + 1 inside one */
 	uint64_t now;
 
 	threads->any = je_me.openmp != NULL;

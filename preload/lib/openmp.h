@@ -25,7 +25,8 @@ bool je_openmp_start(void);
 /* Forgets what was measured. */
 void je_openmp_forget(void);
 
-/* The process exits: its slots can be packed. False: a thread may still write to them. */
+/* The process exits: marks its OpenMP slots as done, so that they can be packed. False: a thread
+ * may still write to them. */
 bool je_openmp_done(void);
 
 /* What the process's OpenMP threads did in parallel regions. */
@@ -63,7 +64,7 @@ bool je_openmp_join(struct je_thread *me);
 /* Gives the thread's entry to others. */
 void je_openmp_part(struct je_thread *me);
 
-/* Ends an interval of useful time, less the MPI in it, and begins `state`. */
+/* Ends an interval of useful time, less the time in MPI and its files, and begins `state`. */
 JE_HOT void je_openmp_pause(struct je_thread *me, uint32_t state, uint64_t now)
 {
 	struct je_openmp_thread *entry = me->openmp;
@@ -102,7 +103,7 @@ JE_HOT bool je_openmp_useful(const struct je_thread *me)
 	return me->openmp != NULL && me->openmp->state == JE_OPENMP_USEFUL;
 }
 
-/* Takes the thread's MPI time so far as seen: it belongs to no region. */
+/* Marks the thread's time in MPI and its files so far as seen: it belongs to no region. */
 JE_HOT void je_openmp_see_mpi(struct je_thread *me)
 {
 	if (me->slot != NULL) {
@@ -124,7 +125,7 @@ JE_HOT void je_openmp_begin_part(struct je_thread *me, const struct je_region *r
 	entry->state = JE_OPENMP_USEFUL;
 }
 
-/* The beginner knows how many threads the region has. */
+/* The beginner has learnt how many threads the region has. */
 JE_HOT void je_openmp_size(struct je_thread *me, const struct je_region *region, uint32_t team)
 {
 	struct je_openmp_thread *entry = me->openmp;

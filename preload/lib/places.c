@@ -21,9 +21,9 @@
 #endif
 enum {
 	JE_EVERY_NS = 250000,
-	JE_BESIDE = 8,		/* entries that are looked at for a place */
+	JE_BESIDE = 8,		/* neighbouring entries that are searched for a place */
 	JE_FAILURES = 32,	/* lookups that may find no code */
-	JE_STACK_GAP = 1 << 27, /* the kernel keeps so much free below the top of the stack */
+	JE_STACK_GAP = 1 << 27, /* bytes that the kernel keeps free below the stack's top */
 	JE_DRAWS = 1 << 16,	/* moments that are drawn at once */
 };
 
@@ -278,7 +278,7 @@ uint8_t je_place_module(struct je_thread *me, struct je_slot *slot, uint64_t add
 	return module;
 }
 
-/* Fills in the frames of a place. What a frame pointer names may be anything on the stack. */
+/* Fills in the frames of a place. A frame pointer may point to anything on the stack. */
 static __attribute__((no_sanitize("address"))) void walk(struct je_thread *me, struct je_slot *slot,
 							 const void *frame, struct je_place *place)
 {
@@ -312,7 +312,7 @@ static uint64_t weight(const struct je_place_table *in, const struct je_place *p
 	return place->ticks + place->samples * in->every_ticks;
 }
 
-/* The entry that a place has or may take: its own, a free one, or the one that took least. */
+/* The entry that a place has or may take: its own, a free one, or the one with the least time. */
 static struct je_place *find(struct je_place_table *in, const struct je_place *place)
 {
 	uint64_t mixed = place->function;

@@ -37,8 +37,8 @@ void je_place_begin(struct je_slot *slot, const void *caller);
 void je_place_note(struct je_thread *me, struct je_slot *slot, uint32_t number, uint64_t ticks,
 		   const void *frame);
 
-/* The same as the last step of that function, which jumps here. So no call keeps a frame pointer or
- * its result for this. Returns the result. */
+/* Does the same as the last step of that function, which jumps here. So no call has to keep a frame
+ * pointer or its result for this. Returns the result. */
 int je_place_note_here(uint32_t number, uint64_t ticks, int result);
 
 #pragma GCC visibility pop

@@ -33,7 +33,7 @@ static void note_status(int status, void *nothing)
 	exit_status = status & 0xff;
 }
 
-/* A page that is empty in a process made by fork or clone; NULL: the kernel is older than 4.14. It
+/* A page that is zero in a process made by fork or clone; NULL: the kernel is older than 4.14. It
  * shows whose memory this is without a system call, which seccomp may forbid by now. */
 static bool *owner;
 
@@ -214,7 +214,7 @@ JE_COLD void je_process_becomes_mpi(struct je_thread *me, uint64_t entered)
 	je_openmp_forget();
 }
 
-/* How the process ends; only its first ending counts. */
+/* Notes how the process ends; only its first ending counts. */
 void je_process_note_ending(struct je_slot *slot, uint32_t ending, int32_t code)
 {
 	if (slot->ending != JE_ENDING_NONE)
@@ -227,8 +227,8 @@ void je_process_note_ending(struct je_slot *slot, uint32_t ending, int32_t code)
 	slot->ending = ending;
 }
 
-/* Gives the slots away: after packing, other processes may have them. They stay if the process has
- * other threads, which may still write, or sections, which point to its slot. */
+/* Marks the slots as done: other processes may pack and reuse them. It keeps them if the process
+ * has other threads, which may still write, or sections, which point to its slot. */
 static void release(struct je_slot *slot)
 {
 	if (slot->ending != JE_ENDING_FINALIZE && !slot->without_mpi)

@@ -57,8 +57,8 @@ static bool wanted(void)
 	return getauxval(AT_SECURE) == 0 && (wish == NULL || strcmp(wish, "off") != 0);
 }
 
-/* Reads where the record is. False: the environment names none or says JOBEFF=off, or the
- * program is setuid. */
+/* Reads the record's path from the environment. False: the environment names none or says
+ * JOBEFF=off, or the program is setuid. */
 JE_COLD bool je_record_find(void)
 {
 	const char *path = getenv("JOBEFF_RECORD_FILE");

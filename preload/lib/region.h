@@ -1,5 +1,5 @@
-/* region.h: what our libdlb.so (../talp) asks of libjobeff.so. It finds these functions by name,
- * and does without them where libjobeff.so is not in the process. */
+/* region.h: what our libdlb.so (../talp) asks of libjobeff.so. libdlb.so finds these functions by
+ * name, and does without them if libjobeff.so is not in the process. */
 #ifndef JOBEFF_REGION_H
 #define JOBEFF_REGION_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* What a process did since MPI_Init returned, or since its first parallel region where there is no
- * MPI. `_ticks` are of its clock, and sums over its OpenMP threads except where it says otherwise.
- * A new field comes at the end: the two libraries may be of different releases. */
+ * MPI. `_ticks` are ticks of its clock. They are sums over its OpenMP threads unless a comment says
+ * otherwise. A new field comes at the end: the two libraries may be of different releases. */
 struct je_region_now {
 	uint64_t elapsed_ticks; /* of the process, until now or until MPI_Finalize */
 	uint64_t outside_ticks; /* … in which its main thread was in no parallel region */

@@ -19,7 +19,7 @@
 
 enum {
 	JE_WORDS = JE_SLOT_BYTES / sizeof(uint64_t),
-	JE_PACK_FIRST = 64,   /* so many slots are claimed before anything is packed */
+	JE_PACK_FIRST = 64,   /* slots that are claimed before the first packing */
 	JE_PACK_WORTH = 16,   /* if packing frees fewer, the next attempt waits for more slots */
 	JE_PACK_MOST = 24576, /* packed bytes; a larger one keeps its slot, packing gains little */
 };
@@ -74,13 +74,14 @@ static uint32_t pack(const word *words, word *to, uint32_t most)
 	return length * sizeof(*words);
 }
 
-/* How many bytes a summary has left. None if another process wrote what no packer writes. */
+/* How many bytes a summary has left. 0 if `used` holds what no packer writes: any process of the
+ * user may write there. */
 static uint32_t room_of(uint32_t used)
 {
 	return used < JE_SUMMARY_BYTES && used % sizeof(word) == 0 ? JE_SUMMARY_BYTES - used : 0;
 }
 
-/* Packs a slot behind those of a summary; false: there is no room for it. */
+/* Appends a slot, packed, to a summary; false: there is no room for it. */
 static bool append(struct je_summary *to, const struct je_slot *slot)
 {
 	uint32_t used = __atomic_load_n(&to->used, __ATOMIC_RELAXED);
@@ -94,7 +95,7 @@ static bool append(struct je_summary *to, const struct je_slot *slot)
 	return bytes > 0;
 }
 
-/* The summary that was begun; NULL: there is none. */
+/* The summary that is being filled; NULL: there is none. */
 static struct je_summary *open_summary(struct packer *packer)
 {
 	uint32_t next = packer->head->summary;

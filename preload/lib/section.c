@@ -29,7 +29,7 @@ static struct {
 	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash; 0: none */
 	uint16_t links[JE_SECTION_LABELS + 1]; /* next entry of the same bucket */
 	uint32_t hashes[JE_SECTION_LABELS + 1];
-	struct je_threads in[JE_SECTION_DEPTH]; /* when an open section was entered */
+	struct je_threads in[JE_SECTION_DEPTH]; /* at the entry of each open section */
 	struct je_each each[JE_DETAILS];	/* of the details of the first slot */
 	struct { /* by address of the label: most programs pass string constants */
 		const char *text;

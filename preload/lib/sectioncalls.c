@@ -40,7 +40,7 @@ static JE_COLD void *find_behind(void **known, const char *names, const void *ca
 			found = je_symbol_in_scope(caller, names);
 	}
 	if (found == NULL)
-		dlerror(); /* the program did not ask */
+		dlerror(); /* the program must not see our error */
 	errno = saved;
 	return found;
 }
@@ -64,7 +64,7 @@ static int hand_on(any_fn next, const intptr_t *a)
 	return result;
 }
 
-/* As behind(), for the caller of the function that uses this. */
+/* behind() for the caller of the function that uses this macro. */
 #define JE_BEHIND(names)                                            \
 	({                                                          \
 		static void *known;                                 \
@@ -247,8 +247,9 @@ static void region(int level, intptr_t address, bool fortran, intptr_t length)
 		je_section_exit(label);
 }
 
-/* MPI_Pcontrol is variadic, and a tool's may take any number of arguments. So all registers that
- * may have some are handed on. The call is a jump: what is on the stack stays where it is. */
+/* MPI_Pcontrol is variadic, and a tool's version may take any number of arguments. So all registers
+ * that may hold some are handed on. The call is a jump: arguments on the stack stay where they
+ * are. */
 #if defined(__aarch64__)
 #define JE_P_REST JE_P_FIVE, intptr_t a6, intptr_t a7
 #define JE_A_REST a1, a2, a3, a4, a5, a6, a7

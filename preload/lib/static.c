@@ -30,7 +30,7 @@ static bool linked_in; /* the program of this rank defines PMPI_Init */
 enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256, JE_MPIS = 8 };
 #define JE_MOST_BYTES (256u << 20)
 
-/* where the names that end in PMPI_Init are in a string table */
+/* offsets of the text PMPI_Init in a string table */
 struct found {
 	uint64_t at[JE_FOUND];
 	int n;
@@ -160,7 +160,7 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *to)
 }
 
 /* Whether an MPI of this process was begun, wherever it was opened. The loader is asked only after
- * the walk, because the walk holds a lock of it. */
+ * the walk, because the walk holds its lock. */
 static bool has_begun(void)
 {
 	struct mapped mapped = { .n = 0 };

@@ -31,8 +31,8 @@ void je_thread_ready(struct je_thread *me, struct je_slot *slot)
 }
 
 /* Claims a slot at a further thread's first call; false: do not measure it. A thread that calls
- * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. If OpenMP is
- * measured without MPI, the call goes to a stand-in for MPI. */
+ * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. If the process is
+ * measured for OpenMP alone, the call goes to a stand-in for MPI, which is not measured. */
 JE_COLD bool je_thread_claim(struct je_thread *me)
 {
 	const struct je_slot *process = je_process.slot; /* NULL while the process exits */

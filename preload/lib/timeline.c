@@ -14,9 +14,9 @@
 enum { JE_NS_PER_S = 1000000000 };
 
 /* A copy of what the record says about the edges. It is never read from the record: any process of
- * the user may write to the record, and these numbers index, shift and end loops. */
+ * the user may write there, and these numbers are used as indexes, shifts and ends of loops. */
 static struct {
-	double ticks_per_ns; /* as it is known so far */
+	double ticks_per_ns; /* the best measurement so far */
 	struct je_pair claimed_at;
 	uint32_t used;
 	int32_t shift;

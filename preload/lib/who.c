@@ -271,7 +271,7 @@ bool je_mpi_is_stub(const void *init)
 	stub = library == NULL || dlsym(library, "PMPI_Initialized") == NULL;
 	if (library != NULL)
 		dlclose(library);
-	dlerror(); /* the program did not ask */
+	dlerror(); /* the program must not see our error */
 	return stub;
 }
 

@@ -19,7 +19,8 @@ static struct {
 	uint32_t status_bytes;
 } mpi;
 
-/* The communicators of receives. One that was overwritten is not known. */
+/* The communicators of pending receives, by a hash of the request. Another receive may overwrite an
+ * entry: that communicator is then not known. */
 static struct {
 	uintptr_t request;
 	uint32_t number;

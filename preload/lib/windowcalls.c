@@ -7,9 +7,10 @@
 
 enum { JE_REQUESTS_MOST = 2048, JE_MAKES = 128 };
 
-/* What a row writes. NONE: it has code of its own, or its class decides. */
+/* What a function writes into the log, by its row. NONE: it has code of its own below, or its class
+ * decides. */
 static const struct shape {
-	uint8_t op, flags; /* JE_MAKES: it makes a persistent request */
+	uint8_t op, flags; /* JE_MAKES: the call makes a persistent request */
 } shapes[JE_FUNCS] = {
 #define LOG(op, flags)             \
 	{                          \
@@ -26,7 +27,7 @@ static struct {
 	int64_t n;			      /* -1: too many */
 } before;
 
-/* A message of a blocking or starting call. */
+/* Logs the message of a call that sends or receives, or that starts to. */
 static void add_message(const struct je_window_call *call, struct je_places at, uint8_t op,
 			uint8_t flags)
 {
@@ -52,7 +53,7 @@ static void add_message(const struct je_window_call *call, struct je_places at, 
 	je_windows_add(call->args->me, &entry);
 }
 
-/* A persistent message. Its bytes are those of a send with the same arguments. */
+/* Logs a persistent message. Its bytes are those of a send with the same arguments. */
 static void add_init(const struct je_window_call *call, const struct shape *shape)
 {
 	static const struct je_places at = { 3, 4, 5, -1, 6 };
@@ -76,7 +77,7 @@ static void add_init(const struct je_window_call *call, const struct shape *shap
 	je_window_plain(call, JE_LOG_LOCAL, 0);
 }
 
-/* Whether the arguments of a collective show each rank alike that nothing is moved. */
+/* Whether a collective moves nothing, as each rank can tell from its own arguments. */
 static bool moves_nothing(const struct je_window_call *call)
 {
 	const struct je_row *row = call->args->row;
@@ -109,7 +110,8 @@ static bool binds_all(const struct je_window_call *call, const struct je_window_
 	return true;
 }
 
-/* The places of a window's calls are known only if no object was unloaded between its ends. */
+/* Logs a border. The places of a window's calls are known only if no object was unloaded between
+ * its ends. */
 static void add_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
 {
 	bool ends = me->windows == JE_WINDOWS_LOGGING;
@@ -164,7 +166,7 @@ static void add_collective(const struct je_window_call *call, const struct shape
 		je_window_plain(call, JE_LOG_LOCAL, 0);
 }
 
-/* Request i of the call is complete. */
+/* Logs that request i of the call is complete. */
 static void add_done(const struct je_window_call *call, int64_t i, int status_arg, int64_t status_i,
 		     bool *first)
 {
@@ -268,8 +270,7 @@ static void add_starts(const struct je_window_call *call)
 		je_window_plain(call, JE_LOG_LOCAL, 0);
 }
 
-/* A call that makes a communicator from another one, its first argument, is a collective of the
- * latter. */
+/* Logs a call that makes a communicator from its first argument: it is a collective of that one. */
 static void add_made(const struct je_window_call *call)
 {
 	const struct je_args *args = call->args;
@@ -289,7 +290,7 @@ static void add_made(const struct je_window_call *call)
 			    call->number);
 }
 
-/* Calls of JE_CLASS_COMM. */
+/* Logs a call of JE_CLASS_COMM. */
 static void add_comm_call(const struct je_window_call *call)
 {
 	const struct je_args *args = call->args;
@@ -329,7 +330,8 @@ static void add_comm_call(const struct je_window_call *call)
 	je_window_plain(call, JE_LOG_UNSUPPORTED, JE_LOG_OTHER);
 }
 
-/* Where a wait or a test says what it completed; false: the call is neither. */
+/* Finds the arguments in which a wait or a test returns what it completed; false: the call is
+ * neither. */
 static bool completion_of(uint32_t number, struct completion *by)
 {
 	static const struct {
@@ -380,7 +382,7 @@ static void add_by_class(const struct je_window_call *call)
 
 	if (class == JE_CLASS_COMM)
 		add_comm_call(call);
-	else if (class == JE_CLASS_WAIT) /* for sends from a buffer, which never wait */
+	else if (class == JE_CLASS_WAIT) /* waits for a send buffer: buffered sends never wait */
 		je_window_plain(call, JE_LOG_LOCAL, 0);
 	else if (class == JE_CLASS_IO)
 		je_window_plain(call, JE_LOG_IO, 0);

@@ -1,4 +1,4 @@
-/* windowcomms.c: who is in a communicator.
+/* windowcomms.c: the communicators of the log: their numbers, identities and ranks.
  *
  * All ranks of a communicator give it the same identity, without communication. The identity mixes
  * the parent's identity, how many communicators the parent has made, the call, and the new one's
@@ -10,7 +10,7 @@
 enum { JE_WINDOW_COMMS = 128, JE_PEERS = 256 };
 
 static struct je_window_comm comms[JE_WINDOW_COMMS];
-static uint32_t numbers; /* how many communicators got one */
+static uint32_t numbers; /* communicators that got one so far */
 static uintptr_t world, none;
 
 /* What translate found; a communicator's number is never used again. */
@@ -91,7 +91,8 @@ static struct je_window_comm *place_for(uintptr_t handle)
 	return place;
 }
 
-/* Puts a communicator into the table. MPICH writes 4 bytes of a group's handle, Open MPI 8. */
+/* Puts a communicator into the table. MPICH writes only 4 bytes of a group's handle, so the others
+ * must be zero. */
 static struct je_window_comm *add(uintptr_t handle)
 {
 	struct je_window_comm *comm = place_for(handle);
@@ -104,7 +105,7 @@ static struct je_window_comm *add(uintptr_t handle)
 	return comm;
 }
 
-/* Puts a communicator that was added into the log, too. */
+/* Logs a communicator that add() returned. */
 static struct je_window_comm *tell(struct je_thread *me, struct je_window_comm *comm,
 				   uint64_t identity)
 {
@@ -144,8 +145,8 @@ struct je_window_comm *je_window_comm_numbered(uint32_t number)
 	return NULL;
 }
 
-/* `call` made a communicator from `parent`, on all ranks of the latter. This rank is not in it if
- * the new handle is MPI_COMM_NULL. */
+/* All ranks of `parent` made a communicator by `call`. This rank is not in it if the new handle is
+ * MPI_COMM_NULL. */
 void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t handle, uint32_t call)
 {
 	struct je_window_comm *from = je_window_comm(me, parent);

@@ -5,9 +5,9 @@
  * move together. Which ones stay follows from their numbers: so all ranks keep the windows of the
  * rank with the least room, without talking to each other.
  *
- * What it may cost: one logged call in JE_LOG_EVERY_NS; and in windows that are kept, JE_FREE_S and
- * a hundredth of the run's time. Both sums are halved with the windows, so each time that k grows,
- * a run pays once more for half of them.
+ * The log may cost one logged call per JE_LOG_EVERY_NS. Kept windows may take JE_FREE_S and a
+ * hundredth of the run's time. Both sums are halved with the windows, so each time that k grows, a
+ * run pays for half of them once more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct {
 	je_claim_fn claim;
 	struct je_windows *slots[JE_WINDOWS_SLOTS];
 	uint32_t claimed, most; /* slots */
-	uint32_t on_node;	/* … of all processes of the job */
+	uint32_t on_node;	/* slots of all processes of the job on this node */
 	uint32_t used;		/* entries, over all slots */
 	uint32_t kept;		/* entries that stay when k grows */
 	uint32_t windows;	/* that are kept */
@@ -37,14 +37,14 @@ static struct {
 	uint64_t next;		/* of the next one that is kept */
 	uint32_t k;		/* as in the record */
 	uint32_t skips;
-	uint64_t began_ticks; /* when it began */
-	uint64_t from_ticks;  /* when the log did */
-	uint64_t second;      /* in ticks; 0: not known, and nothing is dear */
+	uint64_t began_ticks; /* when the open window began */
+	uint64_t from_ticks;  /* when the log began */
+	uint64_t second;      /* in ticks; 0: not known, and no limit of cost applies */
 	uint64_t calls;	      /* that were logged */
 	uint64_t kept_ticks;  /* time in the windows that are kept */
 	uint8_t site;	      /* of the current call */
 	bool any;	      /* a window is open, kept or not */
-	bool too_long;	      /* it did not fit */
+	bool too_long;	      /* the open window did not fit */
 } stream;
 
 /* The first window from `index` on that is kept. */
@@ -70,8 +70,8 @@ static uint8_t *site_of(uint32_t i)
 	return &stream.slots[i / JE_LOGS_PER_SLOT]->site[i % JE_LOGS_PER_SLOT];
 }
 
-/* The largest number of a text like "3", or "2(x3),1", which means two on three nodes and one on
- * the next; 0: there is none. */
+/* The largest number in the environment variable `name`: "3", or "2(x3),1", which means two on
+ * three nodes and one on the next; 0: there is none. */
 static uint32_t number_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -89,7 +89,7 @@ static uint32_t number_of(const char *name)
 	return most;
 }
 
-/* How many ranks of the job are on this node, or more. mpirun says it, else Slurm does. */
+/* The number of the job's ranks on this node, or more. It comes from mpirun, else from Slurm. */
 static uint32_t local_ranks(const struct je_slot *slot)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
@@ -128,7 +128,8 @@ static JE_COLD bool claim_slot(void)
 	return true;
 }
 
-/* Whether the log can begin. The first slot is claimed now, so that it can say why it is empty. */
+/* Begins the log; false: that failed. The first slot is claimed at once, since it also holds the
+ * reason why a log is empty. */
 JE_COLD bool je_windows_open(const struct je_slot *slot, je_claim_fn claim)
 {
 	uint32_t mib = number_of("JOBEFF_WINDOWS");
@@ -315,7 +316,7 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 	}
 	if (is_logging() && is_dear(entry->leave_ticks)) {
 		stream.too_long = true;
-		thin_out(); /* so that the next window finds something left */
+		thin_out(); /* so that the next window may cost something, too */
 	} else if (is_logging() && is_long()) {
 		stream.too_long = true;
 		compact();
@@ -336,7 +337,7 @@ void je_windows_beside(struct je_thread *me, uintptr_t comm)
 	me->beside[je_comm_place(comm)] = comm;
 }
 
-/* The current call has this site. */
+/* Notes the site of the current call. */
 void je_windows_stand(uint8_t site)
 {
 	stream.site = site;

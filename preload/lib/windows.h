@@ -1,4 +1,8 @@
-/* windows.h: the log of single calls inside sampled windows (struct je_windows in record.h). */
+/* windows.h: the log of single calls inside sampled windows (struct je_windows in record.h).
+ *
+ * A border is a blocking collective on all ranks that nobody leaves before all have entered. It
+ * ends one window and begins the next.
+ */
 #ifndef JOBEFF_WINDOWS_H
 #define JOBEFF_WINDOWS_H
 
@@ -7,7 +11,7 @@
 #pragma GCC visibility push(hidden)
 
 /* windows.c: the stream of entries, and the borders of windows */
-enum { JE_WINDOWS_MIB = 16 };						   /* most on a node */
+enum { JE_WINDOWS_MIB = 16 };						   /* most MiB on a node */
 typedef struct je_windows *(*je_claim_fn)(uint32_t *index, uint32_t most); /* of claim.c */
 bool je_windows_open(const struct je_slot *slot, je_claim_fn claim);
 void je_windows_add(struct je_thread *me, const struct je_log *entry);
@@ -18,7 +22,8 @@ void je_windows_beside(struct je_thread *me, uintptr_t comm);
 void je_windows_stand(uint8_t site);
 void je_windows_lose_sites(void);
 
-/* Whether a communicator has fewer ranks: its collectives need no look at the log. */
+/* Whether a communicator has fewer ranks than MPI_COMM_WORLD. Its collectives are no borders, so
+ * they need no look at the log. */
 JE_HOT bool je_windows_is_beside(const struct je_thread *me, uintptr_t comm)
 {
 	return comm == me->beside[je_comm_place(comm)];
@@ -44,12 +49,12 @@ JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 	return false;
 }
 
-/* windowsites.c: where in the code the calls of the log stand. A site is its index + 1 in the first
+/* windowsites.c: where in the code the logged calls were made. A site is its index + 1 in the first
  * slot; 0: not known. */
 uint8_t je_window_site(struct je_thread *me, uintptr_t returns);
 void je_window_sites_check(struct je_thread *me);
 
-/* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */
+/* windowcomms.c: the communicators of the log. A number is never used again. */
 struct je_window_comm {
 	uintptr_t handle; /* C's; 0: the place is free */
 	uintptr_t group;  /* of an intracommunicator; 0: none */
@@ -68,7 +73,7 @@ void je_window_comms_end(void);
 int32_t je_window_peer(const struct je_window_comm *comm, int32_t rank);
 int32_t je_world_size(void);
 
-/* windowargs.c: what the arguments of a call say */
+/* windowargs.c: what the log takes from a call's arguments */
 struct je_window_call {
 	const struct je_args *args;
 	uint32_t number;

@@ -1,4 +1,4 @@
-/* windowsites.c: where in the program's code the calls of the log stand.
+/* windowsites.c: where in the program's code the logged calls were made.
  *
  * A site is the address to which a call returns, with the module of that code. It is looked up when
  * its first call is logged, and found again by the address alone. Once an object was unloaded,
@@ -9,11 +9,11 @@
 #include "places.h"
 #include "windows.h"
 
-enum { JE_BESIDE = 8 }; /* entries that are looked at for a site */
+enum { JE_BESIDE = 8 }; /* neighbouring entries that are searched for a site */
 
 /* The addresses of the sites that were taken since an object was unloaded; 0: none. */
 static uint64_t known[JE_SITES];
-static uint32_t unloaded; /* objects, when the loader was asked last */
+static uint32_t unloaded; /* objects unloaded when the loader was asked last */
 
 /* Takes an entry near `first`: a free one, or the one that the site had before. */
 static JE_COLD uint8_t take(struct je_thread *me, uint64_t address, uint32_t first)

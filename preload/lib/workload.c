@@ -49,7 +49,7 @@
 enum {
 	JE_LINE_MOST = 64 << 10, /* bytes of a command line that are read */
 	JE_READ_MOST = 64 << 10, /* bytes read between two looks at the clock */
-	JE_PARTS = 4,		 /* of a file that is larger than they are */
+	JE_PARTS = 4,		 /* parts that are read of a file larger than all of them */
 	JE_OPEN_MOST = 4096,	 /* descriptors of the program that are looked at */
 };
 
@@ -60,7 +60,7 @@ static struct {
 	uint64_t until_ns;
 } work;
 
-/* what matters of a file */
+/* a file's identity, size and kind */
 struct seen {
 	uint64_t device, inode, bytes;
 	bool regular;
@@ -179,8 +179,8 @@ static uint32_t read_part(struct je_hash *h, int fd, uint64_t from, uint64_t byt
 	return JE_INPUT_KNOWN;
 }
 
-/* Adds a file's size, and all of it; of a large file, parts that are spread evenly from its
- * beginning to its end. Bundlers append data to an executable, and a restart file differs behind
+/* Adds a file's size and content to the hash. From a large file, it adds only parts, spread evenly
+ * from beginning to end: bundlers append data to an executable, and a restart file differs behind
  * its head. */
 static uint32_t read_file(struct je_hash *h, int fd, uint64_t size)
 {

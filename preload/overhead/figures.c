@@ -95,7 +95,8 @@ double je_bthresh_of(double *times, int n)
 	for (int i = 0; i < n && i < 16; i++)
 		away[i] = fabs(times[i] - median);
 
-	/* 1.4826 times the median deviation estimates a standard deviation; three of them. */
+	/* 1.4826 times the median deviation estimates a standard deviation. Noise is three of
+	 * them. */
 	double noise = 3 * 1.4826 * je_median(away, n < 16 ? n : 16) / median;
 
 	return 1 + fmin(fmax(noise, 0.02), 0.25);

@@ -14,7 +14,7 @@ enum { BATCHES = 5, COMPARISONS = 9, NOISE_BATCHES = 10, TRIES = 4 };
 #define STEP_US 20000.0
 #define MOST_ITERATIONS 1000
 
-/* No further repetition begins after so many s from the start. The last one may take longer. */
+/* Seconds from the start after which no further repetition begins. The last one may take longer. */
 #define BUDGET_S 45.0
 
 /* A pause between the last messages and MPI_Finalize, us: without it MPICH before 4.2 often hangs

@@ -12,7 +12,7 @@
  *   options.c                          the command line
  *   work.c                             work of a known length
  *   pair.c                             transfers between a leader and its partner
- *   print.c                            the table, the JSON and what they need at a signal
+ *   print.c                            the table and the JSON, and how they end at a signal
  *   main.c                             sizes and repetitions
  */
 #ifndef JOBEFF_OVERHEAD_H
@@ -61,7 +61,7 @@ struct je_result {
 /* Sorts the samples; doubt is how far the clock may err, us. */
 void je_result_make(struct je_result *result, struct je_sample *samples, int n, double doubt);
 
-/* Why the availability cannot be true; NULL: it can. */
+/* Why the availability is impossible; NULL: it is possible. */
 const char *je_refused(const struct je_result *result);
 
 double je_median(double *values, int n); /* sorts them */
@@ -73,7 +73,7 @@ double je_mean_undisturbed(double *times, int64_t n);
 /* The threshold for base_t that noise of the loop time does not reach. Sorts the times. */
 double je_bthresh_of(double *times, int n);
 
-/* mpi.c. Handles have one register in every MPI; constants differ. */
+/* mpi.c. A handle fits into one register in every MPI; constants differ. */
 struct je_mpi_calls {
 	int (*init)(int *, char ***);
 	int (*finalize)(void);

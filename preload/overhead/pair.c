@@ -11,7 +11,7 @@
 
 enum { ORDER_TAG = 1, READY_TAG, DATA_TAG, TIME_TAG, HOST_TAG, HOST_BYTES = 64 };
 
-/* A rank that does not answer for so long, and 10 ms more for each iteration, is taken for dead:
+/* A rank that does not answer for PATIENCE_S, and 10 ms more for each iteration, is taken for dead:
  * SIGALRM ends the program. */
 enum { PATIENCE_S = 60 };
 
@@ -139,8 +139,8 @@ static void await_ready(int from)
 	receive_bytes(buffer, 0, from, READY_TAG);
 }
 
-/* The clock when all before is done. Without the fence a processor begins to work, or reads the
- * clock, while it still starts a small transfer. */
+/* Reads the clock when all instructions before are done. Without the fence a processor begins to
+ * work, or reads the clock, while it still starts a small transfer. */
 static uint64_t ticks_now(void)
 {
 #if defined(__x86_64__)

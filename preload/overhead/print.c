@@ -1,8 +1,8 @@
-/* print.c: the table, the JSON and what they need at a signal.
+/* print.c: the table and the JSON, and how they end at a signal.
  *
- * Each size is printed whole as soon as it is measured, and ends its line: when a program is
- * killed, launchers forward its whole lines. So after Ctrl-C, or after a rank died, whatever was
- * measured until then is printed whole. */
+ * Each size is printed as soon as it is measured, as a whole line: launchers forward the whole
+ * lines of a program that is killed. So after Ctrl-C, or after a rank died, all sizes measured
+ * until then are printed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void witness(int from)
 	_exit(0);
 }
 
-/* MPICH's launcher kills all ranks as soon as one dies. */
+/* A witness is needed because MPICH's launcher kills all ranks as soon as one dies. */
 void je_print_witness(const struct je_options *options)
 {
 	int ends[2];
@@ -79,8 +79,8 @@ void je_print_witness(const struct je_options *options)
 	to_witness = ends[1];
 }
 
-/* On all other ranks. A launcher kills rank 0 when it sees another rank end, so this waits until
- * rank 0 has written what it has to write. */
+/* Runs on all ranks but 0. A launcher kills rank 0 when it sees another rank end, so this waits
+ * until rank 0 has written what it has to write. */
 static void end_later(int number)
 {
 	sleep(1);
@@ -137,8 +137,8 @@ void je_print_step(int64_t work, double iter_t, double base_t)
 	printf("%-11lld %-11.3f %-11.3f\n", (long long)work, iter_t, base_t);
 }
 
-/* Prints a text of JSON. Control characters become spaces. What JSON escapes, and what is not
- * ASCII, becomes '?'. */
+/* Prints a JSON string. Control characters become spaces. What JSON escapes, and what is not ASCII,
+ * becomes '?'. */
 static void print_text(const char *name, const char *text)
 {
 	printf(", \"%s\": \"", name);

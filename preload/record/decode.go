@@ -33,9 +33,9 @@ const (
 	KindProcess  Kind = C.JE_KIND_PROCESS
 	KindThread   Kind = C.JE_KIND_THREAD
 	KindSummary  Kind = C.JE_KIND_SUMMARY
-	KindSections Kind = C.JE_KIND_SECTIONS // Slot.Sections is all that it says
-	KindOpenMP   Kind = C.JE_KIND_OPENMP   // Slot.OpenMP is all that it says
-	KindWindows  Kind = C.JE_KIND_WINDOWS  // Slot.Windows is all that it says
+	KindSections Kind = C.JE_KIND_SECTIONS // its content is in Slot.Sections
+	KindOpenMP   Kind = C.JE_KIND_OPENMP   // its content is in Slot.OpenMP
+	KindWindows  Kind = C.JE_KIND_WINDOWS  // its content is in Slot.Windows
 )
 
 // The clocks of a slot.
@@ -50,10 +50,10 @@ const (
 	StateClaimed   State = C.JE_STATE_CLAIMED
 	StateRunning   State = C.JE_STATE_RUNNING
 	StateFinalized State = C.JE_STATE_FINALIZED
-	StateDone      State = C.JE_STATE_DONE // finalized, and its process exited
+	StateDone      State = C.JE_STATE_DONE // its process exited, after MPI_Finalize or without MPI
 )
 
-// What a process itself says about its end.
+// What a process itself wrote about its end.
 const (
 	EndingNone     Ending = C.JE_ENDING_NONE
 	EndingFinalize Ending = C.JE_ENDING_FINALIZE
@@ -189,8 +189,9 @@ func (s *slotBuffer) claimed() bool {
 func (s *slotBuffer) torn() bool { return s.c.seq&1 == 1 }
 
 // settled compares two readings of a slot. The second began after the first had ended, so whatever
-// only grows, and is the same in both, had that value at one moment between them. still says that this
-// holds for all of the slot, whole that it holds for what Slot.Still names when it is false.
+// only grows, and is the same in both, had that value at one moment between them. still reports that
+// this holds for the whole slot. whole reports it for all fields but those that Slot.Still excepts.
+// Slots of threads and of OpenMP count as whole at any moment.
 func (s *slotBuffer) settled(again *slotBuffer) (still, whole bool) {
 	a, b := s.bytes(), again.bytes()
 	if !s.torn() && bytes.Equal(a, b) {

@@ -101,8 +101,8 @@ func (s *slotBuffer) decodeModule(m *C.struct_je_place_module, k *checker) Modul
 	return out
 }
 
-// openFrame finds the open call in the modules known so far. Only a call that has ended has looked its own
-// up.
+// openFrame finds the open call in the modules known so far. A call's own module is looked up only when it
+// ends.
 func (s *slotBuffer) openFrame(modules int) *Frame {
 	returns := uint64(s.c.open_call) >> C.JE_OPEN_ADDRESS
 	for i := range modules {

@@ -213,7 +213,7 @@ func (f *File) read(i int) (*Slot, error) {
 	}
 }
 
-// readLive reads a slot twice; nil: it is to be read again.
+// readLive reads a slot twice; nil: the caller must read it again.
 func (f *File) readLive(i int, off int64, last bool) (*Slot, error) {
 	clock := Clock(f.slot.c.clock)
 	from, _ := Now(clock)

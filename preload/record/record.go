@@ -22,10 +22,10 @@ type Kind uint16
 type Clock uint32
 
 // State is how far a process came. It only grows, unless a program opens an MPI session after it
-// closed its last one.
+// closed its last one, or a process that was measured for OpenMP alone calls MPI_Init.
 type State uint32
 
-// Ending is what a process itself said about its end.
+// Ending is what a process itself wrote about its end.
 type Ending uint32
 
 // WorldFrom says where Slot.World comes from.
@@ -56,8 +56,8 @@ type Head struct {
 	MadeMono uint64   // ns
 	MadeReal uint64   // ns
 
-	LostFull   uint32 // processes and threads that found no slot
-	LostMemory uint32 // processes and threads whose slot got no memory
+	LostFull   uint32 // processes, threads and OpenMP that found no slot
+	LostMemory uint32 // … whose slot got no memory
 
 	LostSections uint32 // how often a process got no slot for its sections
 	LostStatic   uint32 // ranks whose program has an MPI linked in
@@ -146,14 +146,14 @@ type Slot struct {
 
 	// What identifies the workload, for rank 0 only. Hashes are hex, "" if not known.
 	ArgsHash  string   // of the arguments after the program's name
-	Args      []string // themselves, where asked for; the last is "…" where there are more
-	ExeHash   string   // of the executable, where it has no build-id
+	Args      []string // the arguments themselves, with JOBEFF_ARGUMENTS=1; the last is "…" where there are more
+	ExeHash   string   // of the executable, if it has no build-id
 	InputHash string   // of the files that the arguments name
 	Input     Input    // InputKnown, or why there is no InputHash
 	Inputs    int      // files in InputHash
 	Workload  string   // JOBEFF_WORKLOAD of its environment
 
-	Kernel Kernel // what the kernel counted; Kernel.At is 0 where nobody asked it
+	Kernel Kernel // what the kernel counted; Kernel.At is 0 if that was never read
 
 	Timeline *Timeline // nil: an older library, or a thread's slot
 	Places   *Places   // nil: an older library, or no call was made

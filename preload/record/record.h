@@ -1,14 +1,14 @@
 /* record.h: THE format of what a process leaves behind.
  *
  * spank/ makes the empty file, as root. preload/ writes into it in the job, as the user. The Go
- * package record beside this file reads it through cgo. There is no other definition of it. The
- * slots of sections, OpenMP threads and windows are defined in headers that this one includes.
+ * package record in this folder reads it through cgo. There is no other definition of it. The slots
+ * of sections, OpenMP threads and windows are defined in headers that this one includes.
  *
  * A file is a head of JE_HEAD_BYTES, and then slots of JE_SLOT_BYTES each. A process that calls MPI
  * claims one slot, and each further thread that calls MPI claims one more. A process that uses
  * OpenMP claims slots in which each of its threads has an entry. Claiming a slot is an atomic add
  * on je_head.next, or an atomic change of je_head.free_map. Only the thread that claimed a slot or
- * an entry writes to it, so no store in the hot path is atomic.
+ * an entry counts in it, so no store in the hot path is atomic.
  *
  * Fixed-width, little-endian, append-only: a field never moves and never gets a new meaning. A new
  * field goes to the end of its struct; zero means "not known". JE_VERSION stays the same as long as
@@ -34,7 +34,7 @@
 #define JE_FUNCS 448u			  /* room for functions, rows of mpi_calls.def */
 #define JE_BINS 40u /* bin b of a histogram counts sizes in [2^(b-1), 2^b), bin 0 size 0 */
 
-#define JE_FREE_WORDS 256u /* the first 16,384 slots can be used again */
+#define JE_FREE_WORDS 256u /* only the first 16,384 slots are used again */
 
 /* je_slot.kind */
 enum je_kind {
@@ -69,18 +69,19 @@ enum je_gpu { JE_GPU_NOT_LOOKED = 0, JE_GPU_NONE = 1, JE_GPU_OPEN = 2 };
 
 enum je_clock { JE_CLOCK_MONOTONIC_NS = 1, JE_CLOCK_TSC = 2, JE_CLOCK_CNTVCT = 3 };
 
-/* je_slot.state. It only grows, unless a program opens a session after it closed its last one. */
+/* je_slot.state. It only grows, with two exceptions: a program opens a session after it closed its
+ * last one, or a process that was measured for OpenMP alone calls MPI_Init. */
 enum je_state {
 	JE_STATE_FREE = 0,
 	JE_STATE_CLAIMED = 1,	/* the slot is filled in, MPI_Init has not returned */
 	JE_STATE_RUNNING = 2,	/* between MPI_Init and MPI_Finalize */
 	JE_STATE_FINALIZED = 3, /* MPI_Finalize entered */
-	JE_STATE_DONE = 4, /* it returned, and the process exits: nobody writes here any more */
+	JE_STATE_DONE = 4, /* the process exits and is done with MPI: nobody writes here any more */
 };
 
-/* je_slot.ending: how the process itself says that it ended */
+/* je_slot.ending: what the process itself wrote about its end */
 enum je_ending {
-	JE_ENDING_NONE = 0,	/* it said nothing: killed, or still running */
+	JE_ENDING_NONE = 0,	/* it wrote nothing: killed, or still running */
 	JE_ENDING_FINALIZE = 1, /* MPI_Finalize */
 	JE_ENDING_EXIT =
 		2, /* exit() or return from main without MPI_Finalize, ending_code = status */
@@ -126,19 +127,19 @@ struct je_head {
 	uint32_t head_bytes;
 	uint32_t slot_bytes;
 	uint32_t slots;	     /* how many slots the file has */
-	uint8_t nonce[16];   /* random; root keeps a copy beside the file */
+	uint8_t nonce[16];   /* random; root keeps a copy in its notes */
 	uint8_t boot_id[16]; /* /proc/sys/kernel/random/boot_id, binary */
 	uint32_t uid;	     /* who may write here */
 	uint32_t by_hand;    /* 1: the library itself made the file (JOBEFF_RECORD) */
 	uint64_t made_mono_ns;
 	uint64_t made_real_ns;
 	uint32_t next;		/* atomic: next slot to claim; may run past `slots` */
-	uint32_t lost_full;	/* atomic: processes and threads that found no slot */
+	uint32_t lost_full;	/* atomic: processes, threads and OpenMP that found no slot */
 	uint32_t lost_memory;	/* atomic: … that found a slot, but no memory for it (ENOSPC) */
 	uint32_t lost_sections; /* atomic: processes that got no slot for their sections */
 	uint32_t lost_static;	/* atomic: ranks whose program has an MPI linked in */
 	uint32_t summary;	/* index + 1 of the slot that takes packed ones; 0: none yet */
-	uint32_t pack_from;	/* packing begins when `next` is so large; 0: the default */
+	uint32_t pack_from;	/* packing begins when `next` reaches it; 0: the default */
 	uint32_t lost_preload;	/* atomic: LD_PRELOAD hid MPI: ranks of a tool, and launchers */
 	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
 	uint32_t windows;		  /* atomic: how often a slot for windows was asked for */
@@ -184,7 +185,7 @@ struct je_timeline {
 /* Where in the program's code its outermost calls were made, those of files left out. Each call
  * that took long_ticks or more is counted. The time in shorter ones is cut into pieces of
  * every_ticks, and one moment of each piece is drawn: the call in which it lies is a sample that
- * stands for the piece. If there is no room for a further place, one that took little is
+ * stands for the piece. If there is no room for another place, one that took little time is
  * dropped. */
 #define JE_PLACES 80u
 #define JE_FRAMES 4u /* the call itself, and up to three callers */
@@ -199,7 +200,7 @@ struct je_place {
 	uint64_t ticks; /* … of these */
 	uint64_t samples;
 	uint64_t short_calls;	    /* calls that the samples stand for, in 1/256 */
-	uint64_t longest_ticks;	    /* of any of these */
+	uint64_t longest_ticks;	    /* of the longest of all these calls */
 	uint16_t function;	    /* number of the function + 1; 0: nothing is here */
 	uint8_t modules[JE_FRAMES]; /* the module of each frame: index + 1; 0: not known */
 	uint16_t reserved;
@@ -215,7 +216,7 @@ struct je_place_module {
 };
 #define JE_PLACE_PROGRAM 0xffffu
 struct je_place_table {
-	uint32_t changes;     /* as in struct je_timeline: of frames, function, modules, paths */
+	uint32_t changes;     /* as in struct je_timeline, for frames, function, modules, paths */
 	uint16_t modules;     /* that are in use */
 	uint16_t paths_bytes; /* likewise */
 	uint64_t long_ticks;
@@ -238,7 +239,7 @@ struct je_slot {
 	uint32_t ending; /* enum je_ending */
 	int32_t ending_code;
 	uint32_t seq; /* odd while the counters below change: the slot is torn. It goes back to 0,
-		       * so it tells nothing of what changed between two readings */
+		       * so two equal readings do not show that nothing changed */
 
 	/* who */
 	int32_t pid, ppid, tid;
@@ -290,8 +291,8 @@ struct je_slot {
 	struct je_func funcs[JE_FUNCS];
 	uint64_t io_ticks; /* of the calls of JE_CLASS_IO */
 
-	/* CLOCK_MONOTONIC when the launcher exited, which wrote this: the process was gone by
-	 * then. 0: no launcher was seen, or the process itself says how it ended. */
+	/* CLOCK_MONOTONIC when the launcher exited, which wrote this: the process was gone by then.
+	 * 0: no launcher was seen, or the process itself wrote how it ended. */
 	uint64_t gone_mono_ns;
 
 	/* What the thread that called MPI_Init did in user mode between outermost calls. What it
@@ -304,7 +305,7 @@ struct je_slot {
 	/* What identifies the workload, from rank 0 only. BLAKE2b, 128 bits; zero: not known. */
 	uint8_t args_hash[16];	/* of the arguments after the program's name, with their zeros */
 	uint8_t input_hash[16]; /* of the files that they name, in order: size, content */
-	uint8_t exe_hash[16];	/* without a build-id: of its size and content */
+	uint8_t exe_hash[16];	/* of the executable's size and content, if it has no build-id */
 	uint32_t input;		/* enum je_input */
 	uint32_t inputs;	/* files in input_hash */
 	uint32_t args_bytes;	/* of args_text; 0 unless JOBEFF_ARGUMENTS=1 */
@@ -314,8 +315,8 @@ struct je_slot {
 	uint8_t reserved6[7];
 
 	/* What the kernel counted up to read_ticks; 0: it was never read. A thread's slot has only
-	 * the first and the third. Unless another start is named, counting began when MPI_Init
-	 * returned. */
+	 * the first and the third. Counting began when MPI_Init returned, unless a comment names
+	 * another start. */
 	uint64_t read_ticks;
 	uint64_t cpu_ns;	 /* CPU time of all threads of the process */
 	uint64_t thread_cpu_ns;	 /* of this thread; in a thread's slot, since the thread began */
@@ -331,8 +332,8 @@ struct je_slot {
 	uint32_t gpu;	      /* enum je_gpu */
 	uint64_t mask[JE_MASK_WORDS]; /* CPUs that this thread and the busy ones may run on */
 
-	/* 1: the process uses OpenMP and has not called MPI. It is rank 0 of 1, of no MPI. Its
-	 * region begins at its first parallel region (init_leave_ticks) and ends when it exits. */
+	/* 1: the process uses OpenMP and has not called MPI. It counts as rank 0 of 1. Its region
+	 * begins at its first parallel region (init_leave_ticks) and ends when it exits. */
 	uint32_t without_mpi;
 	uint32_t reserved7;
 	uint64_t began_mono_ns; /* without MPI: when the process began, 10 ms exact; 0: not known */

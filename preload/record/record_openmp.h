@@ -46,7 +46,7 @@ enum je_openmp_why {
 	JE_OPENMP_WHYS = 6,
 };
 
-/* bits of je_openmp.untimed: calls that are there, and whose waiting counts as useful */
+/* bits of je_openmp.untimed: what was not timed, so that its waiting counts as useful */
 enum je_openmp_untimed {
 	JE_OPENMP_BIG_TASKS = 1, /* tasks whose arguments are too large to be wrapped */
 };
@@ -67,7 +67,7 @@ struct je_openmp_thread {
 	uint64_t regions;      /* all of them */
 	uint64_t nested;       /* … that were inside another one */
 	uint64_t region_ticks; /* of the outermost ones */
-	uint64_t team_ticks;   /* each region's time times its threads; nested: not the beginner */
+	uint64_t team_ticks;   /* each region's time times threads; nested: without the beginner */
 	uint64_t region_since; /* when the open outermost one began; 0: none is open */
 	uint32_t team;	       /* threads of the last one that was not nested */
 	uint32_t team_most;    /* … of the largest */

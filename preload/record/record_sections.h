@@ -15,7 +15,7 @@
 #define JE_SECTION_OTHERS "(other sections)" /* label of entry 0 of the first slot */
 #define JE_SECTION_LABELS 10000u	     /* of a process, not counting (other sections) */
 #define JE_SECTION_DEPTH 64u		     /* sections open at once */
-#define JE_SECTION_WRONGS 8u		     /* so many different wrong exits are kept */
+#define JE_SECTION_WRONGS 8u		     /* different wrong exits that are kept */
 #define JE_SECTIONS_PER_SLOT 218u
 #define JE_SECTIONS_SLOTS 46u /* of a process: enough for all labels */
 
@@ -42,14 +42,14 @@ struct je_instance {
 	uint64_t out_ticks;
 };
 
-/* What is kept of a section beside its sums. It lies at the end of the slot, in entries that no
- * label needs yet. When a label needs them, the last detail is given up.
+/* What a section keeps besides its sums. It lies at the end of the slot, in entries that no label
+ * needs yet. When a label needs them, the last detail is given up.
  *
  * An instance is kept if the k lowest bits of its mixed number are 0. k grows when there is no
  * room. So what the rank with the largest k kept, all ranks kept. */
 #define JE_INSTANCES 37u
 #define JE_DETAIL_BYTES 1024u
-#define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most of a slot */
+#define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most details in a slot */
 
 /* What OpenMP threads did in a section: the growth of je_openmp_thread's sums, added up over all
  * threads unless one thread is named. */
@@ -123,9 +123,9 @@ struct je_sections {
 	uint64_t wrong;	     /* wrong exits */
 	uint64_t deep;	     /* sections entered deeper than JE_SECTION_DEPTH: not counted */
 	uint64_t ignored;    /* atomic: enters and exits by other threads, or inside MPI */
-	uint64_t last_ticks; /* when a section was last entered or left: the process lived then */
+	uint64_t last_ticks; /* when a section was last entered or left: a sign of life */
 	/* in each slot */
-	uint32_t details; /* struct je_section_detail at its end */
+	uint32_t details; /* number of je_section_detail at its end */
 	uint32_t reserved5;
 	uint64_t reserved3[6];
 	struct je_section_wrong wrongs[JE_SECTION_WRONGS];
@@ -133,14 +133,14 @@ struct je_sections {
 	struct je_section entries[JE_SECTIONS_PER_SLOT];
 };
 
-/* Entry of a slot at which its detail number i begins. */
+/* The entry of a slot at which detail number i begins. */
 static inline uint32_t je_detail_at(uint32_t i)
 {
 	return JE_SECTIONS_PER_SLOT - (i + 1) * (JE_DETAIL_BYTES / 128u);
 }
 
-/* splitmix64's finaliser. Plain numbers would follow the program's own periods: every second
- * step writes its output. */
+/* splitmix64's finaliser. Plain numbers would follow the program's own periods, such as output at
+ * every second step. */
 static inline uint64_t je_mixed(uint64_t number)
 {
 	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

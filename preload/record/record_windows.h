@@ -27,7 +27,7 @@
 /* je_log.op: what an entry is */
 enum je_log_op {
 	JE_LOG_NONE = 0,
-	JE_LOG_WINDOW = 1, /* a window begins: the collective that opens it; request: i */
+	JE_LOG_WINDOW = 1, /* a window begins: the collective that opens it; request: its number */
 	JE_LOG_COMM = 2,   /* comm: its number here; bytes: identity; tag: size; peer: own rank */
 	JE_LOG_INIT_SEND = 3, /* a persistent request was made */
 	JE_LOG_INIT_RECV = 4,
@@ -53,7 +53,7 @@ enum je_log_op {
 
 /* je_log.flags */
 enum je_log_flag {
-	JE_LOG_CONTINUED = 1, /* a further part of the call in the entry before */
+	JE_LOG_CONTINUED = 1, /* another part of the call that the entry before began */
 	JE_LOG_SYNC = 2,      /* a synchronous send */
 	JE_LOG_EXACT = 4,     /* bytes is what came; else the buffer's size */
 	JE_LOG_NONBLOCKING = 8,
@@ -74,7 +74,7 @@ enum je_log_unsupported {
 	JE_LOG_OTHER = 8,
 };
 
-/* je_windows.why: why nothing is logged, or no longer. The first reason stays. */
+/* je_windows.why: why nothing is logged, or no longer. */
 enum je_windows_why {
 	JE_WINDOWS_LOGGED = 0,
 	JE_WINDOWS_THREADS = 1, /* a second thread calls MPI */
@@ -117,7 +117,7 @@ struct je_windows {
 	uint32_t k;
 	uint32_t why;	    /* enum je_windows_why */
 	uint32_t lost;	    /* COMM and INIT entries that found no room */
-	uint32_t has_sites; /* in each slot: 1. To earlier readers, 0 means: no sites */
+	uint32_t has_sites; /* 1 in each slot; only readers of earlier releases look at it */
 	uint32_t reserved3[15];
 	struct je_log entries[JE_LOGS_PER_SLOT];
 
@@ -130,7 +130,7 @@ struct je_windows {
 };
 
 /* The window that is kept of block i, which has 2^k windows. Two such blocks make a larger one, and
- * a mixed bit says which of their two windows it keeps. So the choice follows no loop of the
+ * a mixed bit chooses which of their two windows it keeps. So the choice follows no period of the
  * program, and what is kept at k + 1 is kept at k, too. */
 static inline uint64_t je_window_of(uint64_t i, uint32_t k)
 {

@@ -17,7 +17,7 @@ const (
 	WindowsSpawn    WindowsWhy = C.JE_WINDOWS_SPAWN    // it starts or joins other processes
 	WindowsSessions WindowsWhy = C.JE_WINDOWS_SESSIONS // it uses MPI sessions
 	WindowsNoRoom   WindowsWhy = C.JE_WINDOWS_NO_ROOM
-	WindowsNoGroups WindowsWhy = C.JE_WINDOWS_NO_GROUPS // it is not known who is in a communicator
+	WindowsNoGroups WindowsWhy = C.JE_WINDOWS_NO_GROUPS // it is not known which ranks are in a communicator
 )
 
 // LogsPerSlot is how many entries a slot holds.
@@ -62,7 +62,7 @@ type LogEntry struct {
 const mostK = 62
 
 // decodeWindows makes a Slot of a slot of windows. An unknown entry becomes one that makes its
-// window unfit.
+// window unusable.
 func (s *slotBuffer) decodeWindows(index, slots int) *Slot {
 	c, k := (*C.struct_je_windows)(unsafe.Pointer(&s.c)), &checker{}
 	out := &WindowSlot{

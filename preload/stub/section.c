@@ -1,8 +1,8 @@
 /* section.c: libjobeff_section.so. A program with sections is linked with it.
  *
  * It keeps 32 bytes of each open section for a tool's callbacks, and does nothing else. If jobeff
- * measures the job, libjobeff.so stands in front of this library and calls it. It is linked to
- * no MPI: it hands a communicator on as one register, whatever its type.
+ * measures the job, libjobeff.so stands in front of this library and calls it. This library is
+ * linked to no MPI: it hands a communicator on as one register, whatever its type.
  */
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct open_section {
 	char data[JE_DATA];
 };
 
-/* The sections of one thread. Both calls of a deeper section get zeros as data. */
+/* The sections of one thread. A section deeper than JE_DEPTH gets zeros as data in both calls. */
 static __thread struct {
 	struct open_section open[JE_DEPTH];
 	uint32_t depth;

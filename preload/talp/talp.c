@@ -34,8 +34,8 @@ typedef intptr_t (*dlb_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
 /* A region. The program's handle points to it. */
 struct region {
 	dlb_monitor_t shown;  /* what the program reads */
-	struct region *next;  /* of all */
-	struct region *outer; /* of the open ones: which was started before */
+	struct region *next;  /* in the list of all regions */
+	struct region *outer; /* the open region that was started before this one */
 	bool started;
 	bool section;		    /* started, and not left by a region around it */
 	struct je_region_now since; /* when it was started */
@@ -58,7 +58,7 @@ static dlb_fn behind(const char *name)
 	if (there < 0) {
 		there = dlsym(RTLD_NEXT, "DLB_MonitoringRegionStart") != NULL;
 		if (there == 0)
-			dlerror(); /* the program did not ask */
+			dlerror(); /* the program must not see our error */
 		__atomic_store_n(&is_there, there, __ATOMIC_RELAXED);
 	}
 	return there == 0 ? NULL : (dlb_fn)dlsym(RTLD_NEXT, name);
@@ -193,7 +193,7 @@ static struct region *find(const char *name)
 	return NULL;
 }
 
-/* NULL, if there is no memory. */
+/* NULL: there is no memory. */
 static struct region *find_or_make(const char *name)
 {
 	struct region *r = name[0] != '\0' ? find(name) : NULL;

@@ -6,8 +6,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Availability is what is drawn over the size of messages: the part of a transfer that the
-// processor has for other work.
+// Availability is a drawing over the size of messages of the part of a transfer that the processor has for
+// other work.
 type Availability struct {
 	Alt   string
 	Lines []AvailabilityLine // at most three have colours of their own

@@ -21,16 +21,16 @@ func (a axis) at(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// clip is at, held inside the axis.
+// clip is at for v, or for the end of the axis that v lies beyond.
 func (a axis) clip(v float64) float64 { return a.at(math.Min(math.Max(v, a.low), a.high)) }
 
-// tick is a value with a name.
+// tick is a value of an axis with its label.
 type tick struct {
 	v    float64
 	text string
 }
 
-// coreTicks are powers of two from 1 on, every one or every few.
+// coreTicks returns powers of two from 1 on: every one, or every few.
 func coreTicks(low, high float64, most int) (ticks []tick) {
 	first, last := math.Max(0, math.Ceil(math.Log2(low)-1e-9)), math.Floor(math.Log2(high)+1e-9)
 	step := math.Max(1, math.Ceil((last-first+1)/float64(most)))
@@ -40,7 +40,7 @@ func coreTicks(low, high float64, most int) (ticks []tick) {
 	return ticks
 }
 
-// timeTicks are round times.
+// timeTicks returns round times.
 func timeTicks(low, high float64, most int) (ticks []tick) {
 	for _, v := range roundTimes {
 		if v >= low*0.999 && v <= high*1.001 {

@@ -13,7 +13,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// Part is a heading and what stands under it, in this order. Empty fields are not shown.
+// Part is a heading with its contents, in this order. Empty fields are not shown.
 type Part struct {
 	Heading string
 	Facts   []Fact
@@ -50,7 +50,7 @@ func (f *Facts) Add(label, s string) {
 	}
 }
 
-// Texts are all of them, without labels.
+// Texts returns all of them, without labels.
 func (f Facts) Texts() (all []string) {
 	for _, one := range f {
 		all = append(append(all, one.Text), one.More...)
@@ -69,7 +69,7 @@ func (f Facts) Inert(wide bool) Facts {
 	return f
 }
 
-// Heat is how useful ranks or nodes were, one share each.
+// Heat holds how useful ranks or nodes were, one share each.
 type Heat struct {
 	Label, Noun string // "ranks", "rank"
 	Shares      []float64
@@ -78,10 +78,10 @@ type Heat struct {
 // Scale is the range of shares that the colours or signs of a map span.
 type Scale struct{ Low, High float64 }
 
-// narrowest keeps a scale from making a pattern of noise.
+// narrowest is the least span of a scale: a narrower one would make a pattern of noise.
 const narrowest = 0.1
 
-// ScaleOf reaches from the least share to the most, in whole percents.
+// ScaleOf returns the scale from the least share to the most, in whole percents.
 func ScaleOf(shares []float64) Scale {
 	low, high := 1.0, 0.0
 	for _, share := range shares {
@@ -95,12 +95,12 @@ func ScaleOf(shares []float64) Scale {
 	return s
 }
 
-// Level is which of n equal parts of the scale a share lies in, from 0.
+// Level returns which of n equal parts of the scale holds a share, from 0.
 func (s Scale) Level(share float64, n int) int {
 	return min(max(int((share-s.Low)/(s.High-s.Low)*float64(n)), 0), n-1)
 }
 
-// Fitted are at most so many shares, each the mean of as many neighbours as each says.
+// Fitted returns at most `most` shares, each the mean of `each` neighbours.
 func (h Heat) Fitted(most int) (shares []float64, each int) {
 	each = (len(h.Shares) + most - 1) / most
 	for some := range slices.Chunk(h.Shares, max(each, 1)) {
@@ -113,8 +113,7 @@ func (h Heat) Fitted(most int) (shares []float64, each int) {
 	return shares, each
 }
 
-// Spread says in words how the shares lie: "71 % and 90 %" of two, else "40 % to 64 %, median
-// 54 %".
+// Spread words how the shares are distributed: "71 % and 90 %" for two, else "40 % to 64 %, median 54 %".
 func (h Heat) Spread() string {
 	s := slices.Sorted(slices.Values(h.Shares))
 	n := len(s)
@@ -131,7 +130,7 @@ func (h Heat) Spread() string {
 // Action is something to do: a line to copy, or a link.
 type Action struct{ Text, Line, Link string }
 
-// Told is what a rule says of a job.
+// Told is what a rule says about a job.
 type Told struct {
 	Rule, Outcome, Text, Reason, Condition, Link string
 	Advice, But, Muted                           string // a core count, own doubts, until when
@@ -139,7 +138,7 @@ type Told struct {
 	Shadow                                       bool
 }
 
-// Course is how an efficiency went over time.
+// Course holds an efficiency over time.
 type Course struct {
 	Which   string // names the execution among several: " of execution 2"
 	Buckets []Moment
@@ -150,7 +149,7 @@ type Course struct {
 // Moment is one bucket of a course.
 type Moment struct {
 	Efficiency float64
-	Name       string // when it was, and its efficiencies
+	Name       string // its time and its efficiencies
 }
 
 // Branch is a line of POP's tree of efficiencies.
@@ -158,28 +157,27 @@ type Branch struct {
 	Name    string
 	Depth   int
 	Value   float64
-	Beside  string // the figure of another time, which stands before it in a text
-	Meaning string // what it asks
+	Beside  string // the figure of another time, which a text shows in front of it
+	Meaning string // the question that it answers
 }
 
-// Low says that it is below what POP recommends.
+// Low reports whether it is below what POP recommends.
 func (b Branch) Low() bool { return b.Value < figure.Line }
 
-// Table is rows under heads. A head that starts with "<" stands over texts, aligned left; the
-// others stand over numbers, aligned right. Where a terminal has too little room, the longest
-// column of texts is cut. Columns with "<!" are cut last, those with "<=" never.
+// Table is rows under heads. Under a head that starts with "<" are texts, aligned left; under the others are
+// numbers, aligned right. If a terminal lacks room, the longest column of texts is cut. Columns with "<!" are
+// cut last, those with "<=" never.
 type Table struct {
 	Caption string // on a page; "" means its part's heading
 	Heads   []string
 	Rows    [][]string
 	Gap     string // between a text's columns; "" means two blanks
-	// Bars are what a page draws beside the values of a column: a share from 0 to 1 for
-	// each row.
+	// Bars are drawn on a page beside the values of a column: a share from 0 to 1 for each row.
 	Bars map[int][]float64
 	red  map[[2]int]bool // see Red
 }
 
-// Red marks a cell as bad news: where there are colours, it is red.
+// Red marks a cell as bad news. It is red if there are colours.
 func (t *Table) Red(row, column int) {
 	if t.red == nil {
 		t.red = map[[2]int]bool{}
@@ -187,10 +185,10 @@ func (t *Table) Red(row, column int) {
 	t.red[[2]int{row, column}] = true
 }
 
-// IsRed says whether a cell is marked so.
+// IsRed reports whether Red marked a cell.
 func (t *Table) IsRed(row, column int) bool { return t.red[[2]int{row, column}] }
 
-// Names are the heads without their marks.
+// Names returns the heads without their marks.
 func (t *Table) Names() (all []string) {
 	for _, h := range t.Heads {
 		all = append(all, Name(h))
@@ -198,7 +196,7 @@ func (t *Table) Names() (all []string) {
 	return all
 }
 
-// Without is the table without some columns, by their heads with marks.
+// Without returns the table without some columns, given by their heads with marks.
 func (t Table) Without(heads ...string) Table {
 	rows := t.Rows
 	for c := len(t.Heads) - 1; c >= 0; c-- {
@@ -222,7 +220,7 @@ func (t *Table) Bar(c int, share float64) {
 	t.Bars[c] = append(t.Bars[c], share)
 }
 
-// Name is a head without its marks.
+// Name returns a head without its marks.
 func Name(head string) string { return strings.TrimLeft(head, "<!=") }
 
 // Field is a field of a form.
@@ -238,12 +236,12 @@ type Choice struct {
 	Chosen      bool
 }
 
-// Notes are the texts that are not empty.
+// Notes returns the texts that are not empty.
 func Notes(all ...string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
-// Joined puts together what is not empty.
+// Joined joins the texts that are not empty.
 func Joined(sep string, parts ...string) string {
 	return strings.Join(Notes(slices.Clone(parts)...), sep)
 }

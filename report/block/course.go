@@ -44,20 +44,20 @@ type CourseMap struct {
 	Alt   string
 	Rows  []CourseRow
 	Spans []CourseSpan // of sections, those of one together
-	// Ended is when the last rank ended, in buckets; Badly says that it was not by itself.
+	// Ended is when the last rank ended, in buckets. Badly means that it did not end by itself.
 	Ended    float64
 	Badly    bool
 	From, To string // when the first bucket begins, and the last one ends
 }
 
-// CourseRow is a row; a share below 0 is none.
+// CourseRow is a row. A share below 0 leaves its cell empty.
 type CourseRow struct {
 	Name   string
 	Shares []float64
 	Title  string // shown where a pointer rests on it
 }
 
-// CourseSpan is when a section ran, in buckets.
+// CourseSpan is the time in which a section ran, in buckets.
 type CourseSpan struct {
 	Name     string
 	From, To float64
@@ -65,9 +65,9 @@ type CourseSpan struct {
 }
 
 const (
-	courseNames = 110.0 // the column of names is at most so wide
-	courseRow   = 14.0  // height of a row, less where there are many
-	courseHigh  = 320.0 // of all rows
+	courseNames = 110.0 // most width of the column of names
+	courseRow   = 14.0  // height of a row; less if there are many
+	courseHigh  = 320.0 // most height of all rows
 )
 
 // Picture draws the map.

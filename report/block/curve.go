@@ -17,7 +17,7 @@ type Run struct {
 	Name string
 }
 
-// Fitted is what the curve says of N cores, with its interval.
+// Fitted is the curve's value for N cores, with its interval.
 type Fitted struct {
 	N            float64
 	Y, Low, High float64
@@ -30,26 +30,25 @@ type Mark struct {
 	Fast         bool   // n_fast, else n_eff
 }
 
-// Curve is what is drawn over the core count.
+// Curve is a drawing over the core count.
 type Curve struct {
 	Alt    string
 	Runs   []Run
-	Fitted []Fitted // in growing order; empty where no curve was fitted
+	Fitted []Fitted // in growing order; empty if no curve was fitted
 	Marks  []Mark
 	Level  float64 // confidence of the interval, 0.8
-	// Share says that Y is an efficiency, drawn from 0 to 1 with a line at Line;
-	// else Y is seconds, on a logarithmic axis.
+	// Share means that Y is an efficiency, drawn from 0 to 1 with a line at Line. Otherwise Y is seconds, on a
+	// logarithmic axis.
 	Share bool
 	Line  float64
 }
 
-// Size of a curve in CSS pixels: two stand beside each other on a page, one fills a
-// telephone.
+// Size of a curve in CSS pixels: two fit side by side on a page, one fills a telephone.
 const (
 	curveWidth, curveHeight = 440.0, 290.0
 	curveLeft, curveRight   = 52.0, 428.0
 	curveTop, curveBottom   = 46.0, 250.0
-	// mostRuns is how many runs are drawn one by one.
+	// mostRuns bounds how many runs are drawn one by one.
 	mostRuns = 400
 )
 
@@ -70,8 +69,8 @@ func (c Curve) Picture() *Picture {
 	return p
 }
 
-// axes hold all runs and the whole curve. They hold the interval as far as it does not flatten the
-// rest.
+// axes returns axes that hold all runs and the whole curve. They hold the interval only as far as it does not
+// flatten the rest.
 func (c Curve) axes() (x, y axis, ok bool) {
 	x = axis{low: math.Inf(1), high: 0, from: curveLeft + 8, to: curveRight - 8, log: true}
 	y = axis{low: math.Inf(1), high: 0, from: curveBottom, to: curveTop, log: !c.Share}
@@ -132,7 +131,7 @@ func (c Curve) grid(p *Picture, x, y axis) {
 	p.text(0, 12, what, start, inkFaint)
 }
 
-// marks are upright lines, with their interval as a bar on the axis.
+// marks draws the marks as upright lines, with their intervals as bars on the axis.
 func (c Curve) marks(p *Picture, x axis) {
 	for i, m := range c.Marks {
 		i, ink := float64(i), inkEff

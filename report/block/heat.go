@@ -14,7 +14,7 @@ import (
 type HeatNode struct {
 	Name   string
 	Shares []float64 // 0 to 1
-	Ranks  []string  // their names, for as many as have one; may be nil
+	Ranks  []string  // their names; there may be fewer than shares, or nil
 }
 
 // HeatMap is a map of all ranks, node by node. A darker cell was useful for more of the time. Ten
@@ -22,7 +22,7 @@ type HeatNode struct {
 type HeatMap struct {
 	Alt   string
 	Nodes []HeatNode
-	// Unit is what a cell stands for, "rank" if "".
+	// Unit is what a cell represents; "" means "rank".
 	Unit string
 }
 
@@ -31,18 +31,19 @@ const (
 	heatLevels            = 8
 	largestCell           = 20
 	smallestCell          = 3
-	// widestNode is how many ranks of a node stand on one line.
+	// widestNode bounds how many ranks of a node are on one line.
 	widestNode = 32
-	// namedNodes have their name beside them; more are named where a pointer rests.
+	// namedNodes bounds the nodes that have their names beside them. If there are more, only a pointer shows their
+	// names.
 	namedNodes = 24
-	// namedRanks: up to so many ranks, each has a title of its own.
+	// namedRanks bounds the ranks that have titles of their own. If there are more, each node has one title.
 	namedRanks = 512
 )
 
-// tile is a rank's place in cells.
+// tile is the position of a rank, in cells.
 type tile struct{ x, y, level int }
 
-// tiles are ranks of one level; scale is the size of a cell.
+// tiles holds ranks of one level; scale is the size of a cell.
 type tiles struct {
 	at    point
 	scale float64
@@ -51,12 +52,12 @@ type tiles struct {
 	cells []tile // by line, then column
 }
 
-// heatLayout says where nodes stand, in cells.
+// heatLayout holds the positions of nodes, in cells.
 type heatLayout struct {
 	cell          float64 // CSS pixels
 	wide, high    int     // cells of one node
-	columns, step int     // nodes on a line, cells from one to the next
-	names         float64 // width of the column of names, 0 without
+	columns, step int     // nodes on a line; cells from one to the next
+	names         float64 // width of the column of names; 0: none
 	line          float64 // height of a line of nodes in CSS pixels
 	scale         Scale
 }
@@ -111,7 +112,7 @@ func (h HeatMap) layout() heatLayout {
 	}
 }
 
-// node draws the ranks of a node, and over them what a pointer shows.
+// node draws the ranks of a node, and the titles that a pointer shows.
 func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bool) {
 	low, high, sum := math.Inf(1), 0.0, 0.0
 	for _, share := range n.Shares {
@@ -131,7 +132,7 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 	}
 }
 
-// cells draws shares, so many on a line. One below 0 is none.
+// cells draws shares, `wide` of them on a line. A share below 0 leaves its cell empty.
 func (p *Picture) cells(like tiles, scale Scale, wide int, shares []float64) {
 	levels := make([][]tile, heatLevels)
 	for i, share := range shares {
@@ -148,7 +149,7 @@ func (p *Picture) cells(like tiles, scale Scale, wide int, shares []float64) {
 	}
 }
 
-// heatOpacity is how strong a level is drawn.
+// heatOpacity returns the opacity of a level.
 func heatOpacity(level int) float64 { return (float64(level) + 1.6) / (heatLevels + 0.6) }
 
 // legend names the levels.
@@ -166,7 +167,7 @@ type cover struct {
 	title      string
 }
 
-// size is how wide a cell is, and how high where that differs.
+// size returns the width of a cell, and its height if that differs.
 func (t tiles) size() string {
 	if t.high == 0 {
 		return num(t.scale)
@@ -174,8 +175,8 @@ func (t tiles) size() string {
 	return num(t.scale) + " " + num(t.high)
 }
 
-// svgPath draws neighbours on a line as one stroke, and says only how far the next
-// stands from the last: ten thousand ranks take some fourteen bytes each at most.
+// svgPath draws neighbours on a line as one stroke, and writes only the distance from the last one. So ten
+// thousand ranks take about fourteen bytes each at most.
 func (t tiles) svgPath() string {
 	var b strings.Builder
 	x, y := 0, 0

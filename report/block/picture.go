@@ -9,7 +9,7 @@ type Picture struct {
 	shapes []shape
 }
 
-// ink is what something is drawn for; its colour depends on the reader's scheme.
+// ink is the purpose of a drawn thing. Its colour depends on the reader's scheme.
 type ink int
 
 const (
@@ -28,7 +28,7 @@ var inkNames = [...]string{"text", "faint", "grid", "main", "band", "eff", "fast
 
 type point struct{ x, y float64 }
 
-// shape is one of line, area, rect, dot and label.
+// shape is a line, area, rect, dot, label, tiles or cover.
 type shape any
 
 type line struct {
@@ -58,7 +58,7 @@ type dot struct {
 	title string
 }
 
-// anchor is which part of a label stands at its place.
+// anchor is the part of a label that is at its place.
 type anchor int
 
 const (
@@ -78,7 +78,7 @@ type label struct {
 // textSize is the height of all text, CSS pixels.
 const textSize = 12
 
-// textWidth is about how wide a text is; fonts differ.
+// textWidth estimates the width of a text; fonts differ.
 func textWidth(s string) float64 { return 0.56 * textSize * float64(len([]rune(s))) }
 
 func (p *Picture) add(s shape) { p.shapes = append(p.shapes, s) }
@@ -91,7 +91,7 @@ func (p *Picture) stroke(i ink, width float64, points ...point) {
 	p.add(line{points: points, ink: i, width: width})
 }
 
-// cut shortens a text that is wider than it may be.
+// cut shortens a text to a width.
 func cut(s string, width float64) string {
 	runes := []rune(s)
 	for n := len(runes); n > 1 && textWidth(s) > width+0.5; n-- {

@@ -11,7 +11,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// signs is run time over cores, both in logarithms, drawn with characters.
+// signs draws run time over cores with characters, both in logarithms.
 type signs struct {
 	ornate              bool
 	columns, rows       int
@@ -24,14 +24,13 @@ type signs struct {
 const (
 	plotMargin = 10 // columns left of the plot for the seconds
 	plotRows   = 14
-	// roomFactor is how far beyond the measured times an interval is drawn. A very wide
-	// interval would flatten the rest into a line.
+	// roomFactor bounds how far beyond the measured times an interval is drawn. A very wide interval would flatten
+	// the rest into a line.
 	roomFactor = 3
 )
 
-// Lines draw the runs, the curve with its interval, and where n_eff and n_fast lie, on a terminal of so many
-// columns; ornate says that the terminal shows more than ASCII. There are none for fewer than two core
-// counts.
+// Lines draws the runs, the curve with its interval, n_eff and n_fast, for a terminal of `width` columns.
+// ornate means that the terminal shows more than ASCII. It returns nothing for fewer than two core counts.
 func Lines(s *workload.Study, width int, ornate bool) []string {
 	if len(s.Counts) < 2 {
 		return nil
@@ -117,7 +116,7 @@ func (g *signs) fitted(s *workload.Study) {
 	}
 }
 
-// marks are n_eff (E) and n_fast (F) under the axis, with a line up.
+// marks puts n_eff (E) and n_fast (F) on the axis, with a line up. It returns them by column.
 func (g *signs) marks(s *workload.Study) map[int]rune {
 	marks := map[int]rune{}
 	upright := '|'
@@ -186,7 +185,7 @@ func (g *signs) lines(s *workload.Study, marks map[int]rune) []string {
 	return all
 }
 
-// ticks labels the measured core counts and the last column, where there is room.
+// ticks labels the measured core counts and the last column, as far as there is room.
 func (g *signs) ticks(s *workload.Study) string {
 	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
 	put := func(n int) {

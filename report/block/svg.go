@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CSS is the style of every picture, and the palette of the pages around it. It
-// stands in a page's style element, or in an SVG file of its own.
+// CSS is the style of every picture, and the palette of the pages around it. A page has it in its style
+// element, an SVG file in the file itself.
 const CSS = `:root{--paper:#fff;--text:#1c2024;--faint:#57606a;--grid:#dde2e7;--soft:#f4f6f8;--main:#1f5fae;--eff:#1a7f4b;--fast:#a8481a;--bad:#b42318;--focus:#0b57d0}
 @media (prefers-color-scheme:dark){:root{--paper:#14181d;--text:#e6e9ec;--faint:#a3adb8;--grid:#323b45;--soft:#1d232a;--main:#75b4ff;--eff:#56c990;--fast:#f2a06b;--bad:#ff8a7a;--focus:#a8c7fa}}
 .plot{display:block;max-width:100%;height:auto;font:12px "Liberation Sans",Arial,Helvetica,sans-serif}
@@ -21,7 +21,7 @@ const CSS = `:root{--paper:#fff;--text:#1c2024;--faint:#57606a;--grid:#dde2e7;--
 @media print{:root{--paper:#fff;--text:#000;--faint:#444;--grid:#ccc;--soft:#f4f4f4;--main:#1f5fae;--eff:#1a7f4b;--fast:#a8481a;--bad:#b42318}}
 `
 
-// HTML is the picture for a page that has CSS in its style.
+// HTML returns the picture for a page whose style contains CSS.
 func (p *Picture) HTML() template.HTML {
 	var b bytes.Buffer
 	p.svg(&b, "", "")
@@ -66,7 +66,7 @@ func writeShape(b *bytes.Buffer, s shape) {
 			look, fill = "s-"+inkNames[s.ink], ` fill="none"`
 		}
 		fmt.Fprintf(b, `<circle class="%s"%s cx="%s" cy="%s" r="%s">%s</circle>`, look, fill, num(s.at.x), num(s.at.y), num(s.r), title(s.title))
-	case tiles: // from the middle of a cell's height
+	case tiles: // a stroke is drawn along the middle of a cell's height
 		fmt.Fprintf(b, `<path class="s-main" fill="none" stroke-width=".88" stroke-opacity="%.2f" transform="translate(%s %s) scale(%s)" d="M0 .5%s"/>`,
 			heatOpacity(s.level), num(s.at.x), num(s.at.y), s.size(), s.svgPath())
 	case cover:
@@ -101,12 +101,12 @@ func path(points []point) string {
 	return b.String()
 }
 
-// num writes a coordinate with one digit behind the point at most.
+// num writes a coordinate with at most one digit behind the point.
 func num(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 }
 
-// escape makes text of XML; what XML cannot hold becomes a question mark.
+// escape makes text of XML. Characters that XML forbids become question marks.
 func escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0xfffe || r == 0xffff {

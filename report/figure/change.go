@@ -2,11 +2,11 @@ package figure
 
 import "math"
 
-// A change is a run time against another's, minus 1: 0.09 is 9 % longer, -0.31 is 31 % less
-// time, 1 is twice as long.
+// A change is the quotient of two run times, minus 1: 0.09 is 9 % longer, -0.31 is 31 % less time, 1 is twice
+// as long.
 
-// Change says what a change is: "9 % longer", "2.3 times as long", "31 % less time". Less
-// than half a percent either way is "as long".
+// Change writes a change: "9 % longer", "2.3 times as long", "31 % less time". Less than half a percent either
+// way is "as long".
 func Change(change float64) string {
 	switch {
 	case change >= 0.005:
@@ -17,8 +17,7 @@ func Change(change float64) string {
 	return "as long"
 }
 
-// Longer says by how much a run takes longer: "9 % longer", from twice the time on
-// "2.3 times as long".
+// Longer writes by how much a run takes longer: "9 % longer", and from twice the time on "2.3 times as long".
 func Longer(change float64) string {
 	if !Twice(change) {
 		return fixed(100*change, 0) + " % longer"
@@ -26,11 +25,10 @@ func Longer(change float64) string {
 	return Times(change) + " times as long"
 }
 
-// Twice says whether Longer says it in times.
+// Twice reports whether Longer writes "times as long".
 func Twice(change float64) bool { return math.Round(100*change) >= 100 }
 
-// Times writes how many times as long a change is, with one digit behind the point below 10: "2.3",
-// "33".
+// Times writes a ratio of times, given as a change, with one digit behind the point below 10: "2.3", "33".
 func Times(change float64) string {
 	if change < 8.95 {
 		return fixed(1+change, 1)
@@ -38,9 +36,9 @@ func Times(change float64) string {
 	return fixed(1+change, 0)
 }
 
-// ChangeInterval is the interval of a change in the unit of the change: in whole percent, "5 to
-// 14 %", or where it may go either way "12 % less to 3 % more", from twice the time on "1.8 to 3.4
-// times as long".
+// ChangeInterval writes the interval of a change in the unit of the change. In whole percent, that is "5 to 14
+// %", or "12 % less to 3 % more" if it may go either way. From twice the time on it is "1.8 to 3.4 times as
+// long".
 func ChangeInterval(change, low, high float64) string {
 	least, most := fixed(math.Abs(100*low), 0), fixed(math.Abs(100*high), 0)
 	below, above := math.Round(100*low) < 0, math.Round(100*high) > 0

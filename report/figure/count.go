@@ -9,8 +9,8 @@ import (
 // Count writes a whole number: "1,234".
 func Count[N int | uint64](n N) string { return grouped(fmt.Sprint(n)) }
 
-// Counted writes a whole number and its noun: "1 rank", "0 ranks", "1,234 ranks". What is
-// below 0 is written as 0.
+// Counted writes a whole number and its noun: "1 rank", "0 ranks", "1,234 ranks". Numbers below 0 are written
+// as 0.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -50,8 +50,7 @@ func bytesIn(v float64, prefix int) string {
 	return fixed(v, 1) + " " + prefixes[prefix] + "B"
 }
 
-// BytesAlike is how the sizes of a column are written: as Bytes does, but all with one prefix, that of
-// the least.
+// BytesAlike returns how to write the sizes of a column: like Bytes, but all with the prefix of the least.
 func BytesAlike(all ...float64) func(float64) string {
 	least := math.Inf(1)
 	for _, v := range all {

@@ -20,8 +20,7 @@ const Line = 0.8
 // 0.997 is "0.99". 1 is "1.00" and 0.004 is "0.00".
 func Efficiency(v float64) string { return Compared(v) }
 
-// Compared is Efficiency beside further limits, to which v is not rounded up either: 0.5996
-// against 0.6 is "0.59".
+// Compared is Efficiency with further limits that v is not rounded up to: 0.5996 against 0.6 is "0.59".
 func Compared(v float64, limits ...float64) string {
 	return fixed(hundredths(v, limits...)/100, 2)
 }
@@ -50,8 +49,8 @@ func Percent(v float64) string {
 	return fixed(hundredths(v), 0) + " %"
 }
 
-// Bound writes what shares stay below, given as a fraction, in percent. It rounds up, and gives a digit behind the
-// point below 10 %: 0.0123 is "1.3 %", 0.123 "13 %".
+// Bound writes an upper bound of shares, given as a fraction, in percent. It rounds up, and has a digit behind
+// the point below 10 %: 0.0123 is "1.3 %", 0.123 "13 %".
 func Bound(v float64) string {
 	if tenths := math.Ceil(1000*v - 1e-9); tenths < 100 {
 		return fixed(tenths/10, 1) + " %"
@@ -59,8 +58,8 @@ func Bound(v float64) string {
 	return fixed(math.Ceil(100*v-1e-9), 0) + " %"
 }
 
-// Points writes a difference of two shares, given as a fraction, in percentage points with
-// its sign: "+3", "-12". It is "" where it rounds to none.
+// Points writes a difference of two shares, given as a fraction, in percentage points with its sign: "+3",
+// "-12". It returns "" for a difference that rounds to 0.
 func Points(v float64) string {
 	switch n := math.Round(100 * v); {
 	case n > 0:
@@ -71,7 +70,7 @@ func Points(v float64) string {
 	return ""
 }
 
-// Part is Percent of part in whole; "-" of nothing.
+// Part writes part as a Percent of whole; "-" if whole is 0.
 func Part(part, whole float64) string {
 	if !(whole > 0) {
 		return "-"
@@ -79,11 +78,10 @@ func Part(part, whole float64) string {
 	return Percent(part / whole)
 }
 
-// Limit writes what a site has set, as it has set it: 0.8, 0.125.
+// Limit writes a site's setting with the digits that the site gave: 0.8, 0.125.
 func Limit(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Under is a figure that is known to lie under a limit: where both read the same, it says so:
-// "just under 1.00".
+// Under writes a figure that is known to be below a limit. If both read the same, it is "just under 1.00".
 func Under(figure, limit string) string {
 	if figure == limit {
 		return "just under " + limit
@@ -95,10 +93,9 @@ func Under(figure, limit string) string {
 // nearest: 0.997 and 1.003 are both "1.00".
 func Ratio(v float64) string { return fixed(v, 2) }
 
-// Number writes a measured or estimated number with three digits: "0.0203", "1.90", "25.0",
-// "103", and from 1,000 on with all before the point: "6,766". Below 1 zeros at the end are
-// left out; 0 is "0". Only what has seven zeros or more behind the point, or 16 digits before
-// it, has an exponent.
+// Number writes a measured or estimated number with three digits: "0.0203", "1.90", "25.0", "103". From 1,000
+// on it has all digits before the point: "6,766". Below 1 it has no zeros at the end; 0 is "0". Only numbers
+// with seven zeros or more behind the point, or 16 digits before it, have an exponent.
 func Number(v float64) string {
 	if a := math.Abs(v); a >= 0.9995 && a < 1e15 {
 		return threeDigits(v)
@@ -110,8 +107,8 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Hours writes core-hours, without the word: three digits as Number has them, but never more
-// than two behind the point: "6,766", "12.4", "1.00", "0.05". Below 0.005 they are "0.00".
+// Hours writes core-hours, without the word. It has three digits like Number, but never more than two behind
+// the point: "6,766", "12.4", "1.00", "0.05". Below 0.005 it is "0.00".
 func Hours(v float64) string {
 	if a := math.Abs(v); a < 0.9995 {
 		return fixed(v, 2)
@@ -130,7 +127,7 @@ func threeDigits(v float64) string {
 	return grouped(fixed(v, 0))
 }
 
-// fixed writes v with so many digits behind the point, and no minus before nothing.
+// fixed writes v with so many digits behind the point, and no minus before 0.
 func fixed(v float64, digits int) string {
 	s := strconv.FormatFloat(v, 'f', digits, 64)
 	if strings.Trim(s, "-0.") == "" {

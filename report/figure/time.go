@@ -20,9 +20,9 @@ func Seconds(s float64) string {
 	return Clock(Duration(s))
 }
 
-// SecondsAlike is how the times of a column are written, given in seconds, all in one unit:
-// as Seconds does, but in hours, minutes and seconds or in seconds for all of them. Hours are
-// taken where one time is 10,000 s or more and none is so short that a second matters.
+// SecondsAlike returns how to write the times of a column, given in seconds, in one unit. It is Seconds, but
+// all times have hours, minutes and seconds, or all have seconds. They have hours if one is 10,000 s or more
+// and none is so short that a second matters.
 func SecondsAlike(all ...float64) func(float64) string {
 	shortest, most := math.Inf(1), 0.0
 	for _, v := range all {
@@ -44,7 +44,7 @@ func SecondsAlike(all ...float64) func(float64) string {
 	return func(s float64) string { return Clock(Duration(s)) }
 }
 
-// Duration is a time given in seconds, at most what a Duration holds.
+// Duration makes a time of seconds, at most the longest that a Duration holds.
 func Duration(s float64) time.Duration {
 	return time.Duration(math.Round(min(s, longest.Seconds()) * float64(time.Second)))
 }
@@ -90,8 +90,7 @@ func Tick(s float64) string {
 // Minute writes a moment in the reader's zone, to the minute: "2026-11-20 21:14".
 func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// Span writes two moments in the reader's zone, to the second; a day that both share is written
-// once.
+// Span writes two moments in the reader's zone, to the second. If both are on one day, it writes that once.
 func Span(from, to time.Time) string {
 	from, to = from.Local(), to.Local()
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
@@ -100,8 +99,7 @@ func Span(from, to time.Time) string {
 	return from.Format(time.DateTime) + " to " + to.Format(time.DateTime)
 }
 
-// Beside writes a time of day in the reader's zone, with its date where that is another than the
-// reference's.
+// Beside writes a time of day in the reader's zone. It adds the date if that differs from the reference's.
 func Beside(t, reference time.Time) string {
 	t, reference = t.Local(), reference.Local()
 	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) {

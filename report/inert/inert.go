@@ -1,6 +1,6 @@
-// Package inert makes harmless what users name: jobs, programs, nodes, labels. All of it is an
-// attacker's text. Before it in the flow comes ingest, whose data it copies; whatever writes a
-// text, a page or a mail calls it before anything else sees the data.
+// Package inert makes names that users chose harmless: names of jobs, programs, nodes, labels. All of them are
+// an attacker's text. Before it in the flow comes ingest, whose data it copies. Whatever writes a text, a page
+// or a mail calls it before anything else sees the data.
 package inert
 
 import (
@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// How many characters are shown of a name, and of a message that may quote several.
+// How many characters are shown of a name, and of a message, which may quote several.
 const (
 	longestText    = 200
 	longestMessage = 2000
@@ -102,7 +102,7 @@ func makeInert(v reflect.Value, wide bool) {
 	}
 }
 
-// copied is a harmless deep copy that can be changed.
+// copied returns a harmless deep copy that its caller may change.
 func copied(v reflect.Value, wide bool) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
@@ -110,11 +110,11 @@ func copied(v reflect.Value, wide bool) reflect.Value {
 	return out
 }
 
-// references remembers what holdsReferences found of a type.
+// references caches the results of holdsReferences.
 var references sync.Map
 
-// holdsReferences tells whether a copy of a value of this type may share data with it, such as a
-// text. A workload has thousands of numbers, which need no visit.
+// holdsReferences reports whether a copy of a value of this type may share data with it, such as a text. A
+// workload has thousands of numbers, which need no visit.
 func holdsReferences(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map:

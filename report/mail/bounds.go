@@ -7,11 +7,11 @@ import (
 	"text/template/parse"
 )
 
-// mostLetter bounds what a template may make, and a text within it, bytes. A site's template may loop
-// over what it likes.
+// mostLetter bounds the output of a template, and each text in it, bytes. A site's template may loop over
+// anything.
 const mostLetter = 1 << 20
 
-// bounded is a buffer that takes only so much.
+// bounded is a buffer of at most `most` bytes.
 type bounded struct {
 	bytes.Buffer
 	most int
@@ -24,8 +24,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// These take the place of functions that a template always has: a text that is put into itself again
-// and again doubles each time.
+// These replace functions that templates have by default: a text that is inserted into itself again and again
+// doubles each time.
 func print(args ...any) (string, error)                 { return short(fmt.Sprint(args...)) }
 func printf(format string, args ...any) (string, error) { return short(fmt.Sprintf(format, args...)) }
 func println(args ...any) (string, error)               { return short(fmt.Sprintln(args...)) }
@@ -38,7 +38,8 @@ func short(s string) (string, error) {
 	return s, nil
 }
 
-// mostSteps bounds what a letter takes: a loop may go on without writing. Ours take a few hundred.
+// mostSteps bounds the work for a letter: a loop may go on without writing. Our own letters take a few hundred
+// steps.
 const mostSteps = 1_000_000
 
 var errSteps = fmt.Errorf("it takes more than %d steps", mostSteps)
@@ -46,10 +47,10 @@ var errSteps = fmt.Errorf("it takes more than %d steps", mostSteps)
 // stepFunction is the name of steps.add in a template.
 const stepFunction = "jobeff_steps"
 
-// steps are how many a letter took.
+// steps counts the steps of a letter.
 type steps int
 
-// add counts what a part of a template is about to do.
+// add counts the parts of a template that come next.
 func (s *steps) add(parts int) (string, error) {
 	if *s += steps(parts); *s > mostSteps {
 		return "", errSteps
@@ -57,7 +58,7 @@ func (s *steps) add(parts int) (string, error) {
 	return "", nil
 }
 
-// stepsOf makes each list of a template's parts call steps.add first.
+// stepsOf makes each list of a template's parts begin with a call of steps.add.
 func stepsOf(list *parse.ListNode) {
 	if list == nil {
 		return

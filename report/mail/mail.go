@@ -37,7 +37,7 @@ type Templates struct {
 	html map[string]*template.Template
 
 	one   sync.Mutex // one letter is made at a time
-	steps steps      // of the letter that is being made
+	steps steps      // of the current letter
 }
 
 // Digest makes the week's letter, without recipients.
@@ -51,14 +51,14 @@ func (t *Templates) Notice(n *view.NoticeFor, site view.Site) (notice.Letter, er
 	return t.letter("notice", words.Subject, words)
 }
 
-// functions are what a template may call.
+// functions returns the functions that a template may call.
 func (t *Templates) functions() map[string]any {
 	return map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "counted": figure.Counted, "dark": dark,
 		"print": print, "printf": printf, "println": println, "js": js, stepFunction: t.steps.add}
 }
 
-// Load reads the templates: a site's from dir where it has any, else ours. Each is tried
-// on made-up data; an error names the file and the line.
+// Load reads the templates: a site's from dir if it has any, else ours. It tries each on made-up data. An error
+// names the file and the line.
 func Load(dir string) (*Templates, error) {
 	t := &Templates{text: map[string]*texttemplate.Template{}, html: map[string]*template.Template{}}
 	var faults []error
@@ -70,7 +70,7 @@ func Load(dir string) (*Templates, error) {
 	return t, errors.Join(faults...)
 }
 
-// mostTemplate bounds what is read of a site's template.
+// mostTemplate bounds the size of a site's template, bytes.
 const mostTemplate = 1 << 20
 
 func (t *Templates) load(dir, name string) (err error) {
@@ -123,7 +123,7 @@ func readSite(path string) ([]byte, error) {
 	return content, err
 }
 
-// countSteps bounds what a template's parts may take.
+// countSteps makes a template count its steps, which mostSteps bounds.
 func (t *Templates) countSteps(name string) {
 	if plain := t.text[name]; plain != nil {
 		for _, part := range plain.Templates() {
@@ -148,13 +148,13 @@ func (t *Templates) execute(name string, data any) (string, error) {
 	} else {
 		err = t.html[name].Execute(b, data)
 	}
-	if errors.Is(err, errSteps) { // the engine names a place in what stepsOf added
+	if errors.Is(err, errSteps) { // the engine's error names a place in the parts that stepsOf added
 		err = errSteps
 	}
 	return b.String(), err
 }
 
-// beforePercent is the blank in "5 %", at which no line of a page shall end.
+// beforePercent matches the blank in "5 %": no line of a page may end there.
 var beforePercent = regexp.MustCompile(`([0-9]) %`)
 
 // letter fills both templates of a kind.
@@ -171,7 +171,7 @@ func (t *Templates) letter(kind, subject string, data any) (notice.Letter, error
 	return l, nil
 }
 
-// longestSubject is how many characters a subject has at most.
+// longestSubject bounds the characters of a subject.
 const longestSubject = 150
 
 // oneLine makes a text harmless in a header. Encoded words begin with "=?" (RFC 2047): a mail program
@@ -184,12 +184,12 @@ func oneLine(s string) string {
 	return string(runes)
 }
 
-// ContentSecurityPolicy is what a browser shall allow a letter's page: inline styles, as
-// mail programs need them.
+// ContentSecurityPolicy is the policy for a page that shows a letter. It allows inline styles, which mail
+// programs need.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-// dark is the style of our letters where the reader's screen is dark: other colours in the
-// place of those that stand in their elements, as mail programs need them.
+// dark returns the style of our letters for a dark screen. It overrides the colours in the elements' own style
+// attributes, which mail programs need.
 func dark() template.HTML {
 	return `<meta name="color-scheme" content="light dark">
 <style>@media (prefers-color-scheme: dark) {
@@ -207,11 +207,10 @@ a { color: #79b8ff !important }
 }</style>`
 }
 
-// textWidth is how wide the text of a mail is.
+// textWidth is the width of the text of a mail, characters.
 const textWidth = 72
 
-// wrap breaks a text into lines: the first begins with first, the others with as many
-// blanks.
+// wrap breaks a text into lines. The first begins with `first`, the others with as many blanks.
 func wrap(first, s string) (string, error) {
 	indent := strings.Repeat(" ", len([]rune(first)))
 	lines, err := quote(indent, s)
@@ -227,8 +226,8 @@ func quote(mark, s string) (string, error) {
 	return mark + strings.Join(report.Wrap(s, room, false), "\n"+mark), nil
 }
 
-// left and right put a text into a column. left cuts a text that is too long, so that no name moves
-// the columns after it.
+// left and right pad a text to a column. left cuts a text that is too long, so that no name moves the columns
+// after it.
 func left(width int, s string) (string, error) {
 	if runes := []rune(s); len(runes) >= width {
 		s = string(runes[:max(0, width-4)]) + "..."

@@ -64,7 +64,7 @@ func sortedKeys[V any](m map[string]V) (all []string) {
 	return all
 }
 
-// previewMail says what a mail is about.
+// previewMail writes what a mail is about.
 func previewMail(b *strings.Builder, m *view.NoticeFor, zone *time.Location) {
 	if n := m.Notice; n != nil {
 		fmt.Fprintf(b, "  would surely save %s of the %s core-hours used since %s; %s\n", figure.Hours(n.Sure), figure.Hours(n.Used), n.Since.In(zone).Format("2 January"), n.Reason)
@@ -84,7 +84,7 @@ func previewMail(b *strings.Builder, m *view.NoticeFor, zone *time.Location) {
 	}
 }
 
-// previewHeld says what is held back, jobs of one workload with one reason together.
+// previewHeld writes what is held back. Jobs of one workload with the same reason share a line.
 func previewHeld(b *strings.Builder, held []notice.Held) {
 	type line struct{ name, rule, why string }
 	jobs := map[line]int{}

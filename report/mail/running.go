@@ -11,7 +11,7 @@ import (
 	"jobeff/report/view"
 )
 
-// Running tells a user what a rule says of a job of theirs that runs.
+// Running is the letter to a user about a running job of theirs: what a rule says about it.
 func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) notice.Letter {
 	name := ""
 	if j.Name != "" {
@@ -31,7 +31,7 @@ func Running(j *job.Job, v policy.Verdict, shadow bool, site view.Site) notice.L
 	return plain(fmt.Sprintf("jobeff: job %s%s: %s", j.DisplayID, name, v.Rule), paragraphs...)
 }
 
-// Stopped tells those who run the cluster of jobs of several users that stopped together.
+// Stopped is the letter to those who run the cluster about jobs of several users that stopped together.
 func Stopped(all []*job.Job, users int) notice.Letter {
 	since, ids := figure.Minute(all[0].Hung.Since), ""
 	if last := figure.Minute(all[len(all)-1].Hung.Since); last != since {
@@ -51,10 +51,10 @@ func Stopped(all []*job.Job, users int) notice.Letter {
 			figure.Counted(len(all), "job"), figure.Counted(users, "user"), since, ids))
 }
 
-// mostStopped is how many jobs Stopped names.
+// mostStopped bounds the jobs that Stopped names.
 const mostStopped = 20
 
-// plain is a letter of some paragraphs.
+// plain makes a letter of some paragraphs.
 func plain(subject string, paragraphs ...string) notice.Letter {
 	l := notice.Letter{Subject: oneLine(subject)}
 	for _, s := range paragraphs {

@@ -8,8 +8,8 @@ import (
 	"jobeff/report/view"
 )
 
-// sampleFor is the data that a template is tried on when it is loaded: some of everything, with
-// what HTML must escape.
+// sampleFor returns the data that a template is tried on when it is loaded. It has some of everything,
+// including characters that HTML must escape.
 func sampleFor(name string) any {
 	if strings.HasPrefix(name, "digest") {
 		return sampleDigest()
@@ -36,8 +36,8 @@ func sampleNotice() *view.NoticeWords {
 		Losses: []string{"lost"}, More: "295 more workloads", List: "jobeff -u me -S 2026-11-10", Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
 }
 
-// Contract says for people what a template is given and may call: the fields of Digest and
-// Notice and of what they hold.
+// Contract describes for people what a template may use: the fields of Digest and Notice, those inside them,
+// and functions.
 func Contract() string {
 	var b strings.Builder
 	for _, data := range []struct {
@@ -50,10 +50,10 @@ func Contract() string {
 	return b.String() + contractFunctions
 }
 
-// typeName is a type as a template's writer needs it.
+// typeName shortens a type's name for the writer of a template.
 var typeName = strings.NewReplacer("view.", "", "Words", "")
 
-// fields lists a struct's fields, those of what it holds below them.
+// fields lists a struct's fields; those of nested structs are below.
 func fields(b *strings.Builder, indent string, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -1,5 +1,5 @@
-// Package shell writes command lines that a user can copy: how a workload's next run is submitted.
-// Before it in the flow comes policy; after it all that shows advice.
+// Package shell writes command lines that a user can copy, such as the one that submits a workload's next run.
+// Before it in the flow comes policy; after it comes everything that shows advice.
 package shell
 
 import (
@@ -13,7 +13,7 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Request is what a user types for a request; "" where nothing is asked for.
+// Request returns the command for a request; "": nothing is known to ask for.
 func Request(r *policy.Request) string {
 	switch {
 	case r.Why != "":
@@ -26,7 +26,7 @@ func Request(r *policy.Request) string {
 	return sbatch(r.Nodes, r.Tasks, r.CPUsPerTask, sizes(r)+option("--job-name", r.JobName)+option("--jobeff-workload", r.Workload))
 }
 
-// sbatch submits a script; what is 0 is as the script has it.
+// sbatch returns the command that submits a script. Numbers that are 0 are left to the script.
 func sbatch(nodes, tasks, each int, others string) string {
 	line := "sbatch"
 	add := func(name string, n int) {
@@ -43,7 +43,7 @@ func sbatch(nodes, tasks, each int, others string) string {
 	return line + others + " YOUR-SCRIPT"
 }
 
-// sizes are the options for memory and time.
+// sizes returns the options for memory and time.
 func sizes(r *policy.Request) (line string) {
 	if r.Memory > 0 {
 		line = fmt.Sprintf(" --mem=%dM", r.Memory>>20)
@@ -59,7 +59,7 @@ func sizes(r *policy.Request) (line string) {
 	return line + " --time=" + limit
 }
 
-// option is an option whose value a user chose; "" where that cannot be one word of a shell.
+// option returns an option whose value a user chose; "": that is no single word of a shell.
 func option(name, value string) string {
 	if word := quoted(value); word != "" {
 		return " " + name + "=" + word
@@ -67,7 +67,7 @@ func option(name, value string) string {
 	return ""
 }
 
-// srun starts a step so that its ranks meet, through what its MPI library speaks.
+// srun returns the command that starts a step whose ranks meet, by the protocol of its MPI library.
 func srun(mpi string) string {
 	plugin := "pmix"
 	if mpi == "MPICH" {
@@ -76,10 +76,11 @@ func srun(mpi string) string {
 	return "srun --mpi=" + plugin + " YOUR-PROGRAM"
 }
 
-// mostTasks is how long a list of an array's tasks may be, bytes.
+// mostTasks bounds the length of a list of an array's tasks, bytes.
 const mostTasks = 200
 
-// Tasks runs tasks of an array again, with what its request asks for; "" where there are too many to write down.
+// Tasks returns the command that runs tasks of an array again, with what its request asks for; "": there are
+// too many to write down.
 func Tasks(tasks []job.Job, r *policy.Request) string {
 	var numbers []int
 	for i := range tasks {
@@ -98,9 +99,8 @@ func Tasks(tasks []job.Job, r *policy.Request) string {
 	return "sbatch --array=" + list + others
 }
 
-// quoted is a text as one word of a shell that means itself. It is "" where the text holds control
-// characters, others that a terminal may show differently, or a backslash, which stands for these in an
-// inert text.
+// quoted returns a text as one literal word of a shell. It returns "" for a text with control characters, with
+// others that a terminal may show differently, or with a backslash, which replaces these in an inert text.
 func quoted(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }) {
 		return ""
@@ -111,8 +111,8 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Workload is a workload as a command line takes it: its name if that is one plain word to a
-// shell, else its key.
+// Workload names a workload for a command line: by its name if that is one plain word to a shell, else by its
+// key.
 func Workload(name, key string) string {
 	if plainWord(name) && name != "" && name[0] != '-' {
 		return name
@@ -120,7 +120,7 @@ func Workload(name, key string) string {
 	return key
 }
 
-// Plan is the sbatch line of the next run. Nobody recorded the name of the script, so the user
+// Plan returns the sbatch line of the next run. jobeff does not record the name of the script, so the user
 // fills it in.
 func Plan(s *workload.Study) string {
 	cores := s.Curve.Next.N
@@ -131,7 +131,7 @@ func Plan(s *workload.Study) string {
 	return sbatch(s.NodesFor(cores), cores/each, each, option("--jobeff-workload", name))
 }
 
-// plainWord says whether a shell takes s as one word that means itself.
+// plainWord reports whether a shell takes s literally, as one word.
 func plainWord(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+-/:@", r))

@@ -29,7 +29,7 @@ type Recommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-// recommended is a list of one, or of none.
+// recommended makes a list of one, or of none.
 func recommended(r *workload.Recommendation) []Recommendation {
 	if r == nil {
 		return []Recommendation{}
@@ -59,7 +59,7 @@ type Option struct {
 	Flagged       bool     `json:"flagged"` // pe is below 0.8
 }
 
-// optionsOf are the core counts to choose from.
+// optionsOf makes the core counts to choose from.
 func optionsOf(all []workload.Option) []Option {
 	d := []Option{}
 	for _, o := range all {
@@ -73,7 +73,7 @@ func optionsOf(all []workload.Option) []Option {
 	return d
 }
 
-// ends takes an estimate apart; nil is not known.
+// ends takes an estimate apart; nil: not known.
 func ends(e *curve.Estimate) (value, low, high *float64) {
 	if e == nil {
 		return nil, nil, nil
@@ -81,7 +81,7 @@ func ends(e *curve.Estimate) (value, low, high *float64) {
 	return finite(e.Value), finite(e.Low), finite(e.High)
 }
 
-// finite is v, or nil where JSON has no number for it.
+// finite returns v, or nil if JSON has no number for it.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
@@ -89,7 +89,7 @@ func finite(v float64) *float64 {
 	return &v
 }
 
-// said is a text, or nil for none.
+// said returns a text, or nil for none.
 func said(s string) *string {
 	if s == "" {
 		return nil

@@ -54,14 +54,15 @@ type ArrayTask struct {
 	Idle  *float64 `json:"idle_core_hours"` // of cores that were not busy, as Slurm counts it; null: not known
 }
 
-// NewArray makes the view of the array of a job that was asked for; wide says that its reader sees characters outside ASCII.
+// NewArray makes the view of the array of a job that was asked for. wide means that its reader sees characters
+// outside ASCII.
 func NewArray(found *listing.JobAndWorkload, wide bool) *Array {
 	d := arrayFigures(found)
 	d.Words = words.OfArray(found.Tasks, found.MoreTasks, wide)
 	return d
 }
 
-// arrayFigures sum up the tasks of an array; nil: it is none.
+// arrayFigures sums up the tasks of an array; nil: it is none.
 func arrayFigures(found *listing.JobAndWorkload) *Array {
 	a := policy.ArrayOf(found.Tasks)
 	if a == nil {

@@ -67,7 +67,7 @@ type CompareGrown struct {
 	After  float64 `json:"after"`
 }
 
-// NewComparison makes the view of a comparison; wide says that its reader sees characters outside ASCII.
+// NewComparison makes the view of a comparison. wide means that its reader sees characters outside ASCII.
 func NewComparison(c *compare.Comparison, wide bool) *Comparison {
 	d := &Comparison{Before: compareSide(&c.Before), After: compareSide(&c.After), MedianOf: c.Median, Rebuilt: c.Rebuilt, Different: c.Different, Longer: c.Longer(),
 		UsualRuns: c.Usual.Runs, Nothing: c.Nothing(), Parts: []ComparePart{}, ByNode: compareGrown(c.Nodes), ByRank: compareGrown(c.Ranks), Changed: []Changed{},
@@ -84,7 +84,7 @@ func NewComparison(c *compare.Comparison, wide bool) *Comparison {
 	return d
 }
 
-// NoComparison says why a job cannot be compared: it has words alone.
+// NoComparison makes a view that says why a job cannot be compared. It has only words.
 func NoComparison(j *job.Job, why string, wide bool) *Comparison {
 	return &Comparison{Words: words.OfNoComparison(j, why, wide)}
 }

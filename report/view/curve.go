@@ -88,8 +88,8 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// NewCurve makes the view of a curve through points, with simpler models beside it. The name may be anything; wide says that
-// its reader sees characters outside ASCII.
+// NewCurve makes the view of a curve through points, and of simpler models. The name may be anything. wide
+// means that its reader sees characters outside ASCII.
 func NewCurve(name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, wide bool) *Curve {
 	c := curveFigures(r, rivals)
 	c.Words = words.OfCurve(name, points, r, rivals, wide)

@@ -48,7 +48,7 @@ func digestWords(digest *notice.Digest, site Site) DigestWords {
 	}
 	followed(&data, &d, site.Zone)
 	for i := range d.Wrong {
-		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is no name, so it is not cut to the length of one
+		d.Wrong[i].Wrong = inert.Text(digest.Wrong[i].Wrong, true) // it is a sentence, not a name, so it is not cut to the length of one
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
 	}
 	return data
@@ -66,7 +66,7 @@ func digestSubject(d *notice.Digest, data *DigestWords) string {
 	return subject
 }
 
-// wrongText says which notice was said to be wrong, by whom and in which words.
+// wrongText says which notice a reader called wrong, who did, and with which words.
 func wrongText(t *listing.Told, zone *time.Location) string {
 	by, said := "", ""
 	if t.WrongBy != t.UID {
@@ -78,16 +78,16 @@ func wrongText(t *listing.Told, zone *time.Location) string {
 	return fmt.Sprintf("%s of job %s of %s (%s), told on %s%s%s", t.Rule, t.Job, t.User, cmp.Or(t.Name, "no name"), t.At.In(zone).Format("2 January"), by, said)
 }
 
-// weekBefore is the week that most of the seven days before a time lie in.
+// weekBefore names the week that has most of the seven days before a time.
 func weekBefore(from time.Time, zone *time.Location) string {
 	year, week := from.In(zone).AddDate(0, 0, -4).ISOWeek()
 	return fmt.Sprintf("%d-W%02d", year, week)
 }
 
-// days is how many days a digest is of.
+// days returns the length of a digest, in days.
 func days(d *notice.Digest) int { return int(math.Round(d.To.Sub(d.From).Hours() / 24)) }
 
-// during names the days of a digest, and as many before.
+// during names the days of a digest, and the same number of days before.
 func during(d *notice.Digest) (this, before string) {
 	switch n := days(d); n {
 	case 7:
@@ -125,7 +125,7 @@ func weekFacts(d *notice.Digest) []string {
 	}
 }
 
-// alarms come before everything else.
+// alarms words the alarms, which come before everything else.
 func alarms(d *notice.Digest, zone *time.Location) (text string) {
 	for i := range d.Alarms {
 		text += "ALARM: " + words.AlarmText(&d.Alarms[i], zone) + " "
@@ -165,7 +165,7 @@ func savingText(number int, s *notice.Saving, site Site) SavingWords {
 		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), words.BetterText(&s.Advice))}
 }
 
-// lostText says whose core-hours these are, and what they were lost to.
+// lostText says whose core-hours were lost, and to what.
 func lostText(l *notice.Loss, hours float64) string {
 	most := "job " + l.Job
 	if l.JobName != "" {
@@ -178,7 +178,7 @@ func lostText(l *notice.Loss, hours float64) string {
 	return fmt.Sprintf("%s core-hours lost by %s on %s. %s", figure.Hours(hours), by, cores, cmp.Or(l.Cause, "What it lost them to is not known."))
 }
 
-// intervalText is "90 %: 1,780 to 2,830".
+// intervalText writes an interval of hours: "90 %: 1,780 to 2,830".
 func intervalText(level float64, e curve.Estimate) string {
 	return figure.Percent(level) + ": " + figure.Interval(e.Low, e.High, figure.Hours)
 }
@@ -205,7 +205,7 @@ func changeText(c *workload.Change, zone *time.Location) string {
 	return text
 }
 
-// stepText says since when the runs of a workload are slower, and what tells why.
+// stepText says since when the runs of a workload are slower, and which command shows why.
 func stepText(s *workload.Step, zone *time.Location) string {
 	change := s.Factor.Value - 1
 	text := fmt.Sprintf("%s of %s takes %s on %s since %s (%s: %s; %s against %s), with the same executable and MPI library.",
@@ -254,7 +254,7 @@ func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 	}
 }
 
-// health says how jobeff itself does.
+// health describes how jobeff itself is doing.
 func health(d *notice.Digest) (all []Remark) {
 	h := &d.Health
 	add := func(bad bool, format string, args ...any) {
@@ -293,7 +293,7 @@ func health(d *notice.Digest) (all []Remark) {
 	return all
 }
 
-// adminText is why jobs have no data, for those who can do something about it.
+// adminText says why jobs have no data, for those who can do something about it.
 func adminText(why doubt.Warning) string {
 	switch {
 	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
@@ -306,7 +306,7 @@ func adminText(why doubt.Warning) string {
 	return cmp.Or(doubt.Text(why), "no reason was recorded")
 }
 
-// namedNodes is how many nodes a remark names.
+// namedNodes bounds the nodes that a remark names.
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
@@ -352,7 +352,7 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// spanText names the days of a week: "9 to 15 November 2026". To is its end.
+// spanText names the days of a week: "9 to 15 November 2026". to is its end.
 func spanText(from, to time.Time, zone *time.Location) string {
 	first, last := from.In(zone), to.Add(-time.Second).In(zone)
 	switch {

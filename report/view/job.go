@@ -213,7 +213,7 @@ type Node struct {
 	MPIShare    []float64 `json:"mpi_share"`
 }
 
-// shares are parts of 255, with the digits that are known.
+// shares converts parts of 255 to shares, with the digits that are known.
 func shares(all []byte) (out []float64) {
 	for _, share := range job.Shares(all) {
 		out = append(out, math.Round(share*1000)/1000)
@@ -254,8 +254,9 @@ type OpenMP struct {
 	Locked     float64 `json:"locked"`
 }
 
-// NewJob makes the view of a job, with its array, what the runs of its workload say, and the verdicts of the rules; study
-// and verdicts are nil where they were not asked. wide: its reader sees characters outside ASCII.
+// NewJob makes the view of a job, with its array, the runs of its workload, and the verdicts of the rules.
+// study and verdicts are nil if nobody asked for them. wide means that the reader sees characters outside
+// ASCII.
 func NewJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, wide bool) *Job {
 	r := policy.RequestFor(study, found.Job)
 	d := whole(found.Job, study, verdicts, r)
@@ -284,8 +285,8 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict, r *poli
 	return d
 }
 
-// Listed is the Job of a job in a list, which is read without its steps, and without detail also without
-// its executions: null stands for what was not read. It has no words.
+// Listed is the Job of a job in a list. Lists are read without steps, and unless detail is set also without
+// executions: fields that were not read are null. It has no words.
 func Listed(j *job.Job, detail bool) Job {
 	one := figuresOf(j)
 	one.CoreHours = coreHours(policy.CoreHoursListed(j))
@@ -295,7 +296,7 @@ func Listed(j *job.Job, detail bool) Job {
 	return one
 }
 
-// figuresOf are the figures of a job that a list has, too.
+// figuresOf makes the figures that jobs in lists have, too.
 func figuresOf(j *job.Job) Job {
 	d := Job{
 		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt,
@@ -310,7 +311,7 @@ func figuresOf(j *job.Job) Job {
 		Warnings: doubt.All(j.Warnings), Flags: j.Flags, Pending: j.Pending,
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
-	if !j.AsOf.IsZero() { // calls are told at the end
+	if !j.AsOf.IsZero() { // calls are reported at the end
 		d.WaitTime = nil
 	}
 	for _, s := range j.Steps {
@@ -375,7 +376,7 @@ func openMP(o *job.OpenMP) *OpenMP {
 	}
 }
 
-// foldedIn is how many executions an entry stands for; 0: it is one.
+// foldedIn returns how many executions an entry sums up; 0: it is a single one.
 func foldedIn(e *job.Execution) int {
 	if e.Folded == nil {
 		return 0

@@ -17,7 +17,7 @@ type Jobs struct {
 	Words   words.List           `json:"-"`
 }
 
-// NewJobs makes the view of the lines of a list, for people and for programs that want no JSON.
+// NewJobs makes the view of the lines of a list, for people and for programs that do not read JSON.
 func NewJobs(lines []listing.Line, opts words.ListOptions, wide bool) *Jobs {
 	return &Jobs{More: opts.More, Pending: opts.Pending, Words: words.OfList(lines, opts, wide)}
 }

@@ -32,10 +32,10 @@ func Write(w io.Writer, v any) error {
 	return err
 }
 
-// Verdicts are what ReadVerdicts reads, JSON.
+// Verdicts writes verdicts as JSON for ReadVerdicts.
 func Verdicts(verdicts []policy.Verdict) ([]byte, error) { return json.Marshal(verdicts) }
 
-// ReadVerdicts reads what Verdicts wrote. Their figures are not there.
+// ReadVerdicts reads what Verdicts wrote, which has no figures.
 func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
 	return all, json.Unmarshal(text, &all)
 }

@@ -12,7 +12,7 @@ type Live struct {
 	Words words.Live `json:"-"`
 }
 
-// NewLive makes it. wide: its reader sees characters outside ASCII.
+// NewLive makes the view of a running job. wide means that its reader sees characters outside ASCII.
 func NewLive(of words.Watched, wide bool) *Live {
 	return &Live{Job: whole(of.SoFar, nil, nil, policy.RequestFor(nil, of.SoFar)), Words: words.OfLive(of, wide)}
 }

@@ -26,7 +26,7 @@ type NoticeFor struct {
 	Shadow  bool
 }
 
-// Words are what the letter says.
+// Words makes the words of the letter.
 func (n *NoticeFor) Words(site Site) *NoticeWords {
 	data := n.words(site)
 	subject := "jobeff: " + data.Summary
@@ -98,7 +98,7 @@ func itemData(i *notice.NoticeItem, site Site) Item {
 		}
 	}
 	if i.Try != nil && i.Try.Kind == policy.AskTogether {
-		d.Cores = i.Job.CPUs // of all copies
+		d.Cores = i.Job.CPUs // the cores of all copies
 	}
 	if i.Try != nil {
 		d.Advice, d.Sbatch = words.RequestText(i.Try, true), shell.Request(i.Try)
@@ -112,7 +112,7 @@ func itemData(i *notice.NoticeItem, site Site) Item {
 	return d
 }
 
-// jobPage is the address of a job's page, "" where the site has none.
+// jobPage returns the address of a job's page; "": the site has no pages.
 func (site Site) jobPage(id string) string {
 	if site.Link == "" {
 		return ""
@@ -120,8 +120,8 @@ func (site Site) jobPage(id string) string {
 	return strings.TrimSuffix(site.Link, "/") + "/jobs/" + id
 }
 
-// WrongPage is the page on which somebody who was told of a job by a rule can say that this was wrong; "" where the
-// site has no pages.
+// WrongPage returns the address of the page on which somebody who got a notice about a job by a rule can say
+// that it was wrong; "": the site has no pages.
 func (site Site) WrongPage(id, rule string) string {
 	if site.Link == "" {
 		return ""

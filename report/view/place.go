@@ -23,7 +23,7 @@ type Place struct {
 	Options     []Option         `json:"options"`
 }
 
-// placeOf is a job's place; nil without a study.
+// placeOf makes a job's place; nil without a study.
 func placeOf(s *workload.Study, j *job.Job, r *policy.Request) *Place {
 	if s == nil {
 		return nil

@@ -67,8 +67,8 @@ type talpRegion struct {
 // talpGlobal is TALP's name of the region that is the whole run.
 const talpGlobal = "Global"
 
-// NewTALP is the largest run of an ended job as TALP would have written it. That form cannot say that something is
-// missing, so what is not whole is an error.
+// NewTALP returns the largest run of an ended job as TALP would have written it. That form has no way to say
+// that something is missing, so a run that is not whole is an error.
 func NewTALP(j *job.Job) (*TALP, error) {
 	e, _ := words.Biggest(j)
 	var m *job.Metrics
@@ -115,8 +115,8 @@ func NewTALP(j *job.Job) (*TALP, error) {
 	return f, nil
 }
 
-// talpRegionOf is a region of so many ranks. Where no rank has several threads, OpenMP's efficiencies are 1, as in
-// TALP.
+// talpRegionOf makes a region of so many ranks. If no rank has several threads, OpenMP's efficiencies are 1, as
+// in TALP.
 func talpRegionOf(m *job.Metrics, ranks int, withMPI bool) talpRegion {
 	ns := func(s float64) int64 { return int64(figure.Duration(s)) }
 	r := talpRegion{CPUs: ranks, Ranks: ranks, Elapsed: ns(m.Elapsed), Useful: ns(m.Useful), MPI: ns(m.MPITime + m.IOTime), Parallel: m.Parallel,

@@ -69,7 +69,7 @@ func (d *Usage) ofCgroup(c *job.Cgroup) {
 	d.StalledTime, d.ThrottledTime = secondsOf(c.Stalled), secondsOf(c.Throttled)
 }
 
-// secondsOf is nil for a time that is not known.
+// secondsOf converts a time to seconds; nil: not known.
 func secondsOf(d *time.Duration) *float64 {
 	if d == nil {
 		return nil
@@ -78,7 +78,7 @@ func secondsOf(d *time.Duration) *float64 {
 	return &s
 }
 
-// known is nil for the 0 of a figure that Slurm or the kernel did not tell.
+// known returns a figure, or nil for the 0 of one that neither Slurm nor the kernel counted.
 func known[T int64 | float64](n T) *T {
 	if n <= 0 {
 		return nil

@@ -103,7 +103,7 @@ type Left struct {
 	Run job.Run `json:"run"`
 }
 
-// NewWorkload makes the view of a workload; wide says that its reader sees characters outside ASCII.
+// NewWorkload makes the view of a workload. wide means that its reader sees characters outside ASCII.
 func NewWorkload(s *workload.Study, wide bool) *Workload {
 	r := policy.RequestOf(s)
 	d := workloadFigures(s, r)
@@ -206,7 +206,7 @@ type NamedJobs struct {
 	Words words.NamedJobs `json:"-"`
 }
 
-// NewNamedJobs makes it.
+// NewNamedJobs makes the view of a workload of such jobs.
 func NewNamedJobs(w *job.Workload, wide bool) *NamedJobs {
 	return &NamedJobs{w.Key, w.Name, w.Cluster, w.UID, w.User, requestOf(policy.RequestOf(&workload.Study{Workload: w})), w.Jobs, words.OfNamedJobs(w, wide)}
 }

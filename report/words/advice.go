@@ -13,14 +13,14 @@ import (
 	"jobeff/report/figure"
 )
 
-// betterText says what a recommended core count would have done, each figure with its own interval:
-// "64 cores would have taken 9 % longer (5 to 14 %) and saved 46 % (43 % to 48 %) of the core-hours
-// (5 runs, intervals of 90 %)".
+// betterText says what a recommended core count would have done, each figure with its interval: "64 cores would
+// have taken 9 % longer (5 to 14 %) and saved 46 % (43 % to 48 %) of the core-hours (5 runs, intervals of 90
+// %)".
 func betterText(r *workload.Recommendation) string {
 	return figure.Counted(int(r.Cores.Value), "core") + " would have " + outcomeText(r)
 }
 
-// outcomeText is the same without the cores.
+// outcomeText is betterText without the cores.
 func outcomeText(r *workload.Recommendation) string {
 	if r.Time == nil {
 		return "been better"
@@ -32,7 +32,8 @@ func outcomeText(r *workload.Recommendation) string {
 	return fmt.Sprintf("%s (%s, intervals of %s)", text, figure.Counted(r.Runs, "run"), figure.Percent(r.Level))
 }
 
-// recommendationText says all of it in one paragraph, but for what was said before; "" of none.
+// recommendationText says all about a recommendation in one paragraph, except for what said contains; "": there
+// is none.
 func recommendationText(r *workload.Recommendation, said string) string {
 	if r == nil {
 		return ""
@@ -51,7 +52,7 @@ func recommendationText(r *workload.Recommendation, said string) string {
 	return text + "."
 }
 
-// savedHours are the core-hours that advice would have saved, with their interval; "" where none are known.
+// savedHours writes the core-hours that advice would have saved, with their interval; "": none are known.
 func savedHours(r *workload.Recommendation) string {
 	if r.Saved == nil || r.Saved.Value <= 0 {
 		return ""
@@ -62,14 +63,14 @@ func savedHours(r *workload.Recommendation) string {
 // longer finds how much longer something took.
 var longer = regexp.MustCompile(`[0-9][0-9,.]* % longer`)
 
-// repeats says whether a ratio of times in a text was said before.
+// repeats reports whether the ratio of times in a text is in said already.
 func repeats(text, said string) bool {
 	ratio := longer.FindString(text)
 	return ratio != "" && strings.Contains(said, ratio)
 }
 
-// placeFacts are what the runs of the job's workload say of its core count; best is the advice,
-// nil for none, and said stands above. The texts are not inert.
+// placeFacts are what the runs of the job's workload show about its core count. best is the advice, nil for
+// none; said is the text above. The facts are not inert.
 func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation, said string) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
@@ -91,10 +92,10 @@ func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation
 	return f
 }
 
-// shortNames say in a column what an option is the best for.
+// shortNames name the purpose of an option, for a column.
 var shortNames = map[string]string{workload.ForSpeed: "shortest", workload.ForPatience: "cheapest", workload.ForFewer: "cheaper", workload.ForEfficiency: "efficient"}
 
-// optionsPart are the core counts to choose from; that of the request is marked.
+// optionsPart lists the core counts to choose from. The one of the request is marked.
 func optionsPart(all []workload.Option, r *policy.Request) block.Part {
 	if len(all) == 0 {
 		return block.Part{}
@@ -129,8 +130,7 @@ func optionsPart(all []workload.Option, r *policy.Request) block.Part {
 	return b
 }
 
-// boundText says which sections keep the job from being faster (METRICS 3); "" where its
-// program names none.
+// boundText says which sections keep the job from being faster (METRICS 3); "": its program names none.
 func boundText(s *workload.Study) string {
 	if s.Mine == nil || len(s.Counts) < 2 {
 		return ""
@@ -154,7 +154,7 @@ func boundText(s *workload.Study) string {
 	return ""
 }
 
-// noAdviceFor is why there is no recommendation for a job.
+// noAdviceFor says why there is no recommendation for a job.
 func noAdviceFor(s *workload.Study, j *job.Job) string {
 	if s.Recommend(j) != nil {
 		return "the number of cores is not known to be the cause"
@@ -162,7 +162,7 @@ func noAdviceFor(s *workload.Study, j *job.Job) string {
 	return noAdvice(s, j)
 }
 
-// noAdvice is why there is no recommendation.
+// noAdvice says why the study has no recommendation.
 func noAdvice(s *workload.Study, j *job.Job) string {
 	switch {
 	case s.WhyNone(j) != "":
@@ -182,7 +182,7 @@ func runsText(s *workload.Study) string {
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
 	text := figure.Counted(len(s.Runs), "run") + " on "
-	if all, read := s.Workload.Sum().Runs, len(s.Workload.Runs); all > len(s.Runs) { // as many as the list of workloads has
+	if all, read := s.Workload.Sum().Runs, len(s.Workload.Runs); all > len(s.Runs) { // the number that the list of workloads shows
 		text = figure.Counted(all, "run")
 		if all > read {
 			text += fmt.Sprintf(", %s of them looked at: the newest on each core count", figure.Count(read))
@@ -198,7 +198,7 @@ func runsText(s *workload.Study) string {
 // BetterText is betterText for other packages.
 func BetterText(r *workload.Recommendation) string { return betterText(r) }
 
-// slowerFrom says from which core count on a section takes longer; "" where none is known.
+// slowerFrom says from which core count on a section takes longer; "": not known.
 func slowerFrom(s *workload.Study, i workload.SectionPoint) string {
 	switch e := i.At.Estimate; {
 	case e != nil:

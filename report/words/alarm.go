@@ -11,7 +11,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// alarmWords say what happened to more of the measured jobs.
+// alarmWords say what happened to too many measured jobs.
 var alarmWords = map[string]string{
 	harm.AlarmCrashed:  "crashed (FAILED with SIGSEGV or its like)",
 	harm.AlarmFailed:   "failed (FAILED, but no crash)",
@@ -21,8 +21,8 @@ var alarmWords = map[string]string{
 	harm.AlarmSlower:   "took longer than the same work before",
 }
 
-// OfAlarms says which alarms are up, or that they were ended; c is what could be seen by now
-// without one.
+// OfAlarms says which alarms are up, or that they were ended. Without alarms it uses c to say what would have
+// been noticed by now.
 func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (b block.Part) {
 	for i := range up {
 		b.Notes = append(b.Notes, "ALARM: "+AlarmText(&up[i], time.Local))
@@ -39,7 +39,7 @@ func OfAlarms(up []harm.Alarm, c *harm.Comparison, ended bool) (b block.Part) {
 	return b
 }
 
-// cannotWords say why nothing can be seen of a harm, and what to do.
+// cannotWords say why no harm would be noticed, and what to do.
 var cannotWords = map[string]string{
 	harm.NoneMeasured: "no job is measured. [measure] enabled and share in jobeff.toml decide that",
 	harm.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
@@ -47,7 +47,7 @@ var cannotWords = map[string]string{
 	harm.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
 }
 
-// CannotTell says why it cannot be told whether jobeff harms; "": it can, or nothing is known yet.
+// CannotTell says why a harm by jobeff would not be noticed; "": it would be, or nothing is known yet.
 func CannotTell(c *harm.Comparison) string {
 	if c == nil || cannotWords[c.Cannot] == "" {
 		return ""
@@ -55,7 +55,7 @@ func CannotTell(c *harm.Comparison) string {
 	return "Whether jobeff harms jobs: cannot tell, because " + cannotWords[c.Cannot] + "."
 }
 
-// comparisonText says what would be seen by now.
+// comparisonText says which harm would have been noticed by now.
 func comparisonText(c *harm.Comparison) string {
 	if c == nil {
 		return "jobeffd has compared nothing yet: it does a minute after its start."

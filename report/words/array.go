@@ -17,19 +17,20 @@ import (
 	"jobeff/report/shell"
 )
 
-// Array is what the tasks of an array say together.
+// Array sums up the tasks of an array in words.
 type Array struct {
-	Name     string // of its jobs
+	Name     string // name of its jobs
 	Headline block.Headline
 	Line     block.Action // for sbatch; without one, there is no request
-	Facts    block.Facts  // the first names it
-	Programs []block.Part // how the figures of each one's tasks are spread
+	Facts    block.Facts  // the first one names the array
+	Programs []block.Part // how the figures of each program's tasks are distributed
 	Worst    block.Part   // the tasks that lost most
 	Again    block.Action // runs failed tasks again; without a text, none failed
 	Further  string       // how to see one of its tasks, or all
 }
 
-// OfArray sums up attempts as a list has them, with their programs. cut: there are further tasks.
+// OfArray sums up the attempts of an array, read like a list but with their programs. cut means that there are
+// more tasks.
 func OfArray(attempts []job.Job, cut, wide bool) Array {
 	j := inert.Copy(&attempts[0], wide)
 	v := &arrayView{Array: policy.ArrayOf(attempts), name: j.Name, example: j.DisplayID}
@@ -50,13 +51,13 @@ func OfArray(attempts []job.Job, cut, wide bool) Array {
 	return a
 }
 
-// arrayView is an array with what names it.
+// arrayView is an array with its name and an example.
 type arrayView struct {
 	*policy.Array
 	name, example string // a task to look at
 }
 
-// ends say how tasks ended, by their state.
+// ends words the states of tasks.
 var ends = map[string]string{"COMPLETED": "completed", "FAILED": "failed", "TIMEOUT": "reached the time limit", "OUT_OF_MEMORY": "ran out of memory",
 	"CANCELLED": "cancelled", "NODE_FAIL": "lost a node", "RUNNING": "running", "PREEMPTED": "preempted", "DEADLINE": "reached the deadline", "SUSPENDED": "suspended"}
 
@@ -72,7 +73,7 @@ func endsText(states []policy.Counted) string {
 	return figure.And(all)
 }
 
-// verdict is how the tasks ended, and what they lost.
+// verdict says how the tasks ended, and what they lost.
 func (v *arrayView) verdict() string {
 	said := fmt.Sprintf("%s: %s.", figure.Counted(v.Tasks, "task"), endsText(v.States))
 	programs := len(slices.DeleteFunc(slices.Clone(v.Parts), func(p policy.ArrayPart) bool { return p.Program == "" }))
@@ -92,7 +93,7 @@ func (v *arrayView) verdict() string {
 	return said
 }
 
-// facts say whose array it is, and what each task had.
+// facts say who owns the array, and what each task was given.
 func (v *arrayView) facts(j *job.Job, cut, wide bool) block.Facts {
 	f := block.Facts{{Label: "Array", Strong: v.ID, Text: v.name}}
 	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
@@ -122,10 +123,10 @@ func (v *arrayView) facts(j *job.Job, cut, wide bool) block.Facts {
 	return f.Inert(wide)
 }
 
-// mostProgram is how much of a program's name a heading shows, columns.
+// mostProgram bounds the columns of a program's name in a heading.
 const mostProgram = 40
 
-// part is a table of how the figures of one program's tasks are spread.
+// part is a table of how the figures of one program's tasks are distributed.
 func (v *arrayView) part(p *policy.ArrayPart, wide bool) block.Part {
 	which := "completed "
 	if !p.Completed {
@@ -168,7 +169,7 @@ func (v *arrayView) part(p *policy.ArrayPart, wide bool) block.Part {
 	return b
 }
 
-// worst are the tasks that lost most.
+// worst lists the tasks that lost most.
 func (v *arrayView) worst() block.Part {
 	b, lost := block.Part{Heading: "Tasks that lost most core-hours"}, (*job.Job).LostCoreHours
 	if v.Idle {

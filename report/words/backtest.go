@@ -6,12 +6,12 @@ import (
 	"jobeff/report/figure"
 )
 
-// Backtest is how many jobs and users each rule would have flagged.
+// Backtest holds how many jobs and users each rule would have flagged.
 type Backtest struct {
 	Title string
 	Rules block.Table
 	Mails string
-	Under string // what the marks mean; "": there are none
+	Under string // explains the marks; "": there are none
 }
 
 // OfBacktest puts a backtest into words.

@@ -6,8 +6,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// heats are how useful ranks and nodes were in the biggest execution, which `which` names. There
-// are none where they cannot be compared.
+// heats returns how useful ranks and nodes were in the biggest execution, which `which` names. It returns none
+// if they cannot be compared.
 func heats(j *job.Job) (which string, all []block.Heat) {
 	e, which := Biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {
@@ -32,12 +32,11 @@ func heats(j *job.Job) (which string, all []block.Heat) {
 	return which, all
 }
 
-// sizeBins is how many of the record's bins are one row: a factor of 4, in every job and wherever it
-// is shown.
+// sizeBins is the number of the record's bins in one row: a factor of 4, in every job and everywhere.
 const sizeBins = 2
 
-// sizesTable counts the messages by size, point to point and collective, without the sizes that
-// none had.
+// sizesTable counts the messages by size, point to point and collective. It has no rows for sizes without
+// messages.
 func sizesTable(executions []job.Execution) (t block.Table) {
 	t.Heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64

@@ -12,7 +12,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// branches are the tree of efficiencies that fits the job, with the question that each answers. Each is the
+// branches returns the tree of efficiencies that fits the job, with the question that each answers. Each is the
 // product of those below it.
 func branches(j *job.Job) []block.Branch {
 	h := j.Metrics.Hybrid
@@ -40,7 +40,7 @@ func branches(j *job.Job) []block.Branch {
 		block.Branch{Name: "Communication efficiency", Depth: 2, Value: communication, Meaning: "the part of that time in which the busiest thread computed"})
 }
 
-// regionBranches are DLB's efficiencies of OpenMP.
+// regionBranches returns DLB's efficiencies of OpenMP.
 func regionBranches(h *job.Hybrid) []block.Branch {
 	o := h.OpenMP()
 	return []block.Branch{
@@ -50,11 +50,11 @@ func regionBranches(h *job.Hybrid) []block.Branch {
 	}
 }
 
-// rounded is by how much a product may differ from what it is to be, since two digits of each are shown.
+// rounded is how far a product may be from the figure that it should give, since each shows two digits.
 const rounded = 0.01
 
-// factors are branches whose product is the value above them. There are none where it differs, as windows may from
-// the whole run: a tree that does not multiply out leads astray.
+// factors returns branches whose product is the value above them. It returns none if the product differs, as
+// windows may from the whole run: a tree that does not multiply out is misleading.
 func factors(above float64, all []block.Branch) []block.Branch {
 	product := 1.0
 	for _, b := range all {
@@ -66,7 +66,7 @@ func factors(above float64, all []block.Branch) []block.Branch {
 	return all
 }
 
-// mpiBranches are POP's tree for the ranks.
+// mpiBranches returns POP's tree for the ranks.
 func mpiBranches(j *job.Job) []block.Branch {
 	m, parallel, balance, communication := j.Metrics, "Parallel efficiency", "Load balance", "Communication efficiency"
 	if job.ThreadsUnknown(j.Executions) {
@@ -81,7 +81,7 @@ func mpiBranches(j *job.Job) []block.Branch {
 	}, factors(m.MPI.Communication, waitBranches(j))...)
 }
 
-// sharesOf are the figures under the tree.
+// sharesOf returns the figures under the tree.
 func sharesOf(j *job.Job) []block.Fact {
 	var all []block.Fact
 	h := j.Metrics.Hybrid
@@ -105,7 +105,7 @@ func sharesOf(j *job.Job) []block.Fact {
 	return all
 }
 
-// countersText is empty where not every rank had counters.
+// countersText is empty unless every rank had counters.
 func countersText(c *job.Counters) string {
 	if c == nil || c.IPC() == nil || c.Frequency() == nil {
 		return ""
@@ -132,7 +132,7 @@ func executionsPart(j *job.Job) block.Part {
 		Notes: notes}
 }
 
-// foldedOf are the entries that stand for several executions.
+// foldedOf returns the entries that sum up several executions.
 func foldedOf(j *job.Job) (folded []*job.Execution) {
 	for i := range j.Executions {
 		if j.Executions[i].Folded != nil {
@@ -142,7 +142,7 @@ func foldedOf(j *job.Job) (folded []*job.Execution) {
 	return folded
 }
 
-// executionsTable has the executions with the most core time, and their sum.
+// executionsTable has the executions with the most core time, and the sum over all.
 func executionsTable(j *job.Job) block.Table {
 	t := block.Table{Heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
 	figures := []*job.Metrics{j.Metrics}
@@ -177,7 +177,7 @@ func foldedRow(e *job.Execution, seconds func(float64) string) []string {
 	return append(row, counted(e.Endings))
 }
 
-// executionFigures are ranks, nodes, elapsed, PE, LB and CommE as texts.
+// executionFigures writes ranks, nodes, elapsed, PE, LB and CommE.
 func executionFigures(m *job.Metrics, seconds func(float64) string) []string {
 	if m == nil {
 		return []string{"-", "-", "-", "-", "-", "-"}
@@ -188,7 +188,7 @@ func executionFigures(m *job.Metrics, seconds func(float64) string) []string {
 	}
 }
 
-// nodesPart has the nodes whose ranks had the most work, at most most of them.
+// nodesPart has the nodes whose ranks had the most work; `most` bounds their number.
 func nodesPart(j *job.Job, most int) block.Part {
 	e, which := Biggest(j)
 	if e == nil || len(e.Nodes) < 2 {
@@ -202,7 +202,7 @@ func nodesPart(j *job.Job, most int) block.Part {
 		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))], seconds)}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
-// waitText ends a heading: others wait for those with the most work, or have nearly as much.
+// waitText ends a heading: the others wait for the busiest, or have nearly as much work.
 func waitText(most, other float64) string {
 	if other > (1-unequal)*most {
 		return ", nearly equal"
@@ -210,7 +210,7 @@ func waitText(most, other float64) string {
 	return ": the others wait for them"
 }
 
-// unequal is by which part of the most work others must have less to be said to wait.
+// unequal is the part of the most work by which others must have less to be called waiting.
 const unequal = 0.05
 
 func inMPIPerRank(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(max(n.Ranks, 1)) }
@@ -247,7 +247,7 @@ func ranksTable(e *job.Execution) block.Table {
 	return t
 }
 
-// callsPart has the MPI calls that took the most time, at most most of them.
+// callsPart has the MPI calls that took the most time; `most` bounds their number.
 func callsPart(j *job.Job, most int) block.Part {
 	all := Calls(j.Executions)
 	if len(all) == 0 {
@@ -258,14 +258,14 @@ func callsPart(j *job.Job, most int) block.Part {
 		Notes:  block.Notes(more(len(all)-most, "function", "with less time"))}
 }
 
-// callsTable shows calls and what share they have of the whole core time, s.
+// callsTable shows calls, and their shares of the whole core time, s.
 func callsTable(calls []job.Call, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
 	seconds := alike(calls, func(c job.Call) float64 { return c.Time.Seconds() })
 	for _, c := range calls {
 		share := c.Time.Seconds() / max(whole, 1e-9)
 		text := figure.Percent(share)
-		if share > 1+job.Tolerance { // of several threads of a rank at once
+		if share > 1+job.Tolerance { // several threads of a rank were in it at once
 			share, text = 1, "-"
 		}
 		t.Bar(3, share)

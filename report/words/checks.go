@@ -10,7 +10,7 @@ import (
 // Check is one line of `jobeff admin doctor`.
 type Check struct {
 	Status Status
-	What   string // what was looked at
+	What   string // what was checked
 	Found  string
 	Mend   string // what to do if it is not right
 }
@@ -25,10 +25,10 @@ const (
 	Fail
 )
 
-// String is the word that is printed.
+// String returns the printed word.
 func (s Status) String() string { return [...]string{"ok", "warn", "fail"}[s] }
 
-// Checks are the lines of the doctor, and how many checks passed or failed.
+// Checks holds the lines of the doctor, and how many checks passed or failed.
 type Checks struct {
 	All []Check
 	Sum string

@@ -25,14 +25,14 @@ type Column struct {
 	number func(*job.Job) *float64 // nil: not known
 	write  func(float64) string
 	alike  func(...float64) func(float64) string // in place of write: all numbers of the column in one unit
-	none   string                                // what is written where the number is not known; "": "-"
+	none   string                                // written if the number is not known; "": "-"
 	ofTasks
-	Width int  // that the user gave; 0: as wide as its values
+	Width int  // given by the user; 0: as wide as its values
 	Left  bool // aligned so by the user
-	deep  bool // it needs the job's executions, which a list is read without
+	deep  bool // it needs the job's executions, which lists are read without
 }
 
-// ofTasks says how a number of an array follows from those of its tasks that are in the list.
+// ofTasks says how the number of an array follows from those of its listed tasks.
 type ofTasks int
 
 const (
@@ -42,7 +42,7 @@ const (
 	ofLast
 )
 
-// columns are all columns, in the order of --helpformat.
+// columns holds all columns, in the order of --helpformat.
 var columns = []Column{
 	{Name: "JobID", head: "<=JobID", Doc: "123, 123_4, 123+1; 123 of an array, whose tasks are one line", value: func(j *job.Job) string { return j.DisplayID }},
 	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *job.Job) string { return fmt.Sprint(j.JobID) }},
@@ -97,7 +97,7 @@ var columns = []Column{
 // otherNames are other names that people use for fields.
 var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus": "alloccpus", "cores": "alloccpus", "coverage": "cover", "tres": "alloctres"}
 
-// The columns of a plain list; those of a wide one have wideColumns behind them.
+// The columns of a plain list. A wide one adds wideColumns.
 const (
 	listColumns = "jobid,jobname,user,state,elapsed,alloccpus,ranks,pe,cpueff,corehours,lost"
 	wideColumns = ",lb,comme,cover"
@@ -134,25 +134,25 @@ func column(name string) (Column, error) {
 			return c, nil
 		}
 	}
-	if name == "advice" { // stored like the flags, it would come from another curve than that of the job's page
+	if name == "advice" { // if stored like the flags, it would come from another curve than that of the job's page
 		return Column{}, errors.New("a list has no advice, since no curve is fitted while it is read: jobeff workload lists it by workload, jobeff JOBID shows a job's")
 	}
 	return Column{}, fmt.Errorf("%.40q is no field of a job: jobeff --helpformat lists them", name)
 }
 
-// shown parses a list of columns that the program itself names.
+// shown parses a list of columns that the program itself gives.
 func shown(list string) []Column {
 	all, err := ParseColumns(list)
 	if err != nil {
-		panic(err) // a test excludes it
+		panic(err) // a test rules this out
 	}
 	return all
 }
 
-// AllColumns are all columns.
+// AllColumns returns all columns.
 func AllColumns() []Column { return slices.Clone(columns) }
 
-// text is the column of a job.
+// text writes the column of a job.
 func (c *Column) text(j *job.Job) string {
 	if c.number == nil {
 		return c.value(j)
@@ -189,7 +189,7 @@ func ofHybrid(value func(*job.Job) float64) func(*job.Job) *float64 {
 	}
 }
 
-// ofWindows makes a number of a job's sampled windows; nil: there are none, or they tell nothing.
+// ofWindows makes a number of a job's sampled windows; nil: there are none, or they do not determine it.
 func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if j.Metrics == nil {
@@ -202,7 +202,7 @@ func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 	}
 }
 
-// Deep says whether a column needs the jobs' executions.
+// Deep reports whether a column needs the jobs' executions.
 func Deep(all []Column) bool { return slices.ContainsFunc(all, func(c Column) bool { return c.deep }) }
 
 // ofUsage makes a number of what a job used; nil: Slurm has not said it.
@@ -224,7 +224,7 @@ func ofBytes(value func(*job.Usage) int64) func(*job.Job) *float64 {
 	}
 }
 
-// positive makes a number; nil for 0, which is not known.
+// positive makes a number; nil for 0, which means not known.
 func positive(value func(*job.Job) int) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		if n := value(j); n > 0 {
@@ -240,7 +240,7 @@ func wholeNumber(n float64) string { return figure.Count(int(n)) }
 
 func clock(s float64) string { return figure.Clock(figure.Duration(s)) }
 
-// elapsed is a job's time in whole seconds; nil: it runs, and Slurm has not said it yet.
+// elapsed returns a job's time in whole seconds; nil: it is running, and Slurm has not given it yet.
 func elapsed(j *job.Job) *float64 {
 	if j.Elapsed <= 0 && j.End.IsZero() {
 		return nil
@@ -248,7 +248,7 @@ func elapsed(j *job.Job) *float64 {
 	return some(j.Elapsed.Round(time.Second).Seconds())
 }
 
-// moment is a time as a number, in seconds.
+// moment makes a number of a time, in seconds.
 func moment(of func(*job.Job) time.Time) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
 		t := of(j)
@@ -259,12 +259,12 @@ func moment(of func(*job.Job) time.Time) func(*job.Job) *float64 {
 	}
 }
 
-// writtenTime is a time as sacct writes it, in the local zone.
+// writtenTime writes a time as sacct does, in the local zone.
 func writtenTime(s float64) string {
 	return time.Unix(int64(s), 0).Local().Format("2006-01-02T15:04:05")
 }
 
-// stateWord is the first word of the job's state.
+// stateWord returns the first word of the job's state.
 func stateWord(j *job.Job) string {
 	if j.Unconfirmed {
 		return "unconfirmed"
@@ -275,7 +275,7 @@ func stateWord(j *job.Job) string {
 	return cmp.Or(j.StateWord(), "-")
 }
 
-// flags are the names of the rules that flag the job.
+// flags names the rules that flag the job.
 func flags(j *job.Job) string {
 	switch {
 	case j.Flags == nil:

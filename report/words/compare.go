@@ -17,7 +17,7 @@ import (
 // Comparison says why one run of the same work took longer than another.
 type Comparison struct {
 	Title         string // of its page
-	Before, After string // the jobs' ids; before "": there is no such job
+	Before, After string // the jobs' ids; Before "": there is no such job
 	Headline      block.Headline
 	Facts         block.Facts
 	Parts         []block.Part
@@ -54,7 +54,7 @@ func compareHeadline(c *compare.Comparison) block.Headline {
 	return h
 }
 
-// longerText is "Job 456 took 121 s, 12 % longer than job 123 (108 s)".
+// longerText writes "Job 456 took 121 s, 12 % longer than job 123 (108 s)".
 func longerText(c *compare.Comparison) string {
 	whose, seconds := "Job ", figure.SecondsAlike(c.Before.Time, c.After.Time)
 	if !c.Before.Whole || !c.After.Whole {
@@ -63,7 +63,7 @@ func longerText(c *compare.Comparison) string {
 	return fmt.Sprintf("%s%s took %s, %s job %s (%s)%s", whose, c.After.Job.DisplayID, seconds(c.After.Time), thanText(c.After.Time/c.Before.Time-1), c.Before.Job.DisplayID, seconds(c.Before.Time), medianText(c))
 }
 
-// thanText is a change with the word that follows it: "12 % longer than", "2.3 times as long as".
+// thanText writes a change with the word that follows it: "12 % longer than", "2.3 times as long as".
 func thanText(change float64) string {
 	said := figure.Change(change)
 	if strings.HasSuffix(said, "as long") {
@@ -86,7 +86,7 @@ func medianText(c *compare.Comparison) string {
 	return fmt.Sprintf(", the median of %s on as many cores%s", figure.Counted(c.Median, "earlier run"), builds)
 }
 
-// usualText says what such runs usually differ by.
+// usualText says how much such runs usually differ.
 func usualText(c *compare.Comparison) string {
 	if !c.Usual.Known() {
 		return fmt.Sprintf("how much such runs usually differ is not known (%s)", figure.Counted(c.Usual.Runs, "other run"))
@@ -94,22 +94,22 @@ func usualText(c *compare.Comparison) string {
 	return fmt.Sprintf("such runs usually differ by less than %s", figure.Bound(c.Usual.Time))
 }
 
-// From these parts of the difference on, something is said to be nearly all of it, or most of it, or
-// is worth a word.
+// The parts of the difference from which something is called nearly all of it, or most of it, or is mentioned
+// at all.
 const (
 	nearlyAll = 0.8
 	most      = 0.5
 	worthWord = 0.2
 )
 
-// mostlyText names the parts that make the difference, as far as they differ more than usual.
+// mostlyText names the parts that make the difference, if they differ more than usual.
 func mostlyText(c *compare.Comparison) string {
 	var with, against []compare.Part
 	longer, shorter := 0.0, 0.0
 	for _, p := range c.Parts {
 		longer, shorter = longer+max(p.Seconds, 0), shorter+min(p.Seconds, 0)
 	}
-	whole := longer // of the parts that go the same way
+	whole := longer // the sum of the parts that go the same way as the difference
 	if c.Longer() < 0 {
 		whole = shorter
 	}
@@ -162,7 +162,7 @@ func listedParts(all []compare.Part, changed bool) string {
 	return figure.And(said)
 }
 
-// partText is a part with its factor on both sides: "load balance (0.95, now 0.82)".
+// partText writes a part with its factor on both sides: "load balance (0.95, now 0.82)".
 func partText(p *compare.Part) string {
 	return fmt.Sprintf("%s (%s, now %s)", compare.Name(p.Code), factorText(p.Code, p.Before), factorText(p.Code, p.After))
 }
@@ -173,7 +173,7 @@ func factorText(code string, v float64) string {
 		return figure.Seconds(v)
 	case compare.Instructions:
 		return figure.Number(v)
-	case compare.Files: // what is in files, for people
+	case compare.Files: // people read the part in files, not its complement
 		return figure.Percent(1 - v)
 	case compare.Clock:
 		return figure.Ratio(v/1e9) + " GHz"
@@ -185,7 +185,7 @@ func factorText(code string, v float64) string {
 	return figure.Efficiency(v)
 }
 
-// outlierText names what computed much longer than the rest, where the load is balanced worse.
+// outlierText names what computed much longer than the rest, if the load is balanced worse.
 func outlierText(c *compare.Comparison) string {
 	if !slices.ContainsFunc(c.Parts, func(p compare.Part) bool { return p.Code == compare.LoadBalance && p.Seconds > 0 && c.Told(&p) }) {
 		return ""
@@ -219,7 +219,7 @@ func signed(s float64, write func(float64) string) string {
 	return sign + write(math.Abs(s))
 }
 
-// compareFacts say what is compared.
+// compareFacts say which jobs are compared.
 func compareFacts(c *compare.Comparison) block.Facts {
 	var f block.Facts
 	for _, one := range []struct {
@@ -239,14 +239,14 @@ func compareFacts(c *compare.Comparison) block.Facts {
 	return f
 }
 
-// compareParts are where the difference comes from, what changed, and what grew.
+// compareParts show where the difference comes from, what changed, and what grew.
 func compareParts(c *compare.Comparison) []block.Part {
 	return []block.Part{timeParts(c), changedPart(c),
 		grownPart(c, "MPI calls that changed most, mean time per rank", "call", c.Calls),
 		grownPart(c, "Sections that changed most, mean time per rank without inner sections", "section", c.Sections), placesGrown(c)}
 }
 
-// placesGrown are the places that changed most, with the command that names them.
+// placesGrown lists the places that changed most, with the command that names them.
 func placesGrown(c *compare.Comparison) block.Part {
 	part := grownPart(c, "Places in the code that changed most, mean time per rank", "place", c.Places)
 	if len(c.Places) > 0 && !c.Named {
@@ -255,7 +255,7 @@ func placesGrown(c *compare.Comparison) block.Part {
 	return part
 }
 
-// leastShown is the shortest time, s, that is not written as none.
+// leastShown is the shortest time, s, that is not written as 0.
 const leastShown = 0.0005
 
 func timeParts(c *compare.Comparison) block.Part {

@@ -13,11 +13,11 @@ import (
 	"jobeff/report/figure"
 )
 
-// leastBuckets is how many buckets are worth a line: of fewer, the whole run's figure says as much.
+// leastBuckets is the least number of buckets to show: for fewer, the whole run's figure says as much.
 const leastBuckets = 4
 
-// course is how the parallel efficiency of the biggest execution went. It is empty where that is not
-// known.
+// course returns how the parallel efficiency of the biggest execution went over time. It is empty if that is
+// not known.
 func course(j *job.Job) (c block.Course) {
 	e, which := Biggest(j)
 	if e == nil || e.Timeline == nil || MetricsOf(e) == nil {
@@ -46,7 +46,7 @@ func bucketLength(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(d.Seconds()))
 }
 
-// bucketTime is when a bucket begins.
+// bucketTime writes when a bucket begins.
 func bucketTime(t time.Time, length time.Duration) string {
 	if length < time.Second {
 		return t.Local().Format("2006-01-02 15:04:05.000")
@@ -54,8 +54,8 @@ func bucketTime(t time.Time, length time.Duration) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// courseMap is a map of how useful ranks or nodes of the biggest execution were over time, with the sections
-// whose times are known, and its end.
+// courseMap maps how useful ranks or nodes of the biggest execution were over time. It also shows the sections
+// whose times are known, and the end.
 func courseMap(j *job.Job) block.CourseMap {
 	e, which := Biggest(j)
 	t := e.Timeline
@@ -97,7 +97,7 @@ func courseMap(j *job.Job) block.CourseMap {
 	return m
 }
 
-// courseRows are the rows of the first node, or of it and those after it; ranks says that each row is
+// courseRows makes the rows of the first node, or of it and those after it. ranks means that each row shows
 // some of its ranks.
 func courseRows(nodes []job.NodeShare) (rows []block.CourseRow, ranks bool) {
 	n, c := &nodes[0], nodes[0].Course
@@ -120,11 +120,11 @@ func courseRows(nodes []job.NodeShare) (rows []block.CourseRow, ranks bool) {
 	return rows, ranks
 }
 
-// mostSpans is how many sections are drawn.
+// mostSpans bounds how many sections are drawn.
 const mostSpans = 4
 
-// knownSections are the sections with the most time, of those whose times are known: all ranks
-// entered each of these together, a few times.
+// knownSections returns the sections with the most time among those whose times are known: all ranks entered
+// each of these together, a few times.
 func knownSections(e *job.Execution) (known []job.Section) {
 	for _, s := range e.Sections {
 		if i := s.Instances; i != nil && i.Least == i.Most && uint64(len(i.Kept)) == i.Most && i.Most <= job.MostBuckets {

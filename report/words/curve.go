@@ -12,15 +12,15 @@ import (
 	"jobeff/report/inert"
 )
 
-// Curve says what run times on several core counts tell.
+// Curve words a curve through run times on several core counts.
 type Curve struct {
 	Title    string
 	Facts    block.Facts
 	Expected block.Part  // the times that it predicts
-	Further  block.Facts // simpler models, what to run next, and what is doubtful
+	Further  block.Facts // simpler models, what to run next, and doubts
 }
 
-// OfCurve says what a curve through points tells. The name may be anything.
+// OfCurve words a curve through points. The name may be anything.
 func OfCurve(name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, wide bool) Curve {
 	c := Curve{Title: "Curve of " + inert.Text(name, wide)}
 	c.Facts.Add("measured", fmt.Sprintf("%s on %s, %s to %s cores", figure.Counted(len(points), "run"), figure.Counted(r.Counts, "core count"),
@@ -42,7 +42,7 @@ func OfCurve(name string, points []curve.Point, r *curve.Result, rivals []curve.
 	return c
 }
 
-// countsFacts are the core counts that a curve tells.
+// countsFacts are the core counts that follow from a curve.
 func countsFacts(r *curve.Result) []block.Fact {
 	return []block.Fact{
 		{Label: "n_eff", Text: coreCount(r.Eff, "the most cores that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
@@ -50,7 +50,7 @@ func countsFacts(r *curve.Result) []block.Fact {
 	}
 }
 
-// coreCount says what is known of a core count; smallest is the fewest cores that ran.
+// coreCount words a core count. smallest is the fewest cores that were run.
 func coreCount(c curve.CoreCount, what string, smallest int) string {
 	switch {
 	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest && smallest > 1:
@@ -64,7 +64,7 @@ func coreCount(c curve.CoreCount, what string, smallest int) string {
 	return block.Joined("; ", s, what, c.Note)
 }
 
-// modelText is the model's parameters, or what stands in for it.
+// modelText writes the model's parameters, or what replaces them.
 func modelText(r *curve.Result) string {
 	if r.NoModel != "" {
 		return "none fits: times follow the local slope"
@@ -110,7 +110,7 @@ func predictionsPart(heading string, r *curve.Result) block.Part {
 	return b
 }
 
-// rivalsText says how far simpler models lie from the same points.
+// rivalsText says how far simpler models are from the same points.
 func rivalsText(rivals []curve.Rival) string {
 	var s []string
 	for _, r := range rivals {
@@ -126,12 +126,12 @@ func nextRun(n *curve.NextRun) string {
 	return figure.Counted(n.N, "core") + ": " + n.About
 }
 
-// curvePoints is how many points a curve is drawn through.
+// curvePoints is the number of points that a curve is drawn through.
 const curvePoints = 48
 
-// StudyCurves are the two pictures of a workload: run time and parallel efficiency over cores.
-// They show the runs, the curve, its interval, n_eff and n_fast. ok is false if no run can be
-// drawn. The names in them are inert.
+// StudyCurves returns the two pictures of a workload: run time and parallel efficiency over cores. They show
+// the runs, the curve, its interval, n_eff and n_fast. ok is false if no run can be drawn. The names in them
+// are inert.
 func StudyCurves(study *workload.Study) (time, share block.Curve, ok bool) {
 	if len(study.Counts) == 0 {
 		return time, share, false
@@ -155,7 +155,7 @@ func StudyCurves(study *workload.Study) (time, share block.Curve, ok bool) {
 	return time, share, true
 }
 
-// fittedCurves follow the curve as far as it predicts.
+// fittedCurves returns points of the curve as far as it predicts.
 func fittedCurves(r *curve.Result) (time, share []block.Fitted) {
 	first, last := math.Log(float64(r.Smallest)), math.Log(2*float64(r.Largest))
 	before := 0
@@ -197,7 +197,7 @@ func curveAlt(what string, s *workload.Study) string {
 	return said + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, "", s.Curve.Smallest), coreCount(s.Curve.Fast, "", s.Curve.Smallest))
 }
 
-// curvesOf are both pictures; none if no run can be drawn.
+// curvesOf returns both pictures; none if no run can be drawn.
 func curvesOf(study *workload.Study) []block.Curve {
 	if time, share, ok := StudyCurves(study); ok {
 		return []block.Curve{time, share}

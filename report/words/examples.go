@@ -8,28 +8,29 @@ import (
 	"jobeff/report/inert"
 )
 
-// Tried is an example, and the rules that did not say what it expects.
+// Tried is an example, and the rules whose verdict it does not expect.
 type Tried struct {
 	policy.Example
 	Wrong []policy.Mismatch
 }
 
-// Examples are those in which the rules differ from what a site expects, and how many verdicts were right.
+// Examples holds the examples that the rules decide otherwise than a site expects, and how many verdicts were
+// right.
 type Examples struct {
 	Wrong []WrongExample
 	Sum   string
 }
 
-// WrongExample is an example, and what its rules said in place of what it expects.
+// WrongExample is an example, and the unexpected verdicts.
 type WrongExample struct {
 	Name string
 	Got  []Mismatch
 }
 
-// Mismatch is what a rule said of an example, why, and its condition.
+// Mismatch is a rule's verdict on an example, the expected one, the reason, and the condition.
 type Mismatch struct{ Rule, Want, Got, Because, Asks string }
 
-// OfExamples are the words of some examples.
+// OfExamples words some examples.
 func OfExamples(tried []Tried, wide bool) (e Examples) {
 	right, wrong := 0, 0
 	for _, t := range tried {

@@ -12,7 +12,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// explained says what a job's verdicts follow from. Both are inert.
+// explained says what a job's verdicts are based on. Both arguments are inert.
 func explained(j *job.Job, all []policy.Verdict) block.Facts {
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
@@ -22,7 +22,7 @@ func explained(j *job.Job, all []policy.Verdict) block.Facts {
 	return facts
 }
 
-// told is what rules say.
+// told words the verdicts of all rules.
 func told(all []policy.Verdict) (rules []block.Told) {
 	_, common := policy.Together(all)
 	for _, v := range all {
@@ -36,7 +36,7 @@ func told(all []policy.Verdict) (rules []block.Told) {
 	return rules
 }
 
-// ownDoubts are those that not every verdict of the job has.
+// ownDoubts words the doubts that not every verdict of the job has.
 func ownDoubts(v policy.Verdict, common []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
 }
@@ -58,8 +58,8 @@ func outcomes(all []policy.Verdict) string {
 	return said
 }
 
-// flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
-// they have not. What the headline said is not said again. The verdicts are inert. runs: of a job that runs.
+// flaggedFacts are for the job's owner, once the rules have flagged the job; nil: they have not. They do not
+// repeat said, the headline. The verdicts are inert. runs means that the job is running.
 func flaggedFacts(verdicts []policy.Verdict, said string, runs bool) block.Facts {
 	told := flagged(verdicts, said)
 	if len(told) == 0 {
@@ -75,7 +75,7 @@ func flaggedFacts(verdicts []policy.Verdict, said string, runs bool) block.Facts
 			}
 		}
 	}
-	if runs && told[0].Hours.Used != nil { // else jobFacts have them
+	if runs && told[0].Hours.Used != nil { // of an ended job, jobFacts have them
 		f.Add("Core-hours", hoursText(told[0].Hours))
 	}
 	if len(doubts) > 0 {
@@ -84,7 +84,7 @@ func flaggedFacts(verdicts []policy.Verdict, said string, runs bool) block.Facts
 	return f
 }
 
-// flagged are the verdicts that a job's owner is told, each text without what was said before it.
+// flagged returns the verdicts that a job's owner is shown, each text without sentences that came before.
 func flagged(verdicts []policy.Verdict, said string) (all []policy.Verdict) {
 	for _, v := range verdicts {
 		if v.Outcome == policy.Flagged && !v.Shadow {
@@ -97,7 +97,7 @@ func flagged(verdicts []policy.Verdict, said string) (all []policy.Verdict) {
 	return all
 }
 
-// unsaid is a text without the sentences that were said before.
+// unsaid returns a text without the sentences that are in said already.
 func unsaid(all, said string) string {
 	var left []string
 	for s := range strings.SplitSeq(strings.TrimSuffix(all, "."), ". ") {

@@ -47,7 +47,7 @@ func stateText(j *job.Job) string {
 	return "not known yet (Slurm's accounting has not said)"
 }
 
-// exitText is the exit code of a job that has ended; before, Slurm says 0:0.
+// exitText is the exit code of a job that has ended. Before that, Slurm's 0:0 means nothing.
 func exitText(j *job.Job) string {
 	if j.State != "" && j.End.IsZero() {
 		return ""
@@ -130,8 +130,8 @@ func sizeText(j *job.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// coreHoursText says what a job that has ended used and lost; "": nothing of it is known. For a job that runs,
-// flaggedFacts say it.
+// coreHoursText says what an ended job used and lost; "": neither is known. For a running job, flaggedFacts say
+// it.
 func coreHoursText(j *job.Job) string {
 	h := policy.CoreHoursOf(j)
 	if h.Used == nil || j.End.IsZero() {
@@ -140,10 +140,10 @@ func coreHoursText(j *job.Job) string {
 	return hoursText(h)
 }
 
-// mpiText is the MPI library, its version, and the level of threads that the program asked for.
+// mpiText writes the MPI library, its version, and the level of threads that the program asked for.
 func mpiText(e job.Execution) string { return block.Joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
 
-// notableSteps are the steps that ended badly or were switched off.
+// notableSteps lists the steps that ended badly or were switched off.
 func notableSteps(j *job.Job) (notable []string) {
 	full := j.Usage.StepsOutOfMemory()
 	for _, s := range j.Steps {
@@ -203,7 +203,7 @@ func dataFacts(j *job.Job) []block.Fact {
 	return f
 }
 
-// cpuText is the CPU efficiency. It says how it differs from POP's.
+// cpuText writes the CPU efficiency, and how it differs from POP's.
 func cpuText(j *job.Job) string {
 	e := j.CPUEfficiency()
 	if e == nil {
@@ -263,8 +263,8 @@ func memoryText(j *job.Job) string {
 	return s
 }
 
-// sharedEfficiency is the memory efficiency of a job that shared its nodes: else nobody else could have had
-// their memory.
+// sharedEfficiency returns the memory efficiency of a job that shared its nodes. On whole nodes nobody else
+// could have had the memory.
 func sharedEfficiency(j *job.Job) *float64 {
 	if whole, _ := j.WholeNodes(); whole {
 		return nil
@@ -272,10 +272,10 @@ func sharedEfficiency(j *job.Job) *float64 {
 	return j.MemoryEfficiency()
 }
 
-// oneFigure: above this part of the upper end, the lower end of an interval is not told.
+// oneFigure is the part of the upper end of an interval from which its lower end is left out.
 const oneFigure = 0.95
 
-// slurmsMemory is the figure of Slurm, with its doubt.
+// slurmsMemory words Slurm's figure, with its doubt.
 func slurmsMemory(j *job.Job, held string) string {
 	if ranOut(j) {
 		return "ran out. Slurm's samples saw at most " + held + ": they miss a short peak, and one node or task may run out before the others"
@@ -290,7 +290,7 @@ func slurmsMemory(j *job.Job, held string) string {
 	return s
 }
 
-// ranOut says whether the job or a step of it ran out of memory, whatever Slurm sampled.
+// ranOut reports whether the job or a step of it ran out of memory, whatever Slurm sampled.
 func ranOut(j *job.Job) bool {
 	return j.StateWord() == "OUT_OF_MEMORY" || len(j.Usage.StepsOutOfMemory()) > 0
 }

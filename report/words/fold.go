@@ -10,13 +10,13 @@ import (
 	"jobeff/report/figure"
 )
 
-// line is what a list has in one line: a job, or an array as far as the list selects its tasks.
+// line is a line of a list: a job, or the tasks of an array that the list selects.
 type line struct {
-	job.Job               // of an array its newest task
+	job.Job               // for an array, its newest task
 	array   *policy.Array // nil: a job
 	tasks   []job.Job
-	done    []job.Job     // those whose figures count
-	sum     listing.Hours // of all; tasks are fewer in a very large array
+	done    []job.Job     // the tasks whose figures count
+	sum     listing.Hours // of all tasks, even if the array is too large to list them
 }
 
 func linesOf(given []listing.Line) []line {
@@ -31,7 +31,7 @@ func linesOf(given []listing.Line) []line {
 	return all
 }
 
-// counted are the jobs whose figures the line shows.
+// counted returns the jobs whose figures the line shows.
 func (l *line) counted() []job.Job {
 	if l.array == nil {
 		return l.tasks
@@ -39,7 +39,7 @@ func (l *line) counted() []job.Job {
 	return l.done
 }
 
-// number is the line's number in a column; nil: it is not known or, if differ, not the same in tasks of
+// number returns the line's number in a column; nil: it is not known or, if differ, differs between tasks of
 // several programs.
 func (l *line) number(c *Column) (n *float64, differ bool) {
 	if l.array == nil {
@@ -78,10 +78,10 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 	return some(total / float64(len(all))), false
 }
 
-// differing is written where the tasks of an array have no figure in common.
+// differing is written if the tasks of an array share no figure.
 const differing = "differ"
 
-// text is a column of the line.
+// text writes a column of the line.
 func (l *line) text(c *Column) string {
 	switch {
 	case l.array == nil:
@@ -106,7 +106,7 @@ func (l *line) text(c *Column) string {
 	return common
 }
 
-// flags counts the rules that flag an array's tasks; where none does, they may not all be judged.
+// flags counts the rules that flag an array's tasks. If none does, some tasks may not be judged yet.
 func (l *line) flags() string {
 	var all []string
 	for _, f := range l.array.Flags {
@@ -121,7 +121,7 @@ func (l *line) flags() string {
 	return flags(&l.Job)
 }
 
-// isBad says whether a column of the line is bad news.
+// isBad reports whether a column of the line is bad news.
 func (l *line) isBad(c *Column) bool {
 	switch c.Name {
 	case "PE":
@@ -135,14 +135,14 @@ func (l *line) isBad(c *Column) bool {
 
 var badStates = []string{"BOOT_FAIL", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT"}
 
-// ShortStates are sacct's abbreviations.
+// ShortStates maps sacct's abbreviations to its states.
 var ShortStates = map[string]string{
 	"BF": "BOOT_FAIL", "CA": "CANCELLED", "CD": "COMPLETED", "DL": "DEADLINE", "F": "FAILED", "NF": "NODE_FAIL",
 	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED",
 	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
 }
 
-// mostStates is how many states of an array's tasks a line names.
+// mostStates bounds the states of an array's tasks that a line names.
 const mostStates = 2
 
 // states counts the states of an array's tasks: "60 COMPLETED", "57 CD, 3 F" or "55 CD, 3 F, 2 more".

@@ -15,30 +15,30 @@ import (
 	"jobeff/report/inert"
 )
 
-// Job is what is said of a job. What is empty is not known, or not of such a job.
+// Job holds all words about a job. Fields are empty if they are not known, or do not apply to such a job.
 type Job struct {
-	ID       string // "" of a job without Slurm
+	ID       string // "" without Slurm
 	Waits    bool   // nothing of it has begun
 	Headline block.Headline
 	Ask      *block.Action  // what to do first; nil: nothing
 	Todo     []block.Action // what else
 	Brief    block.Facts    // who ran what, where and when, and how it ended
-	Pending  Cut            // what waits, of a job that has not begun
+	Pending  Cut            // what is waiting, if the job has not begun
 	Tree     []block.Branch // POP's efficiencies
 	Shares   []block.Fact   // figures under them
-	Ruled    block.Facts    // what rules say, without what the headline and the request have
+	Ruled    block.Facts    // verdicts of rules, without what the headline and the request say
 	Told     block.Facts    // core-hours, doubts
-	Beyond   string         // the command that shows what follows, and what that is
+	Beyond   string         // the command that shows the rest, and what that is
 
-	Flagged    block.Facts   // what rules say, without what the headline has
-	Rules      []block.Told  // what every rule says
-	FlaggedBy  []block.Told  // those that tell more than the headline
-	Advice     block.Facts   // what the runs of its workload say of its core count
+	Flagged    block.Facts   // verdicts of rules, without what the headline says
+	Rules      []block.Told  // all verdicts
+	FlaggedBy  []block.Told  // verdicts that say more than the headline
+	Advice     block.Facts   // what the runs of its workload show about its core count
 	Options    block.Part    // core counts to choose from
 	Curves     []block.Curve // of its workload
 	Beside     []Beside
 	Facts      block.Facts // all of Brief, and more
-	Confidence block.Facts // of the verdicts
+	Confidence block.Facts // in the verdicts
 	Data       block.Facts // how much was measured
 	Warnings   []doubt.Doubt
 	Line       block.Action // for sbatch
@@ -59,10 +59,10 @@ type Job struct {
 	Places     block.Part
 	Sizes      block.Part
 	Overlap    block.Part
-	Steps      block.Part // that ended badly or were switched off
+	Steps      block.Part // steps that ended badly or were switched off
 
 	Outcomes  string      // counts the verdicts
-	Explained block.Facts // what verdicts follow from
+	Explained block.Facts // what the verdicts are based on
 }
 
 // Cut is a part in two lengths.
@@ -71,12 +71,12 @@ type Cut struct{ Short, Long block.Part }
 // Beside is a job or a workload that a job leads to.
 type Beside struct {
 	Text, Line string
-	Job, Below string // leads to the page of a job, or to one below it
-	Workload   string // or to that of a workload, by its key
+	Job, Below string // leads to the page of a job, or to a page below it
+	Workload   string // or leads to the page of a workload, by its key
 }
 
-// OfJob says what is known of a job, with the study of its workload, the verdicts of the rules and its request. Study and
-// verdicts are nil if they were not asked for. wide: its reader sees characters outside ASCII.
+// OfJob words a job, with the study of its workload, the verdicts of the rules and its request. study and
+// verdicts are nil if nobody asked for them. wide means that the reader sees characters outside ASCII.
 func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []policy.Verdict, r *policy.Request, wide bool) Job {
 	of := found.Job
 	j, rules := inert.Copy(of, wide), inertVerdicts(verdicts, wide)
@@ -88,7 +88,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	best := r.Best
 	w.Headline = headline(j, best)
 	w.Headline.Text = inert.Text(w.Headline.Text, wide)
-	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // else it is a step, or there is no Slurm
+	if ref, err := slurmid.Parse(of.DisplayID); err == nil && ref.Step == "" { // neither a step nor a job without Slurm
 		first, others := todo(of, verdicts, r, wide)
 		w.Ask, w.Todo = &first, others
 	}
@@ -118,14 +118,15 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 	return w
 }
 
-// ofRules says what rules say; best is the advice, nil for none. The verdicts are inert. runs: of a job that runs.
+// ofRules fills in the words of the verdicts. best is the advice, nil for none. The verdicts are inert. runs
+// means that the job is running.
 func (w *Job) ofRules(verdicts []policy.Verdict, best *workload.Recommendation, runs bool) {
 	w.Ruled.Add("Verdict", ruledText(verdicts, w.Headline.Text, best))
 	w.Flagged = flaggedFacts(verdicts, w.Headline.Text, runs)
 	w.FlaggedBy = slices.DeleteFunc(told(flagged(verdicts, w.Headline.Text)), func(t block.Told) bool { return t.Text == "" && t.Link == "" })
 }
 
-// ofFigures says what a job with data has. The job is inert.
+// ofFigures fills in the words of the figures of a job with data. The job is inert.
 func (w *Job) ofFigures(j *job.Job) {
 	if !singletons(j) {
 		w.Tree, w.Shares = branches(j), sharesOf(j)
@@ -139,7 +140,7 @@ func (w *Job) ofFigures(j *job.Job) {
 	w.Waiting, w.Nodes, w.Calls = Cut{waitsPart(j), waitsOnPage(j)}, Cut{nodesPart(j, costly), nodesPart(j, listed)}, Cut{callsPart(j, costly), callsPart(j, listed)}
 }
 
-// beyond names what there is of a job that is not seen first.
+// beyond names the parts of a job that its first screen does not show.
 func (w *Job) beyond(flagged, studied bool) (all []string) {
 	for _, one := range []struct {
 		name  string
@@ -159,8 +160,8 @@ func (w *Job) beyond(flagged, studied bool) (all []string) {
 	return all
 }
 
-// FullForm is the command that shows all of a job; without an id, the option that shows all of a
-// record.
+// FullForm returns the command that shows all of a job. Without an id, it returns the option that shows all of
+// a record.
 func FullForm(id string) string {
 	if id == "" {
 		return "--full"

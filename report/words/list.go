@@ -15,19 +15,19 @@ import (
 	"jobeff/report/inert"
 )
 
-// ListOptions say what is asked of a list of jobs.
+// ListOptions say what a list of jobs should show.
 type ListOptions struct {
-	Columns   []Column // nil: the usual ones
+	Columns   []Column // nil: the default ones
 	NoHeader  bool
-	Parsable2 bool              // values whole, with | between, as sacct -P, and a line for each task
+	Parsable2 bool              // values in full, separated by |, as in sacct -P, and a line for each task
 	Title     string            // over the list, for people
-	Which     string            // jobs were asked for: "of account chem that you may see ", "" for no choice
-	Sort      string            // as ParseSort has it; "": as the lines are given
-	Most      int               // lines, the first ones; 0: all
-	All       *listing.Selected // what the lines are only the first of; nil: they are all
-	Rest      string            // the command that lists what is left out; ""
-	More      bool              // the server has more, in the order of the lines as they are given
-	// Pending is what waits of what was asked for; nil: it was not asked for. OnlyPending: nothing else was.
+	Which     string            // the choice of jobs, "of account chem that you may see "; "": none
+	Sort      string            // a field of ParseSort; "": the order given
+	Most      int               // how many lines at most; 0: all
+	All       *listing.Selected // sums over all that the query selects, if the lines are only a part; nil: they are all
+	Rest      string            // the command that lists the rest; "": none
+	More      bool              // the server has more lines, in its own order
+	// Pending holds what is waiting; nil: nobody asked for it. OnlyPending means that nothing else was asked for.
 	Pending     *slurmid.PendingList
 	OnlyPending bool
 }
@@ -35,25 +35,24 @@ type ListOptions struct {
 // List is a list of jobs in words.
 type List struct {
 	ListOptions
-	Table   block.Table // of all columns for which a page may have room
-	Empty   string      // in place of a list without lines; "": nothing
-	Left    []string    // what the list does not have
-	Notes   []string    // what is listed in all
+	Table   block.Table // all columns that a page may have room for
+	Empty   string      // replaces a list without lines; "": nothing
+	Left    []string    // what the list leaves out
+	Notes   []string    // sums of what is listed
 	Legend  []Legend
 	Waiting block.Part // without a heading: nothing
 }
 
-// Legend explains what a table shows: where columns have one of these heads, or, without any, in every
-// table.
+// Legend explains a table if its columns have one of these heads. Without heads, it explains every table.
 type Legend struct {
 	Text  string
 	Heads []string
 }
 
-// OfList has lines in the given order, or sorted.
+// OfList makes a list of lines in the given order, or sorted.
 func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 	l := List{ListOptions: opts}
-	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // for programs, which ask for a state where they want it
+	asLines := opts.Parsable2 || opts.Columns != nil || opts.NoHeader // read by programs, which ask for the state if they want it
 	if opts.Pending != nil && opts.OnlyPending && asLines {
 		var waits []job.Job
 		for i := range opts.Pending.Jobs {
@@ -85,7 +84,7 @@ func OfList(given []listing.Line, opts ListOptions, wide bool) List {
 	return l
 }
 
-// selected sums up all that was asked for, also beyond these lines.
+// selected sums up all that the query selects, these lines and others.
 func selected(lines []line, opts ListOptions) listing.Selected {
 	if opts.All != nil {
 		return listing.Selected{Sum: opts.All.Sum, Unjudged: max(opts.All.Unjudged, unjudged(lines))}
@@ -97,7 +96,7 @@ func selected(lines []line, opts ListOptions) listing.Selected {
 	return all
 }
 
-// unjudged counts the jobs of lines that have ended and that the present rules have not judged yet.
+// unjudged counts the ended jobs of the lines that the present rules have not judged yet.
 func unjudged(lines []line) (n int) {
 	for i := range lines {
 		for k := range lines[i].tasks {
@@ -109,8 +108,8 @@ func unjudged(lines []line) (n int) {
 	return n
 }
 
-// unjudgedText says how many jobs the present rules have not judged yet; ruled: only jobs that some rules flag were
-// asked for.
+// unjudgedText says how many jobs the present rules have not judged yet. ruled means that the query selects
+// only jobs that some rules flag.
 func unjudgedText(n int, ruled bool) string {
 	switch {
 	case n == 0:
@@ -121,7 +120,7 @@ func unjudgedText(n int, ruled bool) string {
 	return fmt.Sprintf("Of the jobs that are listed, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
 }
 
-// usual are the columns of a plain list. Where all jobs are of one user, people know whose.
+// usual returns the columns of a plain list. If all jobs belong to one user, it leaves out the user.
 func usual(lines []line, parsable2 bool) []Column {
 	chosen := shown(listColumns + wideColumns)
 	if len(lines) > 0 && !parsable2 && !slices.ContainsFunc(lines, func(l line) bool { return l.User != lines[0].User }) {
@@ -130,7 +129,7 @@ func usual(lines []line, parsable2 bool) []Column {
 	return chosen
 }
 
-// linesTable is a table of the lines of a list.
+// linesTable makes a table of the lines of a list.
 func linesTable(lines []line, chosen []Column, wide bool) block.Table {
 	t := block.Table{Rows: make([][]string, len(lines))}
 	for i := range chosen {
@@ -157,12 +156,12 @@ func linesTable(lines []line, chosen []Column, wide bool) block.Table {
 	return t
 }
 
-// jobsTable is a table of jobs, a line each.
+// jobsTable makes a table of jobs, a line for each.
 func jobsTable(jobs []job.Job, chosen []Column, wide bool) block.Table {
 	return linesTable(linesOf(listing.LinesOf(jobs)), chosen, wide)
 }
 
-// marks are written after the efficiencies of jobs that these do not describe fully.
+// marks follow the efficiencies of jobs that these do not describe fully.
 var marks = []struct {
 	mark, legend string
 	is           func(*job.Job) bool
@@ -201,11 +200,11 @@ func (l *List) legend(lines []line) {
 	}
 }
 
-// noJobs stands in place of an empty list.
+// noJobs replaces an empty list.
 const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
-// noJobsOf is one text for jobs that are not there, jobs that its reader may not see, and names that
-// nobody has.
+// noJobsOf returns the same text for jobs that do not exist, for jobs that the reader may not see, and for
+// names that nobody has. So it does not reveal which names exist.
 func noJobsOf(which string) string {
 	if which == "" {
 		return noJobs
@@ -213,7 +212,7 @@ func noJobsOf(which string) string {
 	return "no jobs " + which + "in this time: look further back with -S, as -S -30days; a name that is not written right has none, either"
 }
 
-// under says that left lines are not listed, or that the server has more, and sums up all.
+// under says that `left` lines are not listed, or that the server has more, and sums up all.
 func (l *List) under(left int, all listing.Selected) {
 	how := "raise --limit"
 	if l.Rest != "" {
@@ -233,7 +232,7 @@ func (l *List) under(left int, all listing.Selected) {
 	}
 }
 
-// totalText sums up what is listed. What was lost is a part of the core-hours of those whose loss is known.
+// totalText sums up the listed hours. Lost hours are a part of those whose loss is known.
 func totalText(listed string, sum listing.Hours) string {
 	if sum.Used == 0 {
 		return ""
@@ -241,7 +240,7 @@ func totalText(listed string, sum listing.Hours) string {
 	return sumText(listed, sum)
 }
 
-// jobsTotal sums up the jobs of a list. nil: they are too many.
+// jobsTotal sums up the jobs of a list; nil: there are too many.
 func jobsTotal(sum *listing.Hours) string {
 	if sum == nil {
 		return notSummed
@@ -251,7 +250,7 @@ func jobsTotal(sum *listing.Hours) string {
 
 const notSummed = "They are not summed up: too many jobs ran in this time to look for those. Narrow the time, or choose by user, account, partition or cluster alone."
 
-// sumText says what those that are listed used and lost.
+// sumText says what the listed jobs used and lost.
 func sumText(listed string, sum listing.Hours) string {
 	said := fmt.Sprintf("Total of %s: %s core-hours used", listed, figure.Hours(sum.Used))
 	if sum.Judged == 0 {
@@ -260,7 +259,8 @@ func sumText(listed string, sum listing.Hours) string {
 	return fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
 }
 
-// sortColumn is the number that a list is to be sorted by, and whether the least comes first; nil: it is none.
+// sortColumn returns the number to sort a list by, and whether the least comes first; nil: the field is no
+// number.
 func sortColumn(by string) (c *Column, least bool) {
 	name, least := strings.CutPrefix(strings.ToLower(by), "-")
 	if one, err := column(name); err == nil && one.number != nil {
@@ -269,7 +269,8 @@ func sortColumn(by string) (c *Column, least bool) {
 	return c, least
 }
 
-// ParseSort is the name of a field that a list can be sorted by: the most of it first, with "-" before it the least.
+// ParseSort returns the name of a field that lists can be sorted by, the most first; with "-" in front, the
+// least first.
 func ParseSort(by string) (string, error) {
 	if c, least := sortColumn(by); c != nil {
 		return map[bool]string{true: "-"}[least] + strings.ToLower(c.Name), nil
@@ -284,7 +285,7 @@ func ParseSort(by string) (string, error) {
 	return "", fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(all, ", "))
 }
 
-// sortLines sorts as ParseSort says. Lines whose number is not known come last.
+// sortLines sorts by a field of ParseSort. Lines whose number is not known come last.
 func sortLines(lines []line, by string) {
 	c, least := sortColumn(by)
 	if c == nil {

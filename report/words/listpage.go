@@ -14,20 +14,20 @@ import (
 	"jobeff/report/inert"
 )
 
-// JobsPage is what OfJobs makes a page of.
+// JobsPage is the data for OfJobs.
 type JobsPage struct {
 	Own       bool // the reader's own jobs; else all that they may see
-	Others    bool // … of several users
+	Others    bool // likewise, of several users
 	Query     listing.JobQuery
 	Lines     []listing.Line
-	More      bool                      // there are further ones
+	More      bool                      // there are more jobs
 	All       listing.Selected          // what the query selects
 	Workloads []listing.WorkloadSummary // of Lines, in their order; arrays have none
 	Rules     []string                  // the site's
-	Pending   *slurmid.PendingList      // what waits of what the query selects; nil: it selects none, or that is not known
+	Pending   *slurmid.PendingList      // what the query selects of the waiting jobs; nil: nothing, or that is not known
 }
 
-// jobColumns are the columns of a page of jobs; pageHeads are the heads that differ there.
+// jobColumns are the columns of a page of jobs. pageHeads are the heads that differ from those of a list.
 const jobColumns = "jobid,jobname,user,account,state,partition,start,elapsed,alloccpus,pe,lb,comme,cover,corehours,lost,flags"
 
 var pageHeads = map[string]string{"JobID": "<=Job", "CoreHours": "Core-hours"}
@@ -66,7 +66,7 @@ func OfJobs(p *JobsPage) *ListPage {
 	return l.asked(p.Query, len(p.Lines), p.More)
 }
 
-// pendingPageTable is a table of what waits.
+// pendingPageTable makes a table of the waiting jobs.
 func pendingPageTable(p *JobsPage) ListTable {
 	t := ListTable{Table: pendingTable(p.Pending.Jobs, p.Others, true), Note: "Slurm's words for why each waits; " +
 		"its page says what they mean. Expected: when Slurm planned then to start it."}
@@ -103,7 +103,7 @@ func jobsPageTable(p *JobsPage) ListTable {
 	return t
 }
 
-// dress gives a cell what only a page shows: links, bars and words of its own.
+// dress adds to a cell what only a page shows: links, bars and words of its own.
 func (t *ListTable) dress(row, column int, c *Column, l *line) {
 	cell := &t.Rows[row][column]
 	switch c.Name {
@@ -124,7 +124,7 @@ func (t *ListTable) dress(row, column int, c *Column, l *line) {
 	}
 }
 
-// unasked is a query without what a form can ask for.
+// unasked returns a query without the fields that a form fills in.
 func unasked(q listing.JobQuery) listing.JobQuery {
 	return listing.JobQuery{Start: q.Start, Sort: q.Sort, Limit: q.Limit, Offset: q.Offset}
 }
@@ -140,7 +140,7 @@ func spanWords(q listing.JobQuery) string {
 	return said
 }
 
-// jobFields are those of the form over a list of jobs.
+// jobFields returns the fields of the form over a list of jobs.
 func jobFields(p *JobsPage) []block.Field {
 	q := &p.Query
 	fields := []block.Field{
@@ -167,7 +167,7 @@ func jobFields(p *JobsPage) []block.Field {
 	return inertFields(fields)
 }
 
-// chosen are the choices of a field. What was asked for is one of them, whatever it is.
+// chosen returns the choices of a field. The present value is one of them, whatever it is.
 func chosen(value, none string, all ...string) []block.Choice {
 	choices := []block.Choice{{Text: none}}
 	if value != "" && !slices.Contains(all, value) {
@@ -179,7 +179,7 @@ func chosen(value, none string, all ...string) []block.Choice {
 	return choices
 }
 
-// inertFields spells out control characters that somebody asked for.
+// inertFields makes control characters in a query visible.
 func inertFields(fields []block.Field) []block.Field {
 	for i := range fields {
 		fields[i].Value = inert.Text(fields[i].Value, true)

@@ -11,27 +11,27 @@ import (
 	"jobeff/report/inert"
 )
 
-// Watched is what the nodes of a job that runs say at one moment.
+// Watched is what the nodes of a running job report at one moment.
 type Watched struct {
 	SoFar *job.Job
-	Last  *job.Job      // what was done since the moment before; it has no Metrics where that is not known
+	Last  *job.Job      // what was done since the moment before; without Metrics if that is not known
 	Span  time.Duration // how long that is
-	CPU   time.Duration // that reading took in it, on all nodes
-	Quiet []string      // who did not answer, in words
+	CPU   time.Duration // CPU time that reading took in Span, on all nodes
+	Quiet []string      // which nodes did not answer, in words
 }
 
-// Live is what is said of a job that runs: of its last moment, beside all of it so far.
+// Live holds the words about a running job: its last moment, and all of it so far.
 type Live struct {
 	Headline block.Headline
 	Facts    []block.Fact
-	Quiet    []string // who did not answer
-	Heads    string   // over the figures so far and those of the last moment; "": there are no two
+	Quiet    []string // which nodes did not answer
+	Heads    string   // over the figures so far and those of the last moment; "": there is only one kind
 	Tree     []block.Branch
 	Shares   []block.Fact
 	Parts    []block.Part // of the last moment
 }
 
-// OfLive says what is known of a job that runs. wide: its reader sees characters outside ASCII.
+// OfLive words a running job. wide means that its reader sees characters outside ASCII.
 func OfLive(of Watched, wide bool) (w Live) {
 	j, last := inert.Copy(of.SoFar, wide), inert.Copy(of.Last, wide)
 	w.Headline = headline(j, nil)
@@ -67,15 +67,15 @@ func OfLive(of Watched, wide bool) (w Live) {
 	return w
 }
 
-// liveFacts are the labels of what is told of a job each time.
+// liveFacts are the labels of the facts that are shown each time.
 var liveFacts = []string{"Job", "State", "Time", "Size"}
 
-// besideWidth is the room for figures so far, which stand before those of the last moment.
+// besideWidth is the width of the figures so far, which come before those of the last moment.
 const besideWidth = 8
 
-// besides are the tree and the shares of the last moment, with those of all of the job beside them.
+// besides returns the tree and the shares of the last moment, each beside the figures so far.
 func besides(j, last *job.Job) (tree []block.Branch, shares []block.Fact) {
-	tree = slices.DeleteFunc(branches(last), func(b block.Branch) bool { return b.Depth > 1 }) // the table of nodes tells more
+	tree = slices.DeleteFunc(branches(last), func(b block.Branch) bool { return b.Depth > 1 }) // the table of nodes has the lower levels
 	shares = sharesOf(last)
 	whole, wholeShares := branches(j), sharesOf(j)
 	for i := range tree {
@@ -94,7 +94,7 @@ func besides(j, last *job.Job) (tree []block.Branch, shares []block.Fact) {
 	return tree, shares
 }
 
-// workOfNodes is the most and the least useful time per rank of a node, in the biggest execution.
+// workOfNodes returns the most and the least useful time per rank of a node, in the biggest execution.
 func workOfNodes(j *job.Job) (most, least float64) {
 	e, _ := Biggest(j)
 	if e == nil || len(e.Nodes) == 0 {

@@ -24,7 +24,7 @@ func singletons(j *job.Job) bool {
 	return len(j.Executions) > 1 && alone(j) && slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.IsSingleton() })
 }
 
-// ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
+// ioShare returns the time in MPI_File_* as a fraction of ranks x elapsed.
 func ioShare(j *job.Job) float64 {
 	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.IOTime / t
@@ -32,7 +32,7 @@ func ioShare(j *job.Job) float64 {
 	return 0
 }
 
-// mpiShare is the time in MPI as a fraction of ranks x elapsed.
+// mpiShare returns the time in MPI as a fraction of ranks x elapsed.
 func mpiShare(j *job.Job) float64 {
 	if t := j.RankSeconds(); t > 0 {
 		return j.Metrics.MPITime / t
@@ -40,7 +40,7 @@ func mpiShare(j *job.Job) float64 {
 	return 0
 }
 
-// MetricsOf are the figures of one execution, nil where it has none.
+// MetricsOf returns the figures of one execution; nil: it has none.
 func MetricsOf(e *job.Execution) *job.Metrics {
 	if e.Metrics != nil {
 		return e.Metrics
@@ -48,8 +48,8 @@ func MetricsOf(e *job.Execution) *job.Metrics {
 	return job.ExecutionMetrics(e)
 }
 
-// ranksRan is how many ranks ran, recorded or not. Of several executions, it is the most that one
-// of them had.
+// ranksRan returns how many ranks ran, recorded or not. For several executions, it is the most that one of them
+// had.
 func ranksRan(j *job.Job) int {
 	n := j.Metrics.Ranks
 	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
@@ -61,8 +61,7 @@ func ranksRan(j *job.Job) int {
 	return n
 }
 
-// recordedOf is how many ranks were recorded and how many there were, over all
-// executions.
+// recordedOf returns how many ranks were recorded and how many ran, over all executions.
 func recordedOf(j *job.Job) (recorded, ran int) {
 	for i := range j.Executions {
 		n, of := j.Executions[i].Ranks()
@@ -74,7 +73,7 @@ func recordedOf(j *job.Job) (recorded, ran int) {
 // byHand reports whether the records were made without Slurm.
 func byHand(j *job.Job) bool { return j.JobID == 0 }
 
-// programOf is the file name of an execution's executable.
+// programOf returns the file name of an execution's executable.
 func programOf(e *job.Execution) string {
 	if e.Executable == "" {
 		return "-"
@@ -82,8 +81,8 @@ func programOf(e *job.Execution) string {
 	return filepath.Base(e.Executable)
 }
 
-// warningsOf are the warnings of the job and of its executions. Equal ones become one, with their count. So do those
-// that differ in measured times alone, with the sums of these.
+// warningsOf returns the warnings of the job and of its executions. Equal ones are merged, and their counts
+// added. So are those that differ only in measured times, and these are added.
 func warningsOf(j *job.Job) []doubt.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[doubt.Warning]int{}
@@ -113,8 +112,8 @@ func warningsOf(j *job.Job) []doubt.Warning {
 	return all
 }
 
-// costliest picks the n executions with the most core time of which there are figures, in the order of the
-// job. It picks none that are folded: those took less.
+// costliest picks the n executions with the most core time, in the order of the job. Those without figures are
+// picked last. Folded ones took less, and are never picked.
 func costliest(executions []job.Execution, n int) []int {
 	var order []int
 	for i := range executions {
@@ -134,7 +133,7 @@ func costliest(executions []job.Execution, n int) []int {
 	return order
 }
 
-// Biggest is the execution with the most core time, and words that name it among several.
+// Biggest returns the execution with the most core time, and words that name it among several.
 func Biggest(j *job.Job) (*job.Execution, string) {
 	first := costliest(j.Executions, 1)
 	if len(first) == 0 {
@@ -147,14 +146,14 @@ func Biggest(j *job.Job) (*job.Execution, string) {
 	return &j.Executions[i], fmt.Sprintf(" of execution %d", i+1)
 }
 
-// busiestNodes are the nodes of an execution, those with the most work per rank first.
+// busiestNodes returns the nodes of an execution, those with the most work per rank first.
 func busiestNodes(e *job.Execution) []job.NodeShare {
 	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b job.NodeShare) int {
 		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
 	})
 }
 
-// usefulPerRank is a node's mean useful time in seconds.
+// usefulPerRank returns the mean useful time of a node's ranks, in seconds.
 func usefulPerRank(n job.NodeShare) float64 {
 	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
@@ -164,13 +163,12 @@ func Calls(executions []job.Execution) []job.Call {
 	return job.SumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
 }
 
-// Classes sums the classes of calls likewise.
+// Classes sums the classes of calls of all executions, the longest first.
 func Classes(executions []job.Execution) []job.Call {
 	return job.SumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
 }
 
-// rankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
-// they are not known.
+// rankShares returns the useful shares of a node's ranks in the execution's elapsed time (s); nil: not known.
 func rankShares(n job.NodeShare, elapsed float64) []float64 {
 	shares, told := n.UsefulTimes()
 	if !told || len(shares) == 0 || elapsed <= 0 {
@@ -182,13 +180,13 @@ func rankShares(n job.NodeShare, elapsed float64) []float64 {
 	return shares
 }
 
-// rankShare is how much of the elapsed time one rank was useful.
+// rankShare is the part of the elapsed time in which one rank was useful.
 type rankShare struct {
 	rank  int
 	Share float64
 }
 
-// sharesByRank are the useful shares of an execution's ranks, by rank; nil if they are not kept.
+// sharesByRank returns the useful shares of an execution's ranks, by rank; nil: they are not kept.
 func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
 	var all []rankShare
 	for _, n := range e.Nodes {
@@ -205,12 +203,11 @@ func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
 	return all
 }
 
-// sizelessShare is the part of the point-to-point messages from which SizesNote names persistent
-// requests.
+// sizelessShare is the part of the point-to-point messages from which SizesNote mentions persistent requests.
 const sizelessShare = 0.1
 
-// SizesNote says that persistent requests are in no size, where their starts are a large part of the
-// point-to-point messages; "" elsewhere. A start of several requests counts as one.
+// SizesNote says that persistent requests are in no size, if their starts are a large part of the
+// point-to-point messages; else "". A start of several requests counts as one.
 func SizesNote(executions []job.Execution) string {
 	var starts, sized uint64
 	for i := range executions {
@@ -229,12 +226,12 @@ func SizesNote(executions []job.Execution) string {
 	return "the bytes of persistent requests are not in it, as MPI_Start and MPI_Startall name no size (calls: " + figure.Count(starts) + ")"
 }
 
-// clamp holds a share between 0 and 1.
+// clamp bounds a share to 0 and 1.
 func clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// namedSections are the job's sections that are worth a name (METRICS 3), or in which a rank ended;
-// light is how many more there are. own is the ranks' time in all of them, in seconds. There are
-// none where only MPI_MAIN has weight.
+// namedSections returns the job's sections that have enough time to be named (METRICS 3), or in which a rank
+// ended. light counts the others. own is the ranks' time in all of them, in seconds. It returns no section if
+// only MPI_MAIN has enough.
 func namedSections(j *job.Job) (named []job.SectionFigures, light int, own float64) {
 	all := job.JobSections(j.Executions) // MPI_MAIN is the first
 	whole := 0.0

@@ -10,7 +10,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// OfMutes has a line for each muted workload.
+// OfMutes lists the muted workloads, a line for each.
 func OfMutes(list *listing.WorkloadList, wide bool) (b block.Part) {
 	t := block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {
@@ -27,7 +27,7 @@ func OfMutes(list *listing.WorkloadList, wide bool) (b block.Part) {
 	return b
 }
 
-// Muted says that a workload is muted now, where it is.
+// Muted says that a workload is muted now, if it is.
 func Muted(workload *job.Workload, wide bool) (b block.Part) {
 	if one := inert.Copy(workload, wide); one.Mute != nil {
 		b.Notes = []string{fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s", one.Name, figure.Minute(one.Mute.Until), one.Key)}

@@ -7,7 +7,7 @@ import (
 	"jobeff/report/block"
 )
 
-// orders say by what a list is sorted, with the most of it first or the least.
+// orders words the orders of lists, with the most first or the least.
 var orders = map[string]struct{ most, least string }{
 	"lost":      {"most core-hours lost first", "fewest core-hours lost first"},
 	"corehours": {"most core-hours first", "fewest core-hours first"},
@@ -23,15 +23,14 @@ var orders = map[string]struct{ most, least string }{
 	"name":      {"by name, the last first", "by name"},
 }
 
-// What the forms of pages offer to sort by.
+// The orders that the forms of pages offer.
 const (
 	jobOrders      = "lost corehours start elapsed alloccpus -pe -lb -comme"
 	sumOrders      = "lost corehours jobs -name name"
 	workloadOrders = "lost start"
 )
 
-// OrderWords says how a list is ordered that is sorted by a field; with - before the field, the least of it comes
-// first.
+// OrderWords says how a list is ordered by a field. With "-" before the field, the least comes first.
 func OrderWords(by string) string {
 	name, least := strings.CutPrefix(by, "-")
 	if least {
@@ -40,7 +39,7 @@ func OrderWords(by string) string {
 	return cmp.Or(orders[name].most, "most "+name+" first")
 }
 
-// sortField is the field of a form that offers some orders, and the present one.
+// sortField returns the field of a form that offers some orders, and the present one.
 func sortField(by, offered string) block.Field {
 	f := block.Field{Name: "sort", Label: "Order"}
 	known := false

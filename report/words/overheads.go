@@ -11,17 +11,17 @@ import (
 	"jobeff/report/inert"
 )
 
-// shownSizes are the messages whose figures a list of curves shows, bytes.
+// shownSizes are the sizes of messages whose figures a list of curves shows, bytes.
 var shownSizes = []uint64{8, 64 << 10, 1 << 20}
 
-// Overheads are what is known of a site's curves of jobeff-overhead.
+// Overheads lists a site's curves of jobeff-overhead.
 type Overheads struct {
 	List block.Part
-	Fell []string // whose availability fell
+	Fell []string // curves whose availability fell
 }
 
-// OfOverheads lists curves of jobeff-overhead, those that may be compared one after the other, and
-// names those whose availability fell.
+// OfOverheads lists curves of jobeff-overhead, with comparable ones next to each other. It names those whose
+// availability fell.
 func OfOverheads(curves []overhead.Curve, wide bool) Overheads {
 	if len(curves) == 0 {
 		return Overheads{List: block.Part{Notes: []string{"No curve is known. Run jobeff-overhead --json on two nodes of a partition, and import what it prints."}}}
@@ -67,8 +67,8 @@ func overheadRow(c *overhead.Curve) []string {
 	return row
 }
 
-// availability is that of a point, held between 0 and 1: a measured one may lie outside, as long as
-// its interval does not.
+// availability writes that of a point, bounded to 0 and 1: a measured one may lie outside, as long as its
+// interval does not.
 func availability(p overhead.Point) string {
 	if p.Avail == nil {
 		return "-"
@@ -76,8 +76,7 @@ func availability(p overhead.Point) string {
 	return figure.Percent(min(max(*p.Avail/100, 0), 1))
 }
 
-// fellText says how the availability of curve number i fell against the curve before; "" if it
-// did not.
+// fellText says how the availability of curve i fell against the curve before it; "": it did not.
 func fellText(curves []overhead.Curve, i int) string {
 	if i == 0 || !curves[i-1].Comparable(&curves[i]) {
 		return ""
@@ -92,14 +91,14 @@ func fellText(curves []overhead.Curve, i int) string {
 		availability(is), now.MPI, figure.Minute(now.Measured), directionText(now.Direction), placeText(now.Nodes))
 }
 
-// OverheadCurve is a curve with a bar for each size.
+// OverheadCurve words a curve, with a bar for each size.
 type OverheadCurve struct {
 	Title   string
 	Sizes   block.Table
 	Refused []string // why a size has no availability
 }
 
-// OfOverheadCurves says what curves are of, size by size.
+// OfOverheadCurves words curves, size by size.
 func OfOverheadCurves(curves []overhead.Curve, wide bool) (all []OverheadCurve) {
 	for _, c := range inert.Copy(curves, wide) {
 		of := OverheadCurve{Title: "Messages " + curveName(&c), Sizes: block.Table{Heads: []string{"size", "overhead us", "transfer us", "availability"}}}

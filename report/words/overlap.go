@@ -9,8 +9,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// overlapPart says how much of the time in point-to-point calls computing could have hidden. It is
-// empty where no curve of the job's partition and MPI is known.
+// overlapPart says how much of the time in point-to-point calls computing could have hidden. It is empty if no
+// curve of the job's partition and MPI is known.
 func overlapPart(j *job.Job) block.Part {
 	h := j.Hidable()
 	if h == nil {
@@ -34,7 +34,7 @@ func overlapText(h *overhead.Hidable) string {
 	return text + "; the rest is waiting"
 }
 
-// executionsWithCurve says of how many executions the figures speak, if not of all.
+// executionsWithCurve says how many executions the figures cover, if not all.
 func executionsWithCurve(h *overhead.Hidable) string {
 	if h.Executions == h.Of {
 		return ""
@@ -55,7 +55,7 @@ func overlapFacts(j *job.Job) (f block.Facts) {
 	return f
 }
 
-// curveName says what a curve is of.
+// curveName identifies a curve.
 func curveName(c *overhead.Curve) string {
 	return "of " + block.Joined(", ", of("partition", c.Partition), c.MPI, directionText(c.Direction), "measured "+figure.Minute(c.Measured)+placeText(c.Nodes))
 }

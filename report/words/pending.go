@@ -13,8 +13,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// reasons say what Slurm's reasons for waiting mean. Each is known by how it begins; the first that
-// fits counts.
+// reasons explains Slurm's reasons for waiting. Each entry matches the beginning of a reason; the first match
+// counts.
 var reasons = []struct{ word, means string }{
 	{"Priority", "jobs of a higher priority come first"},
 	{"Resources", "what it asks for is not free yet"},
@@ -31,7 +31,7 @@ var reasons = []struct{ word, means string }{
 	{"Assoc", "a limit of its account or user is reached"},
 }
 
-// reasonText is Slurm's word, and what it means where that is known.
+// reasonText writes Slurm's reason, and its meaning if that is known.
 func reasonText(p *slurmid.Pending) string {
 	if p.Reason == "" || p.Reason == "None" {
 		return "Slurm has not said why yet"
@@ -45,12 +45,12 @@ func reasonText(p *slurmid.Pending) string {
 	return said
 }
 
-// sinceText says since when a line waits, and why.
+// sinceText says since when a line has been waiting, and why.
 func sinceText(p *slurmid.Pending) string {
 	return "since " + figure.Minute(p.Submit) + ", " + reasonText(p)
 }
 
-// pendingHeadline is the first sentence on a job that has not begun.
+// pendingHeadline is the headline of a job that has not begun.
 func pendingHeadline(list *slurmid.PendingList) block.Headline {
 	p := &list.Jobs[0]
 	what := "It waits"
@@ -75,7 +75,7 @@ func pendingFacts(list *slurmid.PendingList) block.Facts {
 	return f
 }
 
-// askedText is what a line asks for.
+// askedText writes what a line asks for.
 func askedText(p *slurmid.Pending) string {
 	var parts []string
 	for _, one := range []struct {
@@ -100,7 +100,7 @@ func limitText(p *slurmid.Pending) string {
 	return figure.Clock(time.Duration(p.TimeLimit) * time.Second)
 }
 
-// startText says when it may begin.
+// startText says when a line may begin.
 func startText(p *slurmid.Pending, asOf time.Time) string {
 	var parts []string
 	if p.Eligible.After(asOf) {
@@ -112,14 +112,14 @@ func startText(p *slurmid.Pending, asOf time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostPendingTold is how many waiting lines are shown beside an attempt, mostPendingShown how many
-// in a list without --limit.
+// mostPendingTold bounds the waiting lines that are shown with an attempt, mostPendingShown those in a list
+// without --limit.
 const (
 	mostPendingTold  = 3
 	mostPendingShown = 20
 )
 
-// waitsText says what waits of a job that has begun in part.
+// waitsText says what is still waiting of a job that has begun in part.
 func waitsText(list *slurmid.PendingList) string {
 	if list == nil {
 		return ""
@@ -134,10 +134,10 @@ func waitsText(list *slurmid.PendingList) string {
 	return strings.Join(all, "; ") + "; as Slurm said at " + figure.Minute(list.AsOf)
 }
 
-// longestID is how long an id may be in a table: that of an array may have a long list of tasks.
+// longestID bounds an id in a table: that of an array may list many tasks.
 const longestID = 20
 
-// briefID is an id with the first of its tasks, as Slurm shortens it.
+// briefID shortens an id to the first of its tasks, as Slurm does.
 func briefID(id string) string {
 	if len(id) <= longestID {
 		return id
@@ -148,7 +148,7 @@ func briefID(id string) string {
 	return id
 }
 
-// pendingTable is a table of what waits. others: it may be of several users.
+// pendingTable makes a table of waiting lines. others means that they may belong to several users.
 func pendingTable(list []slurmid.Pending, others, wide bool) block.Table {
 	t := block.Table{Heads: []string{"<=JobID", "<JobName", "<User", "<Partition", "Nodes", "CPUs", "Limit", "<=Since", "<=Expected", "<!Reason"}}
 	for i := range list {
@@ -175,8 +175,8 @@ func pendingTable(list []slurmid.Pending, others, wide bool) block.Table {
 	return t
 }
 
-// pendingNotes say how many lines a list leaves out, and what it lacks. rest is the command that lists
-// those.
+// pendingNotes say how many lines a list leaves out, and which it lacks. rest is the command that lists the
+// former.
 func pendingNotes(list *slurmid.PendingList, shown int, rest string) (all []string) {
 	if left := len(list.Jobs) - shown; left > 0 {
 		all = append(all, fmt.Sprintf("and %s more: %s lists them", figure.Count(left), rest))
@@ -190,7 +190,7 @@ func pendingNotes(list *slurmid.PendingList, shown int, rest string) (all []stri
 	return all
 }
 
-// pendingHeading says what a table of what waits is.
+// pendingHeading is the heading of a table of waiting lines.
 func pendingHeading(list *slurmid.PendingList) string {
 	if list.Jobs == nil {
 		return "Which jobs wait is not known here now: squeue lists them."
@@ -209,13 +209,12 @@ func pendingHeading(list *slurmid.PendingList) string {
 	return fmt.Sprintf("Waiting, as Slurm said at %s: %s%s", figure.Minute(list.AsOf), figure.Counted(jobs, "job"), more)
 }
 
-// severalUsers says whether lines are of several users.
+// severalUsers reports whether lines belong to several users.
 func severalUsers(list []slurmid.Pending) bool {
 	return slices.ContainsFunc(list, func(p slurmid.Pending) bool { return p.UID != list[0].UID })
 }
 
-// waitingUnder is what waits, of all that a list was asked for; it has no heading where nothing is
-// said of it.
+// waitingUnder shows what is waiting of all that a list selects. It has no heading if there is nothing to show.
 func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
 	list, rest := opts.Pending, "a higher --limit"
 	if opts.Rest != "" {
@@ -233,7 +232,7 @@ func waitingUnder(opts ListOptions, wide bool) (b block.Part) {
 	return b
 }
 
-// pendingPart is a table of at most so many waiting lines of a job; empty where there is only one.
+// pendingPart is a table of at most `most` waiting lines of a job; empty if there is only one.
 func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	if len(list.Jobs) < 2 {
 		return block.Part{}
@@ -242,13 +241,13 @@ func pendingPart(list *slurmid.PendingList, most int, wide bool) block.Part {
 	return block.Part{Heading: "All of it that waits", Tables: []block.Table{pendingTable(shown, false, wide)}, Notes: pendingNotes(list, len(shown), "--json")}
 }
 
-// mostPendingFirst is how many lines of a job that waits the first screen shows.
+// mostPendingFirst bounds the waiting lines on the first screen of a job.
 const mostPendingFirst = 10
 
-// ofQueue says what is known of a job that has not begun.
+// ofQueue words a job that has not begun.
 func (w *Job) ofQueue(list *slurmid.PendingList, wide bool) {
 	w.Waits, w.ID, w.Headline, w.Brief = true, list.Jobs[0].ID, pendingHeadline(list), pendingFacts(list)
-	if array := list.Jobs[0].ArrayJobID; array > 0 { // a list of tasks may be too long for a command
+	if array := list.Jobs[0].ArrayJobID; array > 0 { // an array's id may list too many tasks for a command
 		w.ID = fmt.Sprint(array)
 	}
 	w.Pending = Cut{pendingPart(list, mostPendingFirst, wide), pendingPart(list, mostPendingShown, wide)}

@@ -14,10 +14,10 @@ import (
 	"jobeff/report/inert"
 )
 
-// listedPlaces is how many places a job's text and page name.
+// listedPlaces bounds the places that a job's text and page name.
 const listedPlaces = 5
 
-// Places is what is said of the places at which a job called MPI.
+// Places words the places at which a job called MPI.
 type Places struct {
 	None  string // why none are known; "": some are
 	Parts []block.Part
@@ -35,7 +35,7 @@ func OfPlaces(of *job.Job, wide bool) Places {
 	return Places{Parts: []block.Part{part, linksPart(e.Windows)}}
 }
 
-// whyNoPlaces says why a job has none.
+// whyNoPlaces says why a job has no places.
 func whyNoPlaces(j *job.Job) string {
 	switch {
 	case j.IsRunning():
@@ -46,8 +46,8 @@ func whyNoPlaces(j *job.Job) string {
 	return "its library noted none, or they were dropped for their age, or, of a job of more than " + figure.Count(job.MostPlaced) + " executions, others took more core time"
 }
 
-// amongNote says which of a job's executions the places belong to, and how to see those of others; "": it has
-// one.
+// amongNote says to which of a job's executions the places belong, and how to see those of others; "": there is
+// only one.
 func amongNote(e *job.Execution, j *job.Job) string {
 	n := job.CountExecutions(j.Executions)
 	if n < 2 {
@@ -78,7 +78,7 @@ func amongNote(e *job.Execution, j *job.Job) string {
 	return note
 }
 
-// spot is what was called at one line, whatever called that.
+// spot is what was called at one line, whatever its callers were.
 type spot struct {
 	function, where  string
 	time, sampled    time.Duration
@@ -86,7 +86,7 @@ type spot struct {
 	share, low, high float64
 }
 
-// placesPart has the costliest places.
+// placesPart lists the costliest places.
 func placesPart(j *job.Job) block.Part {
 	e := job.PlacedExecution(j.Executions)
 	if e == nil {
@@ -99,14 +99,14 @@ func placesPart(j *job.Job) block.Part {
 	}
 	n := len(spots) - listedPlaces
 	left := more(n, "place", "with less time")
-	if n > 0 && j.DisplayID != "" { // a record alone has none
+	if n > 0 && j.DisplayID != "" { // a record by hand has no id to ask for
 		left = fmt.Sprintf("and %s with less time; `jobeff where %s` has all", figure.Counted(n, "place"), j.DisplayID)
 	}
 	part.Notes = append(block.Notes(left), part.Notes...)
 	return part
 }
 
-// spotsOf are an execution's places, without what called them.
+// spotsOf returns an execution's places, without their callers.
 func spotsOf(e *job.Execution) (all []spot) {
 	index, shares := map[[2]string]int{}, e.Places.Shares(e.Classes)
 	for i := range e.Places.List {
@@ -130,8 +130,8 @@ func spotsOf(e *job.Execution) (all []spot) {
 	return all
 }
 
-// within fills in the share's interval, as the number of samples leaves it; all is the time that it is
-// a share of (METRICS 3).
+// within fills in the share's interval, which follows from the number of samples. all is the time that it is a
+// share of (METRICS 3).
 func (s *spot) within(all time.Duration) {
 	if all <= 0 {
 		s.share, s.low, s.high = 0, 0, 0
@@ -141,7 +141,7 @@ func (s *spot) within(all time.Duration) {
 	s.low, s.high = max(s.share-half, 0), min(s.share+half, 1)
 }
 
-// text writes the share; where it is an estimate that is not sure to a percent, with its interval.
+// text writes the share. If it is an estimate that is not sure to a percent, it adds the interval.
 func (s *spot) text() string {
 	if figure.Percent(s.low) == figure.Percent(s.high) {
 		return figure.Percent(s.share)
@@ -149,7 +149,7 @@ func (s *spot) text() string {
 	return figure.Estimate(s.share, s.low, s.high, figure.Percent)
 }
 
-// placesNotes say how much of the time the places are, and why names are missing.
+// placesNotes say how much of the time the places cover, and why names are missing.
 func placesNotes(e *job.Execution, j *job.Job) []string {
 	notes := block.Notes(amongNote(e, j))
 	if share, known := e.Places.Share(e.Classes); known {

@@ -11,7 +11,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// Ran is when something of a job ran, in parts of the job's time.
+// Ran is when a part of a job ran, in parts of the job's time.
 type Ran struct {
 	What, Time string
 	Unknown    string // why From and To are not known; "": they are
@@ -54,8 +54,8 @@ func ran(j *job.Job) (all []Ran, note string) {
 	return all, block.Joined("; ", more(len(j.Steps)-listed, "step", "later"), more(len(j.Executions)-listed, "execution", "with less core time"))
 }
 
-// heat is a map of the useful part of the time for each rank of the biggest execution. Where the
-// shares of ranks were dropped, it shows the mean of each node.
+// heat maps the useful part of the time of each rank of the biggest execution. If the shares of ranks were
+// dropped, it shows the mean of each node.
 func heat(j *job.Job) (h block.HeatMap) {
 	e, which := Biggest(j)
 	if e == nil {
@@ -85,7 +85,7 @@ func heat(j *job.Job) (h block.HeatMap) {
 	return h
 }
 
-// nodeHeat has a cell for each node.
+// nodeHeat is that map with a cell for each node.
 func nodeHeat(e *job.Execution, m *job.Metrics, which string) (h block.HeatMap) {
 	if len(e.Nodes) < 2 {
 		return h

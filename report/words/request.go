@@ -14,7 +14,7 @@ import (
 	"jobeff/report/shell"
 )
 
-// requestAction is a request with its line; without one, nothing.
+// requestAction words a request with its line; without a line, it is empty.
 func requestAction(r *policy.Request, wide bool) block.Action {
 	line := shell.Request(r)
 	if line == "" {
@@ -23,8 +23,8 @@ func requestAction(r *policy.Request, wide bool) block.Action {
 	return block.Action{Text: inert.Text(RequestText(r, false), wide), Line: inert.Text(line, wide)}
 }
 
-// RequestText says what to ask for and what that saves, and what it follows from. whole: also how long the job would
-// have taken on another core count, where nothing else says it.
+// RequestText says what to ask for, what that saves, and why. whole adds how long the job would have taken on
+// another core count, if no other text does.
 func RequestText(r *policy.Request, whole bool) string {
 	said := r.Said()
 	switch {
@@ -83,11 +83,11 @@ func fitsText(r *policy.Request) string {
 	return join(text, strings.Join(asWas, " "))
 }
 
-// largeReserve is the fraction from which a reserve is given as an amount: a time limit of a minute, the shortest, is
-// many times a short run.
+// largeReserve is the fraction from which a reserve is written as an amount. Even a time limit of a minute, the
+// shortest, is many times a short run.
 const largeReserve = 2
 
-// reserveText writes a reserve as a fraction or, where that is large, as the amount.
+// reserveText writes a reserve as a fraction or, if that is large, as the amount.
 func reserveText(fraction float64, much string) string {
 	if fraction < largeReserve {
 		return figure.Percent(fraction)
@@ -95,7 +95,7 @@ func reserveText(fraction float64, much string) string {
 	return much
 }
 
-// limitsText says which runs were killed, which needed much less, and where there is no more.
+// limitsText says which runs were killed, which needed much less, and whether no more can be had.
 func limitsText(r *policy.Request) string {
 	var all []string
 	n := r.Needs
@@ -117,7 +117,7 @@ func limitsText(r *policy.Request) string {
 	return strings.Join(all, " ")
 }
 
-// failedText says how often jobs were killed so, and what follows.
+// failedText says how often jobs were killed for the same lack, and what follows.
 func failedText(f *workload.Failure, asked float64) string {
 	often := ""
 	if f.Of > 1 {
@@ -134,7 +134,7 @@ func failedText(f *workload.Failure, asked float64) string {
 	return often + "; no less than that is asked for"
 }
 
-// freedText says what the request's job would have left to others with it.
+// freedText says what the job would have left to others with this request.
 func freedText(r *policy.Request) string {
 	like := "Job "
 	if r.Array {
@@ -159,14 +159,14 @@ func freedText(r *policy.Request) string {
 	return fmt.Sprintf("%s%s would have left %s to others.", like, r.Like.ID, figure.And(frees))
 }
 
-// NamedJobs is what is known of a workload of jobs that left no record of a program.
+// NamedJobs words a workload of jobs that left no record of a program.
 type NamedJobs struct {
 	Title string
 	Facts block.Facts
 	Line  block.Action // for sbatch
 }
 
-// OfNamedJobs puts such a workload into words.
+// OfNamedJobs makes one.
 func OfNamedJobs(named *job.Workload, wide bool) NamedJobs {
 	s := inert.Copy(named, wide)
 	r := policy.RequestOf(&workload.Study{Workload: named})

@@ -11,13 +11,13 @@ import (
 	"jobeff/report/figure"
 )
 
-// Rule is one of the site's rules in words: its name, its state if it is told to nobody, and what it asks and says.
+// Rule words one of the site's rules: its name, its state if nobody is told, its condition and its text.
 type Rule struct {
 	Name, State string
 	Facts       block.Facts
 }
 
-// OfRules are the rules themselves.
+// OfRules words the rules themselves.
 func OfRules(rules []etc.Rule) (all []Rule) {
 	for _, r := range rules {
 		one := Rule{Name: r.Name}
@@ -36,13 +36,13 @@ func OfRules(rules []etc.Rule) (all []Rule) {
 	return all
 }
 
-// Fields are what a rule may read, and what else it may call.
+// Fields lists what a rule may read, and the functions that it may call.
 type Fields struct {
 	All   []policy.Field
 	Notes []string
 }
 
-// OfFields are the words of fields and functions.
+// OfFields words fields and functions.
 func OfFields(fields []policy.Field, functions []string) Fields {
 	return Fields{fields, []string{"A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, " +
 		"contains, matches, + - * /, and the functions " + strings.Join(functions, ", ") + ".",

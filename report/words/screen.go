@@ -21,11 +21,10 @@ func briefFacts(j *job.Job) block.Facts {
 	return f
 }
 
-// briefLabels are those of the facts that are seen first.
+// briefLabels are the labels of the facts on the first screen.
 var briefLabels = []string{"Job", "User", "State", "Waits", "Time", "Size"}
 
-// coreHours says what the job used and lost. For a job that runs it says what it did so far, once a
-// rule flags it.
+// coreHours says what the job used and lost. For a running job it says so only once a rule flags it.
 func coreHours(j *job.Job, verdicts []policy.Verdict) string {
 	if all := flagged(verdicts, ""); j.IsRunning() && len(all) > 0 && all[0].Hours.Used != nil {
 		return hoursText(all[0].Hours)
@@ -33,8 +32,8 @@ func coreHours(j *job.Job, verdicts []policy.Verdict) string {
 	return coreHoursText(j)
 }
 
-// ruledText names the rules that flag a job, with what their texts tell beyond what was said: the headline has the efficiency
-// and its cause, the request the core count. The verdicts are inert.
+// ruledText names the rules that flag a job, with the sentences of their texts that say more than `said`, the
+// headline and the request. The verdicts are inert.
 func ruledText(verdicts []policy.Verdict, said string, best *workload.Recommendation) string {
 	var all []string
 	var muted string
@@ -48,17 +47,17 @@ func ruledText(verdicts []policy.Verdict, said string, best *workload.Recommenda
 		}
 		all = append(all, block.Joined(": ", v.Rule, strings.Join(news, " ")))
 	}
-	return block.Joined(" ", strings.Join(all, "; "), of("-- muted", muted)) // a workload is muted, not a rule
+	return block.Joined(" ", strings.Join(all, "; "), of("-- muted", muted)) // not the rule, but the workload is muted
 }
 
-// mostDoubts is how many lines show doubts. If there are more, the last one names their codes.
+// mostDoubts bounds the lines of doubts. If there are more, the last line names their codes.
 const mostDoubts = 4
 
-// poorlyCovered: it counts as a doubt if the figures cover less than this part of the allocated
-// core time.
+// poorlyCovered is the part of the allocated core time that the figures must cover: with less, that counts as a
+// doubt.
 const poorlyCovered = 0.8
 
-// doubtFacts are what jobeff could not tell, in short words: first what casts doubt on the efficiency.
+// doubtFacts are the doubts, in short words. Doubts about the efficiency come first.
 func doubtFacts(j *job.Job) (f block.Facts) {
 	warnings := warningsOf(j)
 	slices.SortStableFunc(warnings, func(a, b doubt.Warning) int { return cmp.Compare(weight(a), weight(b)) })
@@ -76,7 +75,7 @@ func doubtFacts(j *job.Job) (f block.Facts) {
 	return f
 }
 
-// missing says what the figures do not speak of, where no warning does.
+// missing says what the figures do not cover, if no warning does.
 func missing(j *job.Job, warnings []doubt.Warning) (all []string) {
 	if j.Metrics == nil || byHand(j) {
 		return nil
@@ -98,7 +97,7 @@ func codes(warnings []doubt.Warning) string {
 	return strings.Join(all, ", ")
 }
 
-// weight orders warnings: those first that change what the figures mean.
+// weight orders warnings: first those that change what the figures mean.
 func weight(w doubt.Warning) int {
 	if policy.CastsDoubt(w.Code) {
 		return 0

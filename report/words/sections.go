@@ -11,8 +11,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// sectionsPart has the sections that took the most time; nothing of a program that has
-// none of weight.
+// sectionsPart has the sections that took the most time. It is empty if none took enough.
 func sectionsPart(j *job.Job) block.Part {
 	named, light, own := namedSections(j)
 	if len(named) == 0 {
@@ -26,7 +25,7 @@ func sectionsPart(j *job.Job) block.Part {
 			more(max(len(named)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(named)))}
 }
 
-// sectionsTable has the first sections; whole is the time of all.
+// sectionsTable has the first sections. whole is the time of all.
 func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
 	shown := named[:min(listed, len(named))]
@@ -38,7 +37,7 @@ func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 	return t
 }
 
-// threadsTable says how well the threads of the first sections were used, if it is known of one.
+// threadsTable says how well the threads of the first sections were used, if that is known for one of them.
 func threadsTable(named []job.SectionFigures) []block.Table {
 	t := block.Table{Caption: "What threads do in sections",
 		Heads: []string{"<threads in section", "PE", "LB", "CommE", "balance", "scheduling", "serialisation"}}
@@ -61,7 +60,7 @@ func threadsTable(named []job.SectionFigures) []block.Table {
 	return []block.Table{t}
 }
 
-// ofRanks tells the two tables apart where there are threads.
+// ofRanks distinguishes the two tables if there are threads.
 func ofRanks(threads []block.Table) string {
 	if threads == nil {
 		return ""
@@ -82,11 +81,11 @@ func threadsNote(j *job.Job, named []job.SectionFigures, threads []block.Table) 
 	return block.Joined("; ", "threads: PE, LB and CommE of all threads; balance, scheduling and serialisation efficiency of OpenMP", missing, idleThreads(j))
 }
 
-// mostly is the part of OpenMP's lost time that a section must have to be named for it.
+// mostly is the least part of OpenMP's lost time for which a section is named.
 const mostly = 0.5
 
-// idleThreads names the section in which OpenMP lost most of its time: of nested ones the
-// innermost. "" if there is none, or OpenMP lost hardly any.
+// idleThreads names the section in which OpenMP lost most of its time; of nested ones, the innermost. It
+// returns "" if there is none, or if OpenMP lost hardly any.
 func idleThreads(j *job.Job) string {
 	if j.Metrics == nil || j.Metrics.Hybrid == nil || j.Metrics.Hybrid.OpenMPTime() < workload.LeastShare*j.Metrics.Hybrid.Span {
 		return ""
@@ -107,7 +106,7 @@ func idleThreads(j *job.Job) string {
 	return fmt.Sprintf("%s of the time that threads lost in OpenMP was in %s", figure.Percent(min(in.Metrics.Hybrid.OpenMPTime()/all, 1)), in.Label)
 }
 
-// instancesTable says how the ranks entered and left the first sections, if it is known of one.
+// instancesTable says how the ranks entered and left the first sections, if that is known for one of them.
 func instancesTable(named []job.SectionFigures) []block.Table {
 	t := block.Table{Caption: "How ranks enter and leave sections", Heads: []string{"<section", "sampled", "enter late by", "spread", "wait for the last"}}
 	var all []float64
@@ -155,7 +154,7 @@ func sectionRow(s job.SectionFigures, whole float64, seconds func(float64) strin
 	return append(row, "-", "-", "-")
 }
 
-// ownMPI is the part of a section's own time that is MPI; "-" where it has no time.
+// ownMPI writes the part of a section's own time that is MPI; "-": it has no time.
 func ownMPI(s job.SectionFigures, whole float64) string {
 	if s.Own <= 1e-6*whole {
 		return "-"
@@ -163,7 +162,7 @@ func ownMPI(s job.SectionFigures, whole float64) string {
 	return figure.Percent(min(s.OwnMPI/s.Own, 1))
 }
 
-// openSections says where ranks were that ended inside a section.
+// openSections names the sections inside which ranks ended.
 func openSections(all []job.SectionFigures) string {
 	var in []string
 	for _, s := range all {

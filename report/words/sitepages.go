@@ -19,33 +19,33 @@ import (
 	"jobeff/report/inert"
 )
 
-// ListPage is what the page of a list says: what it is of, a form that filters it, totals, and a table.
+// ListPage words the page of a list: whose jobs it has, a form that filters it, totals, and a table.
 type ListPage struct {
 	Heading string
-	Span    string // of which time, and in what order
+	Span    string // the time that it covers, and its order
 	Fields  []block.Field
-	Fold    bool     // nothing was asked for by the form
-	Notes   []string // above the table: totals, and what is not told
+	Fold    bool     // the form was not filled in
+	Notes   []string // above the table: totals, and what is not known
 	Table   ListTable
-	Empty   string     // what is said without a table; "": nothing
-	Beside  string     // what Second is; "": there is none
-	Second  ListTable  // what waits
-	Lacks   []string   // what Second does not tell
-	Query   url.Values // what the list was asked for
+	Empty   string     // replaces the table; "": nothing
+	Beside  string     // the heading of Second; "": there is none
+	Second  ListTable  // what is waiting
+	Lacks   []string   // what Second lacks
+	Query   url.Values // the query of the list
 	Turns   []Turn     // to the pages of the list before and after this one
 }
 
-// ListTable is a table, and where its cells lead.
+// ListTable is a table, with the links of its cells.
 type ListTable struct {
 	block.Table
 	Note   string
-	Names  []string       // of columns, to sort by or to know them by; none: it cannot be sorted
+	Names  []string       // of columns, to sort by or to identify them; none: it cannot be sorted
 	Refs   map[[2]int]Ref // by row and column
-	Share  int            // the column that shares belong to
+	Share  int            // the column that Shares belongs to
 	Shares []*float64     // of each row, drawn as bars; nil: not known
 }
 
-// Ref is where a cell leads: to a job, a workload, the tasks of an array, or an address.
+// Ref is the target of a cell's link: a job, a workload, the tasks of an array, or an address.
 type Ref struct{ Job, Workload, Array, Address string }
 
 // Turn leads to another page of a list.
@@ -54,7 +54,7 @@ type Turn struct {
 	Offset int
 }
 
-// refer notes where a cell leads.
+// refer notes a cell's link.
 func (t *ListTable) refer(row, column int, to Ref) {
 	if t.Refs == nil {
 		t.Refs = map[[2]int]Ref{}
@@ -62,7 +62,7 @@ func (t *ListTable) refer(row, column int, to Ref) {
 	t.Refs[[2]int{row, column}] = to
 }
 
-// asked fills in what a query asks for, and turns to the pages around this one, which has n rows.
+// asked fills in the query, and the links to the pages around this one, which has n rows.
 func (l *ListPage) asked(q listing.JobQuery, n int, more bool) *ListPage {
 	if q.Offset > 0 {
 		l.Turns = append(l.Turns, Turn{"Page before", max(q.Offset-q.Limit, 0)})
@@ -83,7 +83,7 @@ func OfRefusal(heading, message, hint string) Refusal {
 	return Refusal{heading, inert.Text(message, true), inert.Text(hint, true)}
 }
 
-// siteTable makes the table of a list out of texts, harmless or not.
+// siteTable makes the table of a list from texts, harmless or not.
 func siteTable(caption, heads string, rows [][]string, note string) ListTable {
 	t := ListTable{Table: block.Table{Caption: caption, Heads: strings.Split(heads, "|")}, Note: note}
 	for _, row := range rows {
@@ -95,7 +95,7 @@ func siteTable(caption, heads string, rows [][]string, note string) ListTable {
 	return t
 }
 
-// OfWorkloadsPage lists workloads in the given order. others: they may be other users', too.
+// OfWorkloadsPage lists workloads in the given order. others means that they may belong to other users.
 func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, others bool) *ListPage {
 	l := &ListPage{Heading: "Workloads", Span: "Runs that began since " + figure.Minute(q.Start) + ", " + OrderWords(q.Sort) + ".", Fold: q == unasked(q),
 		Empty: "No workload ran in this time."}
@@ -126,8 +126,8 @@ func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, ot
 	return l.asked(q, len(all), more)
 }
 
-// OfNodes lists when nodes reported last, and what they said of their outboxes: those in trouble
-// first, then those that were silent longest.
+// OfNodes lists when nodes reported last, and what they said about their outboxes. Those in trouble come first,
+// then those that were silent longest.
 func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n listing.Node) bool { return !strings.Contains(n.Node, q.Name) })
 	lost := func(n *listing.Node) int { return n.Refused + n.Cut + n.Lost }
@@ -158,10 +158,10 @@ func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage 
 // NoticeRow is a line of OfNotices.
 type NoticeRow struct {
 	listing.Told
-	Followed *workload.Followed // what became of the advice; nil: nothing that can be compared
+	Followed *workload.Followed // what the advice led to; nil: no runs can be compared
 }
 
-// OfNotices lists what users were told, and what became of it.
+// OfNotices lists what users were told, and what that led to.
 func OfNotices(q listing.JobQuery, all []NoticeRow, more bool) *ListPage {
 	l := &ListPage{Heading: "Notices", Span: "What users were told since " + figure.Minute(q.Start) + ", newest first.", Fold: true,
 		Fields: []block.Field{{Name: "start", Label: "Since", Value: day(q.Start), Kind: "date"}},
@@ -184,7 +184,7 @@ func OfNotices(q listing.JobQuery, all []NoticeRow, more bool) *ListPage {
 	return l.asked(q, len(all), more)
 }
 
-// outcome says what became of a notice.
+// outcome says what a notice led to.
 func outcome(n *NoticeRow) string {
 	var said []string
 	switch {
@@ -207,8 +207,8 @@ func outcome(n *NoticeRow) string {
 	return cmp.Or(strings.Join(said, "; "), "-")
 }
 
-// SavedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more, but not surely
-// (90 %: 700 more to 40 saved)".
+// SavedText writes "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more, but not surely (90 %:
+// 700 more to 40 saved)".
 func SavedText(e curve.Estimate, level float64) string {
 	hours := func(v float64) string { return figure.Hours(math.Abs(v)) }
 	what, surely, low, high := "saved", "", hours(e.Low), hours(e.High)
@@ -232,7 +232,7 @@ type Week struct {
 	From, To   time.Time
 }
 
-// OfDigests lists links to the digests of weeks. of says whose jobs they sum up.
+// OfDigests lists links to the digests of weeks. `of` says whose jobs they sum up.
 func OfDigests(of string, weeks []Week) *ListPage {
 	l := &ListPage{Heading: "Weekly digests", Span: "Each sums up a week " + of + ".", Empty: "No whole week is known yet."}
 	var rows [][]string

@@ -12,19 +12,19 @@ import (
 	"jobeff/report/inert"
 )
 
-// SumsPage is what OfSums makes a page of: the hours of jobs by month, user, account or program.
+// SumsPage is the data for OfSums: the hours of jobs by month, user, account or program.
 type SumsPage struct {
-	Of      string // what a row is: "user"
-	Counted string // what its jobs are: "job", or "run" of a program
+	Of      string // the kind of a row: "user"
+	Counted string // the kind of what it counts: "job", or "run" for programs
 	Heading string
 	Span    string
-	Query   listing.JobQuery // which rows, and which page of them
+	Query   listing.JobQuery // selects the rows, and their page
 	Rows    []listing.NamedHours
-	Monthly bool // whole months
+	Monthly bool // rows cover whole months
 	Link    func(name string) string
 }
 
-// OfSums makes a page of sums. A part of a name selects rows, and totals are of what is selected.
+// OfSums makes a page of sums. Rows are selected by a part of their name, and the totals cover these.
 func OfSums(p *SumsPage) *ListPage {
 	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r listing.NamedHours) bool {
 		return !strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query.Name))
@@ -50,7 +50,7 @@ func OfSums(p *SumsPage) *ListPage {
 	return l.asked(p.Query, to-from, to < len(rows))
 }
 
-// sortHours sorts by name where it does not know the field.
+// sortHours sorts by a field; by name if it does not know the field.
 func sortHours(rows []listing.NamedHours, by string) {
 	name, least := strings.CutPrefix(by, "-")
 	key := map[string]func(listing.NamedHours) float64{"lost": func(r listing.NamedHours) float64 { return r.Lost }, "corehours": func(r listing.NamedHours) float64 { return r.Used },

@@ -12,8 +12,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// todo is what a job's owner can do first: the request. While the job runs, or where the request does nothing against
-// what is wrong, it is what tells more, and the request is among the others.
+// todo returns what a job's owner can do first: the request. While the job runs, or if the request does not
+// help against what is wrong, it is the command that shows more. The request is then among the others.
 func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (first block.Action, others []block.Action) {
 	request := requestAction(r, wide)
 	beside := isWrong(j, verdicts) && r.Leave() || waits(j) && r.Kind == policy.AskAsItRan && len(r.More) == 0
@@ -31,20 +31,20 @@ func todo(j *job.Job, verdicts []policy.Verdict, r *policy.Request, wide bool) (
 	return block.Action{Text: inert.Text(text, wide), Line: inert.Text(line, wide)}, others
 }
 
-// belowLine says whether a job is less efficient than POP recommends, as far as it is known.
+// belowLine reports whether a job is known to be less efficient than POP recommends.
 func belowLine(j *job.Job) bool { return j.Metrics != nil && j.Metrics.Parallel < figure.Line }
 
-// isWrong says whether something is known to be wrong with a job.
+// isWrong reports whether something is known to be wrong with a job.
 func isWrong(j *job.Job, verdicts []policy.Verdict) bool {
 	return len(policy.Flags(verdicts)) > 0 || belowLine(j) || policy.CauseOf(j).Code != ""
 }
 
-// waits says whether the ranks of a job lost so much in MPI that where they did comes first.
+// waits reports whether the ranks of a job lost so much in MPI that the places of these losses come first.
 func waits(j *job.Job) bool {
 	return belowLine(j) && job.PlacedExecution(j.Executions) != nil
 }
 
-// tellsMore is what tells more of a job, after what is said of its request.
+// tellsMore returns the command that shows more about a job, after what is said of its request.
 func tellsMore(j *job.Job, verdicts []policy.Verdict, said string) (text, line string) {
 	wrong := isWrong(j, verdicts)
 	placed := job.PlacedExecution(j.Executions) != nil
@@ -62,7 +62,7 @@ func tellsMore(j *job.Job, verdicts []policy.Verdict, said string) (text, line s
 	return join(said, "What each rule says of it:"), "jobeff explain " + id
 }
 
-// beside leads to the runs of a job's workload before and after it, and to comparisons.
+// beside links to the runs of a job's workload before and after it, and to comparisons.
 func beside(found *listing.JobAndWorkload, study *workload.Study, wide bool) (all []Beside) {
 	for _, one := range []struct {
 		what string

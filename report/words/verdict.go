@@ -15,8 +15,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// headline is what this job's figures mean, for a scientist who knows none of POP's words. Better
-// is the core count that it names, nil for none.
+// headline says what the job's figures mean, for a scientist who knows none of POP's words. better is the core
+// count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	cause := policy.CauseOf(j)
 	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Hung != nil || belowLine(j)}
@@ -24,8 +24,8 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	return h
 }
 
-// verdictText begins with how the job ended, where that was not well, and why. Else the figures
-// come first, and after them what the lost time was lost to; CPUs without a rank come before them.
+// verdictText begins with how the job ended, if that was not well, and why. Otherwise the figures come first,
+// and then the cause of the lost time. CPUs without a rank come before them.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
 	switch {
 	case j.Hung != nil:
@@ -50,13 +50,12 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	return join(policy.WithoutRank(j), join(figures, cause.String()))
 }
 
-// endedBadly says whether the cause is how the job ended, or that it stood still.
+// endedBadly reports whether the cause is how the job ended, or that it stood still.
 func endedBadly(c policy.Cause) bool {
 	return slices.Contains([]string{policy.CauseEnded, policy.CauseHung, policy.CauseSuspended}, c.Code)
 }
 
-// figuresText says in one or two sentences where the time went, with the better core count where
-// one is known.
+// figuresText says in one or two sentences where the time went, with the better core count if one is known.
 func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
 	m := j.Metrics
 	switch {
@@ -82,8 +81,8 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	return first + ": " + where
 }
 
-// comparedText compares an efficiency with the one that POP recommends. That it lies above is only
-// said where nothing else is wrong with the job.
+// comparedText compares an efficiency with the one that POP recommends. It says "above" only if nothing else is
+// wrong with the job.
 func comparedText(pe float64, cause policy.Cause) string {
 	switch {
 	case endedBadly(cause):
@@ -98,10 +97,10 @@ func comparedText(pe float64, cause policy.Cause) string {
 	return ""
 }
 
-// join puts sentences together.
+// join joins sentences.
 func join(first, second string) string { return strings.TrimSpace(first + " " + second) }
 
-// noData is the reason why there are no figures.
+// noData says why there are no figures.
 func noData(j *job.Job) string {
 	why := cmp.Or(doubt.Text(j.NoData), "no reason was recorded")
 	if j.NoData.Code == doubt.WhyNoMPI && j.NoData.Args.Kind == "" && j.CPUs == 1 {
@@ -113,8 +112,7 @@ func noData(j *job.Job) string {
 	return why
 }
 
-// peName is what the job's main figure is called: with threads that nobody
-// measured it speaks only of MPI.
+// peName names the job's main figure: if threads were not measured, it covers only MPI.
 func peName(j *job.Job, cause policy.Cause) string {
 	name := "parallel efficiency"
 	if job.ThreadsUnknown(j.Executions) {
@@ -126,7 +124,7 @@ func peName(j *job.Job, cause policy.Cause) string {
 	return name
 }
 
-// whose names the time that is spoken of: "38 % of the time of 4 ranks".
+// whose says whose time is meant: "38 % of the time of 4 ranks".
 func whose(j *job.Job) string {
 	ranks := figure.Counted(ranksRan(j), "rank")
 	if recorded, ran := recordedOf(j); recorded < ran {
@@ -142,8 +140,8 @@ func whose(j *job.Job) string {
 	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.Parallel), ranks)
 }
 
-// wentInto says where the time that was not useful went: into MPI, into files, or
-// past the end of ranks that were done before the last.
+// wentInto says where the time that was not useful went: into MPI, into files, or past the end of ranks that
+// ended before the last one.
 func wentInto(j *job.Job) string {
 	lost, mpi, io, openmp := 1-j.Metrics.Parallel, mpiShare(j), ioShare(j), 0.0
 	if h := j.Metrics.Hybrid; h != nil {

@@ -12,7 +12,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// waitBranches are the two parts of communication efficiency; none if they are not determined.
+// waitBranches returns the two parts of communication efficiency; none if they are not determined.
 func waitBranches(j *job.Job) []block.Branch {
 	w := windowsOf(j)
 	if !w.Determined() {
@@ -24,7 +24,7 @@ func waitBranches(j *job.Job) []block.Branch {
 	}
 }
 
-// windowsOf are the job's sampled windows; nil for none, and for ranks that have nobody to wait for.
+// windowsOf returns the job's sampled windows; nil: there are none, or its ranks have nobody to wait for.
 func windowsOf(j *job.Job) *job.Windows {
 	if alone(j) {
 		return nil
@@ -32,8 +32,8 @@ func windowsOf(j *job.Job) *job.Windows {
 	return job.JobWindows(j.Executions)
 }
 
-// waitsPart says why ranks wait, and how sure that is. It is empty where no windows were sampled: most jobs
-// can have none, and jobeff explain says why.
+// waitsPart says why ranks wait, and how sure that is. It is empty if no windows were sampled, as in most jobs:
+// jobeff explain then says why.
 func waitsPart(j *job.Job) block.Part {
 	w := windowsOf(j)
 	if w == nil || w.Logged == 0 {
@@ -52,7 +52,7 @@ func waitsPart(j *job.Job) block.Part {
 	return part
 }
 
-// estimated is an efficiency with its interval.
+// estimated writes an efficiency with its interval.
 func estimated(e job.Estimate) string {
 	return figure.Estimate(e.Value, e.Low, e.High, figure.Efficiency)
 }
@@ -70,7 +70,7 @@ func windowsText(w *job.Windows, j *job.Job) string {
 	return text
 }
 
-// unlikeLeast is the difference from which windows are said to be unlike the run.
+// unlikeLeast is the difference from which windows are called unlike the run.
 const unlikeLeast = 0.01
 
 // unlikeText compares the windows with the whole run.
@@ -95,7 +95,7 @@ func unlikeText(w *job.Windows, j *job.Job) string {
 	return strings.Join(all, "; ")
 }
 
-// queueText warns where ranks waited for CPUs, which a replay cannot tell from a slow network.
+// queueText warns if ranks waited for CPUs: a replay cannot distinguish that from a slow network.
 func queueText(j *job.Job) string {
 	if load := job.LoadOf(j.Executions); load == nil || !load.Contended() {
 		return ""
@@ -115,11 +115,11 @@ func droppedText(w *job.Windows) string {
 	return "dropped: " + strings.Join(all, ", ")
 }
 
-// mostDrops is how many reasons for drops are told.
+// mostDrops bounds how many reasons for drops are named.
 const mostDrops = 4
 
-// waitsLeast is the loss from which it is said who waits for whom, and the part of the waits from
-// which a call is named.
+// waitsLeast is the loss from which a text says who waits for whom, and the part of the waits from which it
+// names a call.
 const waitsLeast = 0.05
 
 // pathTexts say where ranks lose time by waiting for each other's work.
@@ -147,7 +147,7 @@ func pathTexts(w *job.Windows) []string {
 	return append(texts, links[:min(len(links), mostPathCalls)]...)
 }
 
-// linksPart has all waits. It is silent where pathTexts is.
+// linksPart lists all waits. It is empty if pathTexts says nothing.
 func linksPart(w *job.Windows) block.Part {
 	if !w.Determined() || len(pathTexts(w)) < 2 {
 		return block.Part{}
@@ -155,7 +155,7 @@ func linksPart(w *job.Windows) block.Part {
 	return block.Part{Heading: "Waits that make other ranks late", Items: linkTexts(w.Path)}
 }
 
-// linkTexts say which call waits where for which one, if that is surely some of the waiting.
+// linkTexts say which call waits where for which other one, if that is surely a part of the waiting.
 func linkTexts(p *job.WaitPath) (texts []string) {
 	for i := range p.Links {
 		l := &p.Links[i]
@@ -181,10 +181,10 @@ func linksNote(w *job.Windows, j *job.Job) string {
 	return "`jobeff " + cmp.Or(j.DisplayID, "JOBID") + "` names functions, files and lines of these waits, where the program lies"
 }
 
-// mostPathCalls is how many calls of the critical path are told.
+// mostPathCalls bounds how many calls of the critical path are named.
 const mostPathCalls = 3
 
-// waitsOnPage is waitsPart as facts, with what could be gained.
+// waitsOnPage is waitsPart as facts, with possible gains.
 func waitsOnPage(j *job.Job) block.Part {
 	part := waitsPart(j)
 	var f block.Facts
@@ -200,7 +200,7 @@ func waitsOnPage(j *job.Job) block.Part {
 	return part
 }
 
-// atMost is a share that is an upper bound.
+// atMost writes a share that is an upper bound.
 func atMost(share float64) string {
 	text := figure.Percent(share)
 	if strings.HasPrefix(text, "under") {
@@ -209,7 +209,7 @@ func atMost(share float64) string {
 	return "at most " + text
 }
 
-// whatIfExplained is whatIfFacts with what makes them doubtful.
+// whatIfExplained is whatIfFacts with their doubts.
 func whatIfExplained(j *job.Job) block.Facts {
 	f := whatIfFacts(j)
 	if windowsOf(j).Determined() {
@@ -218,7 +218,7 @@ func whatIfExplained(j *job.Job) block.Facts {
 	return f
 }
 
-// whatIfFacts say how much the windows could gain at most.
+// whatIfFacts say how much time the windows could save at most.
 func whatIfFacts(j *job.Job) (f block.Facts) {
 	w := windowsOf(j)
 	switch {

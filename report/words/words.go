@@ -13,7 +13,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// of puts a word before a value; without a value it is "".
+// of puts a word before a value; "" if there is no value.
 func of(word, value string) string {
 	if value == "" {
 		return ""
@@ -21,7 +21,7 @@ func of(word, value string) string {
 	return word + " " + value
 }
 
-// counted prints how often each text was seen, the most frequent first.
+// counted writes how often each text was seen, the most frequent first.
 func counted(sum map[string]int) string {
 	keys := make([]string, 0, len(sum))
 	for k := range sum {
@@ -63,7 +63,7 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// alike is how the times of some columns of a table are written: in one unit.
+// alike returns how to write the times of some columns of a table: in one unit.
 func alike[T any](rows []T, columns ...func(T) float64) func(float64) string {
 	var all []float64
 	for _, r := range rows {
@@ -108,7 +108,7 @@ func idsText(runs []job.Run) string {
 	return someOf(ids)
 }
 
-// mutedText says how long a workload is muted. It follows the word "muted".
+// mutedText says how long a workload is muted; it follows the word "muted".
 func mutedText(until *time.Time) string {
 	if until == nil {
 		return ""
@@ -116,7 +116,7 @@ func mutedText(until *time.Time) string {
 	return "until " + figure.Minute(*until)
 }
 
-// more says how many rows a table left out, "" for none.
+// more says how many rows a table leaves out; "": none.
 func more(n int, noun, which string) string {
 	if n <= 0 {
 		return ""
@@ -124,8 +124,8 @@ func more(n int, noun, which string) string {
 	return fmt.Sprintf("and %s %s; --json has them all", figure.Counted(n, noun), which)
 }
 
-// listed is how many lines a list in a text has at most; the JSON document has all.
+// listed bounds the lines of a list in a text; the JSON document has all.
 const listed = 10
 
-// costly is how many MPI calls and nodes are named.
+// costly bounds how many MPI calls and nodes are named.
 const costly = 5

@@ -15,27 +15,27 @@ import (
 	"jobeff/report/inert"
 )
 
-// Workload is what the runs of one workload say: the measurements on each core count, the
-// curve, the core counts that follow from it, and the runs that are left out.
+// Workload words the runs of one workload: the measurements on each core count, the curve, the core counts that
+// follow from it, and the runs that are left out.
 type Workload struct {
 	Name     string
 	Headline block.Headline // bad: fewer cores would have been better; good: its newest run is known to have had a good core count
 	Facts    []block.Fact
-	Counts   []block.Part    // measured, by cores
-	Study    *workload.Study // that a terminal draws
+	Counts   []block.Part    // measurements, by cores
+	Study    *workload.Study // drawn by a terminal
 	Curves   []block.Curve   // run time and parallel efficiency over cores
 	Advice   []block.Fact
 	Options  block.Part // core counts to choose from
-	Expected block.Part // what runs on others may take
+	Expected block.Part // predictions for other core counts
 	Bounds   block.Part
 	Apart    block.Part // runs that are left out
 	Warnings []doubt.Doubt
 	Line     block.Action // for sbatch
 	Runs     block.Table  // the newest first
-	Older    string       // runs that are not listed; ""
+	Older    string       // says how many runs are not listed; "": none
 }
 
-// OfWorkload says what the runs of a workload say, and its request.
+// OfWorkload words the runs of a workload, and its request.
 func OfWorkload(study *workload.Study, r *policy.Request, wide bool) Workload {
 	s := inert.Copy(study, wide)
 	as, last := policy.AsLast(study)
@@ -47,7 +47,7 @@ func OfWorkload(study *workload.Study, r *policy.Request, wide bool) Workload {
 	return w
 }
 
-// workloadFacts say whose workload it is, and how many runs it has.
+// workloadFacts say who owns the workload, and how many runs it has.
 func workloadFacts(s *workload.Study) []block.Fact {
 	var f block.Facts
 	w := s.Workload
@@ -74,7 +74,7 @@ func workloadFacts(s *workload.Study) []block.Fact {
 	return f
 }
 
-// newestRun is the last of the runs that were studied, nil where there is none.
+// newestRun returns the newest studied run; nil: there is none.
 func newestRun(s *workload.Study) (newest *job.Run) {
 	for i := range s.Runs {
 		if newest == nil || s.Runs[i].Start.After(newest.Start) {
@@ -92,7 +92,7 @@ func newestText(s *workload.Study) string {
 	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, figure.Minute(newest.Start))
 }
 
-// countsParts have a line per core count, and the factors of CompS where they were counted.
+// countsParts have a line per core count, and the factors of CompS if they were counted.
 func countsParts(s *workload.Study) []block.Part {
 	if len(s.Counts) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func countsParts(s *workload.Study) []block.Part {
 	return []block.Part{b}
 }
 
-// countRow are the first columns of both tables of core counts.
+// countRow returns the first columns of both tables of core counts.
 func countRow(c workload.Count, seconds func(float64) string) []string {
 	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
 }
@@ -260,7 +260,7 @@ func apartPart(s *workload.Study) block.Part {
 	return b
 }
 
-// mostRunsListed is how many runs a page lists.
+// mostRunsListed bounds how many runs a page lists.
 const mostRunsListed = 50
 
 // workloadHeadline says which core count its newest run should have had, or why none is known.

@@ -17,8 +17,8 @@ import (
 // Workloads is a list of workloads.
 type Workloads struct {
 	Table block.Table
-	Empty string   // what to do where there are none
-	More  string   // there are more
+	Empty string   // what to do if there are none
+	More  string   // says that there are more
 	Under []string // totals, and what the columns mean
 }
 
@@ -55,7 +55,7 @@ func workloadRow(s *workload.Study) []string {
 	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(sum.Runs), coresText(s), briefAdvice(s), figure.Hours(sum.Used), figure.Hours(sum.Lost)}
 }
 
-// coresText is the range of core counts on a workload's curve.
+// coresText writes the range of core counts on a workload's curve.
 func coresText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "-"
@@ -70,7 +70,7 @@ func coreRange(first, last int) string {
 	return figure.Count(first) + "-" + figure.Count(last)
 }
 
-// briefAdvice is the best recommendation in a few words.
+// briefAdvice writes the best recommendation in a few words.
 func briefAdvice(s *workload.Study) string {
 	muted := ""
 	if s.Muted != nil {
@@ -94,7 +94,7 @@ func briefAdvice(s *workload.Study) string {
 	return noneKnown(s) + muted
 }
 
-// noPoint is in short why the newest run is no point of a curve, if no run is one.
+// noPoint says briefly why the newest run is no point of a curve, if no run is one.
 func noPoint(s *workload.Study) string {
 	why, newest := "no data", time.Time{}
 	for i := range s.Left {
@@ -106,7 +106,7 @@ func noPoint(s *workload.Study) string {
 	return why
 }
 
-// noneKnown is how well the newest run did, where no fewer cores are known to be better.
+// noneKnown says how well the newest run did, if no fewer cores are known to be better.
 func noneKnown(s *workload.Study) string {
 	if s.Mine == nil {
 		return "none known"

@@ -9,14 +9,14 @@ import (
 	"jobeff/report/inert"
 )
 
-// Wrong is the page on which somebody who got a notice can say that it was wrong.
+// Wrong words the page on which somebody who got a notice can say that it was wrong.
 type Wrong struct {
 	Job  string // its id
-	Told string // what was told
-	Said string // what was said of it; "": nothing yet
+	Told string // the notice
+	Said string // what its reader said about it; "": nothing yet
 }
 
-// OfWrong are the words of a notice, and of what was said of it.
+// OfWrong words a notice, and what its reader said about it.
 func OfWrong(told *listing.Told) Wrong {
 	t := inert.Copy(told, true)
 	w := Wrong{Job: t.Job, Told: fmt.Sprintf("On %s jobeff told %s of job %s (%s), by the rule %s. Who coordinates the job's account reads what you say of it, too.", t.At.Local().Format(time.DateOnly), cmp.Or(t.User, fmt.Sprintf("user %d", t.UID)),

@@ -11,7 +11,7 @@ type asked struct {
 	killed    bool  // etc.KillSwitch is there
 	configErr error // the configuration cannot be read
 	optedOut  bool  // --jobeff=off
-	alarm     bool  // jobeffd told this node that measured jobs end worse
+	alarm     bool  // jobeffd warned this node that measured jobs end worse
 	jobID     uint32
 	partition string // "": not known
 }

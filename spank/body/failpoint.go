@@ -14,7 +14,7 @@ import (
 
 // failpointFile makes the body fail on purpose. Only tests build it so: what is shipped has no failpoints. The file's
 // lines are `POINT KIND [JOB]`: POINT is prolog, epilog (the fold) or ship (the outbox), KIND a key of failures, JOB
-// the only job whose directory makes it fail. The body obeys it only if only root can write it.
+// the only job whose directory makes it fail. The body obeys it only if nobody but root can write it.
 const failpointFile = "/etc/jobeff/failpoints"
 
 func init() { begin = hitFailpoint }

@@ -39,7 +39,7 @@ func Start(t *testing.T) context.Context {
 	return ctx
 }
 
-// Call gives the browser a command.
+// Call sends the browser a command.
 func Call[P, R any](ctx context.Context, t *testing.T, command cdp.Command[P, R], params P) {
 	t.Helper()
 	if _, err := chromedp.Call(ctx, command, params); err != nil {
@@ -47,14 +47,14 @@ func Call[P, R any](ctx context.Context, t *testing.T, command cdp.Command[P, R]
 	}
 }
 
-// Look makes the window so many CSS pixels wide, for a reader of light or dark pages.
+// Look makes the window `width` CSS pixels wide, for a reader of light or dark pages.
 func Look(ctx context.Context, t *testing.T, width int64, scheme string) {
 	t.Helper()
 	Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
 	Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// root is the repository's folder.
+// root returns the repository's folder.
 func root() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..")
@@ -76,7 +76,7 @@ func Shoot(ctx context.Context, t *testing.T, name string) {
 	}
 }
 
-// Axe is axe-core's program.
+// Axe returns the text of axe-core's program.
 func Axe(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(), "test/browser/node_modules/axe-core/axe.min.js"))
@@ -86,13 +86,13 @@ func Axe(t *testing.T) string {
 	return string(text)
 }
 
-// violation is what axe-core found.
+// violation is a finding of axe-core.
 type violation struct {
 	ID, Impact, Help string
 	Nodes            []string
 }
 
-// CheckAxe runs axe-core with all of its rules, those of good practice too.
+// CheckAxe runs axe-core with all of its rules, those for good practice included.
 func CheckAxe(ctx context.Context, t *testing.T, axe string) {
 	t.Helper()
 	const run = `axe.run(document).then(r => r.violations.map(v => ({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.slice(0, 3).map(n => n.html + " | " + n.failureSummary)})))`
@@ -108,8 +108,8 @@ func CheckAxe(ctx context.Context, t *testing.T, axe string) {
 	}
 }
 
-// CheckEdge fails on what is cut: elements that reach over the window's right edge, and regions that
-// must be scrolled to be read.
+// CheckEdge fails for cut contents: elements that reach over the window's right edge, and regions that need
+// scrolling to be read.
 func CheckEdge(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const look = `[...document.querySelectorAll("body *")].filter(e => {

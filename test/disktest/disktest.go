@@ -38,7 +38,7 @@ type Disk struct {
 	later   []write
 }
 
-// write is a write that no flush followed yet.
+// write is a write that no flush has followed yet.
 type write struct {
 	at   int64 // on the disk, bytes
 	data []byte
@@ -69,7 +69,7 @@ func Start(t testing.TB, size int64) *Disk {
 	return d
 }
 
-// newDir is a folder that a database's user may enter, too.
+// newDir makes a folder that a database's user may enter, too.
 func newDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "disktest") // short: a socket's path has 108 bytes
@@ -132,7 +132,7 @@ func (d *Disk) serve(t testing.TB) {
 	}
 }
 
-// ask runs a command of the daemon's.
+// ask runs a command of the daemon.
 func (d *Disk) ask(command string, arguments map[string]any) error {
 	err := json.NewEncoder(d.qmp).Encode(map[string]any{"execute": command, "arguments": arguments})
 	for err == nil {
@@ -153,8 +153,8 @@ func (d *Disk) Mount(t testing.TB) {
 	mount(t, d.file("disk"), d.Dir, "errors=remount-ro")
 }
 
-// mount takes a new loop device each time. A process that makes a mount namespace meanwhile copies all
-// mounts, and its copy keeps a failed file system as it is.
+// mount takes a new loop device each time. A process that makes a mount namespace meanwhile copies all mounts,
+// and its copy keeps a failed file system as it is.
 func mount(t testing.TB, image, dir, options string) {
 	t.Helper()
 	device, err := exec.Command("losetup", "--find", "--show", image).Output()
@@ -173,11 +173,11 @@ func mount(t testing.TB, image, dir, options string) {
 func (d *Disk) Repair(t testing.TB) {
 	t.Helper()
 	must(t, "umount", d.Dir)
-	exec.Command("e2fsck", "-fy", d.file("disk")).Run() // says by its exit that it mended something
+	exec.Command("e2fsck", "-fy", d.file("disk")).Run() // its exit code is not 0 if it mended something
 	d.Mount(t)
 }
 
-// Fail lets the next writes ("write") or flushes ("flush") of the disk end with EIO.
+// Fail makes the next writes ("write") or flushes ("flush") of the disk end with EIO.
 func (d *Disk) Fail(t testing.TB, kind string, times int) {
 	t.Helper()
 	errs := make([]any, times)
@@ -187,7 +187,7 @@ func (d *Disk) Fail(t testing.TB, kind string, times int) {
 	d.inject(t, errs)
 }
 
-// FailIn lets each write to where a file of the disk lies now end with EIO, until Mend.
+// FailIn makes each write to the present blocks of a file end with EIO, until Mend.
 func (d *Disk) FailIn(t testing.TB, file string) {
 	t.Helper()
 	out, err := exec.Command("filefrag", "-b1024", "-e", file).Output()
@@ -208,7 +208,7 @@ func (d *Disk) FailIn(t testing.TB, file string) {
 	d.inject(t, errs)
 }
 
-// extent matches a line of filefrag. The second range in it are blocks of the disk.
+// extent matches a line of filefrag. Its second range holds blocks of the disk.
 var extent = regexp.MustCompile(`(?m)^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):`)
 
 // inject puts a driver between "disk" and "logged" that fails with these errors.
@@ -243,7 +243,7 @@ func (d *Disk) above(node string) error {
 	return d.ask("blockdev-reopen", map[string]any{"options": []any{map[string]any{"driver": "raw", "node-name": "disk", "file": node}}})
 }
 
-// Position returns the length of the log, bytes. All that an earlier fsync confirmed lies before it.
+// Position returns the length of the log, bytes. All that an earlier fsync confirmed is before it.
 func (d *Disk) Position(t testing.TB) int64 {
 	info, err := os.Stat(d.file("log"))
 	if err != nil {
@@ -269,8 +269,8 @@ func (d *Disk) Stop(t testing.TB) {
 	d.at = sector // the first sector describes the log
 }
 
-// The log consists of sectors, as the disk does. Each entry begins with a sector for its head. An entry
-// is a flush, a write with what was written, or a range that was discarded.
+// The log consists of sectors, as the disk does. Each entry begins with a sector for its head. It is a flush, a
+// write with its data, or a range that was discarded.
 const (
 	sector    = 512
 	isFlush   = 1
@@ -278,10 +278,9 @@ const (
 	block     = 4096 // what a disk writes as a whole
 )
 
-// Cut mounts what a stopped disk holds if its power was cut at a position of its log. That is everything
-// up to the last flush; chance decides on each later block, and lost counts those that are missing. Cut
-// first checks the file system. The mount lasts until the test ends. Each position must lie behind the
-// one of the call before.
+// Cut mounts what a stopped disk holds if its power was cut at a position of its log. That is everything up to
+// the last flush. Of the later blocks, chance picks those that are lost; lost counts them. Cut first checks the
+// file system. The mount lasts until the test ends. Each position must be behind the one of the call before.
 func (d *Disk) Cut(t testing.TB, position int64, chance *rand.Rand) (dir string, lost int) {
 	t.Helper()
 	if err := d.read(position); err != nil {
@@ -309,8 +308,8 @@ func (d *Disk) Cut(t testing.TB, position int64, chance *rand.Rand) (dir string,
 			}
 		}
 	}
-	// as the machine does when it boots; a kernel's mount is copied by who makes a mount namespace
-	// meanwhile, and stays dirty in there
+	// A machine does this when it boots. Mounting would replay the journal, too. But whoever makes a mount
+	// namespace meanwhile would copy the mount, and the image would stay dirty.
 	if err := exec.Command("e2fsck", "-p", image).Run(); err != nil && err.(*exec.ExitError).ExitCode() != 1 {
 		t.Errorf("e2fsck -p: %v", err)
 	}
@@ -322,7 +321,7 @@ func (d *Disk) Cut(t testing.TB, position int64, chance *rand.Rand) (dir string,
 	return dir, lost
 }
 
-// read takes the log's entries up to a position.
+// read reads the log's entries up to a position.
 func (d *Disk) read(position int64) error {
 	for {
 		var head struct{ Sector, Sectors, Flags, _ uint64 }

@@ -14,9 +14,8 @@ import (
 	"jobeff/test/trial"
 )
 
-// Start runs a munged in the foreground until the test ends and returns its
-// socket. The test is skipped where munge is not installed, unless
-// JOBEFF_TEST_ALL is set, as `make test` does.
+// Start runs a munged in the foreground until the test ends and returns its socket. It skips the test if munge
+// is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
 func Start(t testing.TB) (socket string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mungetest") // short: a socket's path has 108 bytes
@@ -34,8 +33,8 @@ func Start(t testing.TB) (socket string) {
 	return filepath.Join(dir, "socket")
 }
 
-// Skewed starts another munged with the key of the one at socket, on a machine whose clock
-// is wrong by offset, as faketime has it ("-10m").
+// Skewed starts another munged with the key of the one at socket, on a machine whose clock is wrong by offset,
+// in faketime's form ("-10m").
 func Skewed(t testing.TB, socket, offset string) (skewed string) {
 	t.Helper()
 	lib, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
@@ -50,8 +49,8 @@ func Skewed(t testing.TB, socket, offset string) (skewed string) {
 	return skewed
 }
 
-// Restart ends a munged, which forgets what credentials it has seen, and starts it with the
-// key of the one at like and more environment.
+// Restart ends a munged, which then forgets the credentials that it has seen. It starts it again with the key
+// of the one at like and more environment.
 func Restart(t testing.TB, socket, like string, env ...string) {
 	t.Helper()
 	running[socket].End(syscall.SIGKILL)
@@ -67,7 +66,7 @@ func Restart(t testing.TB, socket, like string, env ...string) {
 	run(t, dir, env...)
 }
 
-// running is the process of each socket; tests of one package start them one at a time.
+// running holds the process of each socket; tests of one package start them one at a time.
 var running = map[string]*trial.Server{}
 
 // run starts munged and waits until it makes credentials.

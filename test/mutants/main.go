@@ -24,7 +24,7 @@ const (
 	result = "test/results/mutants.txt"
 )
 
-// mutant is one wrong change: in file, old becomes wrong. Then a test of pkg that matches run must fail.
+// mutant is a wrong change: in file, old becomes wrong. A test of pkg that matches run must then fail.
 type mutant struct {
 	what, file, old, wrong, pkg, run string
 }
@@ -109,15 +109,15 @@ func parse(text string) (mutants []mutant, err error) {
 type trial struct {
 	ctx   context.Context
 	dir   string           // the clone
-	sound map[string]error // of each test without a change; nil: it passes
+	sound map[string]error // by test, its result without a change; nil: it passes
 	start time.Time
 }
 
 func (t *trial) command(name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(t.ctx, name, args...)
 	c.Dir = t.dir
-	c.WaitDelay = time.Second // what make has started may go on
-	// With make's CGO_CFLAGS, go test would build what its cache holds once more.
+	c.WaitDelay = time.Second // what make has started may still run
+	// With make's CGO_CFLAGS, go test would build again what its cache holds.
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "CGO_CFLAGS=") || strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
 	})
@@ -138,7 +138,7 @@ func (t *trial) fit(mutants []mutant) error {
 	return nil
 }
 
-// all tries the mutants, and writes the result where all were tried.
+// all tries the mutants. It writes the result unless words select some.
 func (t *trial) all(mutants []mutant, words []string) error {
 	named := func(m mutant) bool {
 		return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.what+m.file+m.pkg+m.run, w) })
@@ -211,7 +211,7 @@ func (t *trial) one(m mutant) (string, error) {
 	if err != nil {
 		return "broken", err
 	}
-	defer func() { // as it was, so that make builds nothing again
+	defer func() { // with its old time, so that make builds nothing again
 		os.WriteFile(path, right, 0o644)
 		os.Chtimes(path, time.Time{}, info.ModTime())
 		t.shell("[ ! -e .clean ] || { rm -rf build; cp -a .clean build; }")
@@ -232,10 +232,10 @@ var (
 	passed  = regexp.MustCompile(`(?m)^--- PASS: `)
 	failed  = regexp.MustCompile(`(?m)^--- FAIL: `)
 	skipped = regexp.MustCompile(`(?m)^ *--- SKIP: `)
-	unbuilt = regexp.MustCompile(`\.[ch]:\d+:\d+: error: `) // tests build the C
+	unbuilt = regexp.MustCompile(`\.[ch]:\d+:\d+: error: `) // tests build the C, so a test may fail by that
 )
 
-// unchanged runs a mutant's test without it: the test must pass, and leave out nothing.
+// unchanged runs a mutant's test without its change: the test must pass, and skip nothing.
 func (t *trial) unchanged(m mutant) error {
 	out, err := t.test(m)
 	if err != nil || !passed.MatchString(out) || skipped.MatchString(out) {

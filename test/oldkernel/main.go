@@ -1,6 +1,6 @@
-// Command oldkernel runs a command as if the kernel had no system call newer than those of Linux
-// 4.18, which EL8 has: a filter answers ENOSYS to the command and to all that it starts. Of older
-// calls the kernel still knows newer flags. It stands beside the flow; `make test-old-kernel` uses it.
+// Command oldkernel runs a command as if the kernel had no system call newer than those of Linux 4.18, which
+// EL8 has. A filter answers ENOSYS to the command and to everything that it starts. For older calls the kernel
+// still knows newer flags. It is no part of the flow; `make test-old-kernel` uses it.
 package main
 
 import (
@@ -43,8 +43,8 @@ func run(command []string) error {
 	return syscall.Exec(path, command, os.Environ())
 }
 
-// forgetNewCalls installs the filter. The numbers of calls grow with time, and rseq was 4.18's last.
-// Without no_new_privs setuid programs stay what they are.
+// forgetNewCalls installs the filter. The numbers of calls grow with time, and rseq was 4.18's last. It does
+// not set no_new_privs, so setuid programs still work.
 func forgetNewCalls() error {
 	const (
 		load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS

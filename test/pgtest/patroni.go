@@ -17,16 +17,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Patroni is three PostgreSQL servers, of which Patroni lets one lead. Each is a machine: it has its own
-// processes, network and etcd. No route leads out of their network, so every test may use the same one.
-// A program that needs their addresses must run inside it; their sockets can be reached from anywhere.
+// Patroni is three PostgreSQL servers, one of which Patroni lets lead. Each is a machine, with its own
+// processes, network and etcd. No route leads out of their network, so every test may use the same one. A
+// program that needs their addresses must run inside it; their sockets work from anywhere.
 type Patroni struct {
 	Members []*Member
-	network *exec.Cmd // what holds the network, with the switch of all cables
+	network *exec.Cmd // the process that holds the network, with the switch of all cables
 	cables  int
 }
 
-// Member is a machine of Patroni's.
+// Member is a machine of Patroni.
 type Member struct {
 	Name          string
 	of            *Patroni
@@ -39,7 +39,7 @@ type Member struct {
 // PatroniTTL is the silence of a leader after which Patroni lets another one lead.
 const PatroniTTL = 20 * time.Second
 
-// PatroniSettings are those that ADMIN.md recommends.
+// PatroniSettings are the settings that ADMIN.md recommends.
 const PatroniSettings = `bootstrap:
   dcs:
     ttl: 20
@@ -108,8 +108,8 @@ func StartPatroni(t testing.TB) *Patroni {
 	return p
 }
 
-// machine is the first process of a machine. Like systemd, it starts its services again when they end. As
-// after a real start, no sockets are left, and the old process numbers are not soon used again.
+// machine is the first process of a machine. Like systemd, it starts its services again when they end. As after
+// a real start, no sockets are left, and old process numbers are not soon used again.
 const machine = `mount --make-rprivate / && mount -t proc proc /proc && ip link set lo up && echo "$5" >/proc/sys/kernel/ns_last_pid || exit
 rm -f "$2"/.s.PGSQL.*
 until ip address add "$1/24" dev eth0; do sleep .05; done 2>/dev/null
@@ -146,10 +146,10 @@ func (m *Member) Kill() {
 	}
 }
 
-// Cut pulls a machine's cable out of the switch, Join puts it in.
+// Cut pulls a machine's cable out of the switch.
 func (m *Member) Cut(t testing.TB) { m.of.ip(t, "link", "set", m.cable, "nomaster") }
 
-// Join ends Cut.
+// Join puts a machine's cable back into the switch.
 func (m *Member) Join(t testing.TB) { m.of.ip(t, "link", "set", m.cable, "master", "switch") }
 
 // Freeze stops Patroni and PostgreSQL where they are. The kernel still answers for them.
@@ -171,7 +171,7 @@ func (m *Member) KillPostgres(testing.TB) {
 	}
 }
 
-// processes are those of a machine that have one of these names.
+// processes returns the processes of a machine that have one of these names.
 func (m *Member) processes(names ...string) (pids []int) {
 	space := func(pid string) string { at, _ := os.Readlink("/proc/" + pid + "/ns/pid"); return at }
 	own := space(fmt.Sprint(m.init.Process.Pid))
@@ -188,7 +188,7 @@ func (m *Member) processes(names ...string) (pids []int) {
 	return pids
 }
 
-// ip runs ip where the switch is.
+// ip runs ip in the network of the switch.
 func (p *Patroni) ip(t testing.TB, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("nsenter", append(p.Inside("ip")[1:], args...)...).CombinedOutput(); err != nil {
@@ -196,7 +196,7 @@ func (p *Patroni) ip(t testing.TB, args ...string) {
 	}
 }
 
-// Inside is the command line that runs a program in the network of the three.
+// Inside returns the command line that runs a program in the network of the three.
 func (p *Patroni) Inside(program string) []string {
 	return []string{"nsenter", "--target", fmt.Sprint(p.network.Process.Pid), "--net", "--", program}
 }

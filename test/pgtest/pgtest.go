@@ -33,18 +33,18 @@ type Server struct {
 // next numbers the databases that this process makes.
 var next atomic.Int32
 
-// At is the server in a directory that another process's Start made.
+// At returns the server in a directory that another process's Start made.
 func At(dir string) *Server { return &Server{dir: dir} }
 
-// Dir is the server's directory, where its socket is.
+// Dir returns the server's directory, which holds its socket.
 func (s *Server) Dir() string { return s.dir }
 
 // Quick are the settings of a server whose data need not outlive the machine's power.
 var Quick = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 
-// Start makes a PostgreSQL and runs it until the test ends, as the user postgres
-// where the test is root. args are postgres's. The test is skipped with -short, and
-// where PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
+// Start makes a PostgreSQL and runs it until the test ends; if the test is root, as the user postgres. args are
+// postgres's. It skips the test with -short, and if PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set,
+// as `make test` does.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return StartIn(t, "", args...)
@@ -63,8 +63,8 @@ func StartIn(t testing.TB, folder string, args ...string) *Server {
 	return s
 }
 
-// Standby makes a server that follows this one, and runs it until the test ends. From then on this
-// one's COMMIT waits until the standby has applied it.
+// Standby makes a server that follows this one, and runs it until the test ends. From then on, COMMIT on this
+// server waits until the standby has applied it.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	standby := &Server{dir: newDir(t, "")}
@@ -108,7 +108,7 @@ func (s *Server) must(t testing.TB, name string, args ...string) {
 	}
 }
 
-// program finds one of PostgreSQL's, which Debian keeps out of PATH.
+// program finds one of PostgreSQL's programs, which Debian keeps out of PATH.
 func program(t testing.TB, name string) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
@@ -124,7 +124,7 @@ func program(t testing.TB, name string) string {
 	return path
 }
 
-// credential is the user that the server runs as, since PostgreSQL refuses to run as root.
+// credential returns the user that the server runs as, since PostgreSQL refuses to run as root.
 func credential(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -157,10 +157,10 @@ func (s *Server) Run(t testing.TB) {
 // Stop shuts the server down, as an admin would.
 func (s *Server) Stop() { s.end(syscall.SIGINT) }
 
-// Kill ends the server and all that belongs to it at once, as a crash does.
+// Kill ends the server and all of its processes at once, as a crash does.
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
-// Freeze stops the server and all that belongs to it where it is. The kernel still answers for it.
+// Freeze stops the server and all of its processes where they are. The kernel still answers for them.
 func (s *Server) Freeze(t testing.TB) { freeze(func() []int { return s.process.Family() }) }
 
 // Thaw ends Freeze.
@@ -193,8 +193,8 @@ func (s *Server) end(sig syscall.Signal) {
 // URL returns the address of a database of the server.
 func (s *Server) URL(database string) string { return URL(database, s.dir) }
 
-// URL returns the address of a database. The directory of a server's socket names the server. With several
-// it leads to the first that takes writes.
+// URL returns the address of a database. The directory of a server's socket identifies the server. With several
+// directories, it leads to the first server that takes writes.
 func URL(database string, dirs ...string) string {
 	to := url.Values{"host": {strings.Join(dirs, ",")}}
 	if len(dirs) > 1 {

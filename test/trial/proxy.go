@@ -7,7 +7,8 @@ import (
 	"net/http/httputil"
 )
 
-// ProxyTo is a proxy before a unix socket. As a site's does, it keeps the host and says which scheme it was asked by.
+// ProxyTo is a proxy in front of a unix socket. Like a site's, it keeps the host and passes on the scheme of
+// the request.
 func ProxyTo(socket string) http.Handler {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = "http", "jobeffd"

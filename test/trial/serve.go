@@ -17,8 +17,8 @@ type Server struct {
 	ended chan struct{}
 }
 
-// Serve runs a server and waits until it answers. If it ends before, or takes longer than a minute,
-// the test fails with the server's words. What runs at the test's end is killed.
+// Serve runs a server and waits until it answers. If it ends before, or takes longer than a minute, the test
+// fails with the server's output. At the test's end, it kills a server that still runs.
 func Serve(t testing.TB, cmd *exec.Cmd, answers func() bool) *Server {
 	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
@@ -51,7 +51,7 @@ func Serve(t testing.TB, cmd *exec.Cmd, answers func() bool) *Server {
 	return p
 }
 
-// Family are the process and its children.
+// Family returns the process and its children.
 func (p *Server) Family() []int {
 	family := []int{p.pid}
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")

@@ -1,5 +1,5 @@
-// Package trial holds what tests of several folders need: servers, a proxy, what their process may do, waits, and the errors
-// of wrong files. Only tests import it.
+// Package trial holds what tests of several folders share: servers, a proxy, what their process may do, waits,
+// and the errors of wrong files. Only tests import it.
 package trial
 
 import (
@@ -24,8 +24,8 @@ func MayMount(t testing.TB) {
 	}
 }
 
-// Until calls `is` until it is true, at most so many times, with a pause after each call. what names what the test waits
-// for. On a busy machine each call takes longer, so Until waits longer there.
+// Until calls `is` until it returns true, at most `times` times, with a pause after each call. what names what
+// the test waits for. On a busy machine each call takes longer, so Until waits longer there.
 func Until(t testing.TB, what string, times int, pause time.Duration, is func() bool) {
 	t.Helper()
 	begin := time.Now()

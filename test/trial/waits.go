@@ -1,15 +1,15 @@
 package trial
 
-// Waits is a program of test/apps/waits.c, whose ranks wait for known reasons. Its efficiencies follow from its sleeps,
-// and jobeff must show them. The tests of preload run these programs on one node, those of test on two.
+// Waits is a program of test/apps/waits.c whose ranks wait for known reasons. Its efficiencies follow from its
+// sleeps, and jobeff must show them. The tests of preload run these programs on one node, those of test on two.
 type Waits struct {
 	Name                  string
 	Ranks                 int
-	DelayMS               int     // of test/apps/virtualclock.c: what the network takes, ms
+	DelayMS               int     // delay of the network in test/apps/virtualclock.c, ms
 	SerE, TE, LoadBalance float64 // CommE is SerE x TE
 }
 
-// WaitsOfFew have few ranks; see the simulated programs of ingest/replay.
+// WaitsOfFew are programs of few ranks; see also the simulated programs of ingest/replay.
 var WaitsOfFew = []Waits{
 	{"chain", 4, 0, 100. / 250, 1, 62.5 / 100},
 	{"turns", 2, 0, 0.75, 1, 1},

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// WrongFiles reads pairs of files from an archive: NAME.toml, and NAME.error with the error that it must
-// cause. There must be at least least pairs. With update it writes the texts of the errors anew.
+// WrongFiles reads pairs of files from an archive: NAME.toml, and NAME.error with the error that it must cause.
+// There must be `least` pairs or more. With update it rewrites the texts of the errors.
 func WrongFiles(t *testing.T, archive string, least int, update bool, of func(path string, text []byte) error) {
 	t.Helper()
 	all, err := txtar.ParseFile(archive)

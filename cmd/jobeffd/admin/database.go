@@ -27,8 +27,7 @@ func Command() *cobra.Command {
 as jobeffd's user. jobeff admin has the same commands there.`,
 		Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		// The daemon catches these signals. A command here just ends, also where it waits
-		// for its input.
+		// The daemon catches these signals. Here they just end a command, even while it waits for input.
 		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(syscall.SIGTERM, syscall.SIGINT) },
 	}
 	admin.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -58,7 +57,7 @@ func databaseCommands() []*cobra.Command {
 	return all
 }
 
-// withDatabase gives a command the flag of the database, and has it read the configuration first.
+// withDatabase adds the flag of the database to a command, and makes it read the configuration first.
 func (f *databaseFlags) withDatabase(c *cobra.Command) *cobra.Command {
 	c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
 	run := c.RunE

@@ -65,7 +65,7 @@ func (e *addressError) Unwrap() error { return e.error }
 // may be away, or the user may have left.
 const addressesFor = 24 * time.Hour
 
-// lateAddress says whether the missing addresses of a decision were asked for long enough.
+// lateAddress reports whether the missing addresses of a decision were asked for long enough.
 func (n *Notifier) lateAddress(at, now time.Time) bool {
 	if !n.addresses.at.Equal(at) {
 		n.addresses.at, n.addresses.since = at, now

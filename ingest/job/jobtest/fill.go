@@ -154,7 +154,7 @@ func changed(v reflect.Value, path string, do func(path string)) {
 // Start is when the executions of Part started, give or take a second.
 var Start = time.Unix(1_700_000_000, 0).UTC()
 
-// MakePossible changes a filled execution so that its figures can be.
+// MakePossible changes a filled execution so that its figures are possible.
 func MakePossible(x *job.Execution) {
 	n, s, r := &x.Nodes[0], &x.Sections[0], &x.Slowest[0]
 	x.Size, n.Ranks, n.RankIDs, s.Ranks, r.Rank = 9, 1, "7", 1, 7

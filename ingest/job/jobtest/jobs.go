@@ -45,7 +45,7 @@ func World(first, perNode int, start float64, ranks ...Rank) job.Execution {
 	return e
 }
 
-// Job ran these programs: two nodes, four CPUs, one hour.
+// Job is a job that ran these programs: two nodes, four CPUs, one hour.
 func Job(executions ...job.Execution) *job.Job {
 	j := &job.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: Began,
 		End: Began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
@@ -84,7 +84,7 @@ func Threaded(e job.Execution, threads int, useful, imbalance, scheduling float6
 // Unmeasured is a world whose ranks had two threads each, which nobody measured.
 func Unmeasured(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 
-// Loaded has what the kernel counted on its only node.
+// Loaded is the execution with what the kernel counted on its only node.
 func Loaded(e job.Execution, l job.Load) job.Execution { e.Nodes[0].Load = &l; return e }
 
 // Singleton is one of the ranks of a step that never met.
@@ -104,14 +104,14 @@ func Idling(e job.Execution) *job.Job {
 // OnOneNode is a job of this execution on one node.
 func OnOneNode(e job.Execution) *job.Job { j := Job(e); j.Nodes, j.Reports = 1, 1; return j }
 
-// Run took t seconds on n cores, and each rank computed for useful seconds of them.
+// Run is a run that took t seconds on n cores. Each rank computed for useful seconds of them.
 func Run(id uint32, n int, t, useful float64) job.Run {
 	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
 		Start: Began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
 		Elapsed: t, Useful: useful * float64(n), Conditions: &job.Conditions{UsefulMax: useful}, MPITime: (t - useful) * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
 
-// Workload has these runs.
+// Workload is a workload with these runs.
 func Workload(runs ...job.Run) *job.Workload {
 	return &job.Workload{Key: "3fa2c1aabbccddeeff00", Name: "lmp-3fa2c1", Cluster: "test", UID: 1000, User: "anna",
 		Executable: "/usr/bin/lmp", Runs: runs}

@@ -1,5 +1,5 @@
-// Package jobtest makes reports, executions, jobs and runs, and reads packed reports, for tests of the packages around job: the fold
-// before it, the server and the rules after it.
+// Package jobtest makes reports, executions, jobs and runs, and reads packed reports, for tests of the packages
+// around job: the fold before it, the server and the rules after it.
 package jobtest
 
 import (

@@ -1,8 +1,9 @@
 /* cgroup.c: what the plugin reads of a step's cgroups, for tests without Slurm.
  *
- *   cgroup OWN TREE    takes OWN for /proc/self/cgroup and TREE for /sys/fs/cgroup; prints where
- *                      the job's is, waits for a line, and prints what was counted by then
- *   cgroup OWN TREE N  prints what a reading takes of a CPU, us: the median of N
+ *   cgroup OWN TREE    takes OWN for /proc/self/cgroup and TREE for /sys/fs/cgroup; prints the
+ *                      path of the job's cgroup, waits for a line, and prints what was
+ *                      counted by then
+ *   cgroup OWN TREE N  prints the CPU time of a reading, us: the median of N
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* preload_list.c LIST LIBRARY [endless]: prints what the plugin makes of an LD_PRELOAD. LIST is "-"
- * if the variable is not set. endless: its text has no end, which a sanitizer must see. */
+ * if the variable is not set. endless: LIST is passed without its zero at the end, which a
+ * sanitizer must report. */
 #include "../../jobeff_spank.h"
 
 #include <stdio.h>
