@@ -116,6 +116,10 @@ func (c *cluster) home(user string) string { return filepath.Join(c.dir, "home",
 func (c *cluster) submit(t *testing.T, user, script string, args ...string) string {
 	t.Helper()
 	args = append([]string{"as", user, "sbatch", "--parsable", "--output=" + c.outputFile(t, user), "--open-mode=append"}, args...)
+	if strings.Contains(script, "mpirun.openmpi") {
+		// one mpirun that ends removes the folder that another of the same user has just found
+		script = "export OMPI_MCA_orte_tmpdir_base=/tmp/ompi-$SLURM_JOB_ID\n" + script
+	}
 	return strings.TrimSpace(c.must(t, "#!/bin/bash\n"+script, args...))
 }
 
@@ -307,7 +311,7 @@ func (c *cluster) jobeff(t *testing.T, user, id string) *view.Job {
 	})
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("jobeff %s:\n%s", id, last.stdout)
+			t.Logf("job %s wrote %.2000s\njobeff:\n%s", id, c.output(t, user, id), last.stdout)
 		}
 	})
 	return doc
