@@ -27,11 +27,11 @@ MPI library, the nodes and more, and the calls, sections and places in the code
 that took longer.
 
 With two jobs, the first is the earlier one. With one, it is compared with the run
-in the middle of its workload's earlier ones on as many cores. Where this build has
-none, other builds of the same program, arguments and input stand in.
+in the middle of its workload's earlier ones on as many cores. If this build has none,
+jobeff takes other builds of the same program, arguments and input.
 
-Jobs that did other work are refused, with the reason; --force shows them as what
-they are.`
+jobeff refuses jobs that did other work, and says why. --force compares them all the
+same.`
 
 // compareFlags are the flags of jobeff compare.
 type compareFlags struct {
@@ -82,7 +82,7 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	var refused *compare.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Force:
-		return fmt.Errorf("%w\njobeff compare --force shows them as what they are", err)
+		return fmt.Errorf("%w\njobeff compare --force compares them all the same", err)
 	case err != nil:
 		return err
 	}

@@ -19,8 +19,8 @@ import (
 const digestHelp = `jobeff digest sums up a week: core-hours used and lost by account, user and application,
 the ten biggest savings, what got slower or faster with a new executable or MPI library,
 what users saved after advice, and how well jobeff itself works. jobeffd mails the same
-digest to digest.to every week, see [digest] in jobeff.toml(5). It is for root and
-operators. Coordinators get that of their accounts.`
+digest to digest.to every week, see [digest] in jobeff.toml(5). Root and operators see
+all accounts, coordinators theirs.`
 
 // digestFlags are the flags of jobeff digest.
 type digestFlags struct {

@@ -22,7 +22,7 @@ func handedOn() (all []*cobra.Command) {
 		all = append(all, &cobra.Command{
 			Use:                name,
 			Short:              cli.DatabaseCommands[name],
-			Long:               cli.DatabaseCommands[name] + ".\nThe server's jobeffd does it: see jobeff admin " + name + " --help there.",
+			Long:               cli.DatabaseCommands[name] + ".\njobeffd does this, on the server: there, jobeff admin " + name + " --help says more.",
 			DisableFlagParsing: true, // jobeffd knows them
 			RunE: func(_ *cobra.Command, args []string) error {
 				return handOn(name, append([]string{"admin", name}, args...))
@@ -40,7 +40,7 @@ func handedOn() (all []*cobra.Command) {
 func handOn(name string, args []string) error {
 	path, err := findDaemon()
 	if err != nil {
-		return fmt.Errorf("jobeff admin %s opens jobeffd's database, and jobeffd is not installed on this machine: run it on the server", name)
+		return fmt.Errorf("jobeffd is not installed on this machine: run jobeff admin %s on the server", name)
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ())) // #nosec G204 -- jobeffd of this installation, run as the caller
 }

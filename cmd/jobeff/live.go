@@ -35,9 +35,9 @@ ends by itself.
 
 It reads on the job's nodes, in a step of the job that srun starts beside its other
 steps. That takes a little CPU time from the job, and says how much. The step is not
-measured. Without Slurm's answer, and for jobs of others, it shows the last report
-that the nodes have made by themselves, as jobeff JOBID does, and why. Root looks as the
-job's owner, who gets no hold of root's terminal.`
+measured. If Slurm does not answer, or the job is somebody else's, jobeff live shows the
+last report of its nodes, as jobeff JOBID does, and says why. Root's look runs as the
+job's owner, who cannot reach root's terminal.`
 
 // leastEvery and mostEvery bound --every.
 const (
@@ -66,10 +66,10 @@ func (p *program) liveCommand() *cobra.Command {
 			return p.live(cmd.Context(), args[0], flags, cmd.InOrStdin(), cmd.ErrOrStderr())
 		},
 	}
-	c.Flags().DurationVar(&flags.every, "every", 10*time.Second, "how `OFTEN`, from 1s to 30m: at the multiples of it by the clock")
-	c.Flags().BoolVar(&flags.once, "once", false, "show it once")
+	c.Flags().DurationVar(&flags.every, "every", 10*time.Second, "look each `TIME`, 1s to 30m, at its multiples by the clock")
+	c.Flags().BoolVar(&flags.once, "once", false, "show the job once, and end")
 	c.Flags().BoolVar(&flags.json, "json", false, "print JSON documents, as jobeff --json JOBID")
-	c.Flags().BoolVarP(&flags.yes, "yes", "y", false, fmt.Sprintf("do not ask before it reads on more than %d nodes", manyNodes))
+	c.Flags().BoolVarP(&flags.yes, "yes", "y", false, fmt.Sprintf("do not ask if the job has more than %d nodes", manyNodes))
 	return c
 }
 
@@ -150,7 +150,7 @@ func sleepFor(ctx context.Context, d time.Duration) {
 func agree(stdin io.Reader, stderr io.Writer, j *job.Job) error {
 	f, ok := stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return cli.Usagef("job %s runs on %s, and jobeff live starts a process on each: say so with --yes", j.DisplayID, figure.Counted(j.Nodes, "node"))
+		return cli.Usagef("job %s runs on %s. jobeff live would start a process on each: add --yes if you want that", j.DisplayID, figure.Counted(j.Nodes, "node"))
 	}
 	fmt.Fprintf(stderr, "Job %s runs on %s. jobeff live starts a process on each. Go on? [y/N] ", j.DisplayID, figure.Counted(j.Nodes, "node"))
 	answer, _ := bufio.NewReader(stdin).ReadString('\n')

@@ -45,7 +45,7 @@ func (p *program) reportCommand() *cobra.Command {
 
 func (p *program) report(ctx context.Context, id, file, talp string) error {
 	if (file == "") == (talp == "") {
-		return cli.Usagef("jobeff report %s: say where to write it with --html FILE or with --talp FILE; - is standard output", id)
+		return cli.Usagef("name a file: jobeff report %s --html FILE, or --talp FILE; - is standard output", id)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {

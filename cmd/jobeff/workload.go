@@ -33,9 +33,9 @@ Runs belong to one workload if they have the same user, executable, arguments an
 input files, or the same name from sbatch --jobeff-workload=NAME. Runs whose
 collective calls or amount of work differ are set apart, and jobeff says so.
 
-NAME is a workload's name or key, the name of jobs that left no record of a
-program, or the beginning of a name or key. A JOBID stands for the
-workload of that job; its run is then compared with the others.`
+NAME is a workload's name, its key, or the beginning of one. Jobs that jobeff could not
+measure go by their job name. A JOBID stands for the workload of that job; its run is
+then compared with the others.`
 
 // workloadFlags are the flags of jobeff workload.
 type workloadFlags struct {

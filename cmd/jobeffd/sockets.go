@@ -188,7 +188,7 @@ func (u unit) text() (string, error) {
 func (w way) stream() (string, error) {
 	if strings.HasPrefix(w.at, "/") {
 		if strings.ContainsFunc(w.at, func(r rune) bool { return r <= ' ' || r == '\\' || r == 0x7f }) {
-			return "", fmt.Errorf("%q: systemd's units take no blanks and backslashes: name another", w.at)
+			return "", fmt.Errorf("%q: systemd's units take no blanks and backslashes: name another path", w.at)
 		}
 		return strings.ReplaceAll(w.at, "%", "%%"), nil
 	}

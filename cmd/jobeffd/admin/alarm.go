@@ -16,9 +16,9 @@ func (f *databaseFlags) alarmCommand() *cobra.Command {
 	var goOn bool
 	c := &cobra.Command{
 		Use: "alarm",
-		Long: `alarm shows whether jobs that jobeff measures end surely worse than others: how many of how
-many crashed, failed, ran out of memory, reached their time limit, lost a node or took
-longer. It compares only with a share of jobs unmeasured (measure.share below 1), or with
+		Long: `alarm compares the jobs that jobeff measures with the others: how many of each crashed,
+failed, ran out of memory, reached their time limit, lost a node or took longer, and
+whether the measured ones surely end worse. It compares only with a share of jobs unmeasured (measure.share below 1), or with
 the weeks before. Without an alarm it says what would have been seen by now, or why it
 cannot tell. --go-on ends the alarm: jobs are compared anew from now on, and nodes
 that stopped (measure.stop_on_harm) measure again within 30 s.`,
@@ -38,6 +38,6 @@ that stopped (measure.stop_on_harm) measure again within 30 s.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&goOn, "go-on", false, "end the alarm, and compare anew")
+	c.Flags().BoolVar(&goOn, "go-on", false, "end the alarm, and compare anew from now on")
 	return c
 }
