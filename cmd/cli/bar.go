@@ -49,6 +49,13 @@ func (b Bar) Progress(done, of int64) {
 	}
 }
 
+// Describe changes the text beside the bar.
+func (b Bar) Describe(what string) {
+	if b.shown != nil {
+		b.shown.Describe(what)
+	}
+}
+
 // Done removes the bar.
 func (b Bar) Done() {
 	if b.shown != nil && b.shown.State().CurrentNum > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"jobeff/cmd/source"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/node"
 	"jobeff/report"
 	"jobeff/report/inert"
 	"jobeff/report/view"
@@ -60,9 +61,12 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if !print || len(files) == 0 {
 				return fmt.Errorf("nothing to do: give --print and the files that JOBEFF_RECORD named (--help says more)")
 			}
-			j, err := jobOf(files, c.ErrOrStderr())
+			j, notes, err := node.ByHand(files)
 			if err != nil {
 				return err
+			}
+			for _, note := range notes {
+				fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest: "+inert.Text(note, false))
 			}
 			if full && !asJSON {
 				source.Find(c.Context(), j, false)

@@ -16,12 +16,12 @@ func byHand(t *testing.T) string {
 		t.Fatal(err)
 	}
 	_, block, found := strings.Cut(string(readme), "To measure a program by hand")
-	block, _, ended := strings.Cut(block, "--print /tmp/rec\n")
+	block, _, ended := strings.Cut(block, "./sleeper 4000 3 200\n")
 	_, block, made := strings.Cut(block, "    make\n")
 	if !found || !ended || !made {
 		t.Fatal("README has no such lines")
 	}
-	return block + "--print /tmp/rec\n"
+	return block + "./sleeper 4000 3 200\n"
 }
 
 // TestReadmeByHand runs these lines as printed: with each MPI, as root and as a user, in a folder that has
@@ -45,8 +45,8 @@ func TestReadmeByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(clone) })
-	run(t, "../..", "make", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so", "build/jobeff-ingest")
-	run(t, "../..", "cp", "--parents", "-r", "build/lib", "build/jobeff-ingest", "preload/include", "test/apps/sleeper.c", "test/apps/copylate.h", clone)
+	run(t, "../..", "make", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so", "build/jobeff")
+	run(t, "../..", "cp", "--parents", "-r", "build/lib", "build/jobeff", "preload/include", "test/apps/sleeper.c", "test/apps/copylate.h", clone)
 	run(t, "", "chmod", "-R", "go+rX", clone)
 	lines := byHand(t)
 	for _, mpi := range []string{"openmpi", "mpich"} {
@@ -72,8 +72,7 @@ func TestReadmeByHand(t *testing.T) {
 					run(t, "", "chown", "-R", user, dir)
 					as = append([]string{"setpriv", "--reuid", user, "--clear-groups"}, as...)
 				}
-				script := strings.ReplaceAll(lines, "/tmp/rec", dir+"/rec") // several tests at once
-				out := run(t, "", as[0], append(as[1:], "sh", "-ec", script)...)
+				out := run(t, "", as[0], append(as[1:], "sh", "-ec", lines)...)
 				if !strings.Contains(out, "Size       2 ranks on 1 node\n") {
 					t.Errorf("README's lines say:\n%s", out)
 				}

@@ -77,7 +77,7 @@ A JOBID is a job (123), a step (123.0), an array's task (123_4), or several
   report     write a job as a page        rules     the site's rules
   curve      draw run times that I give   mute      stop mails of a workload
   digest     sum up a week                unmute    have them again
-  admin      for those who run the cluster
+  run, scale measure without Slurm        admin     for a cluster's admins
   completion for your shell               help      of a command
 
 sbatch --jobeff=off leaves a job unmeasured. More: jobeff COMMAND --help,
@@ -129,7 +129,7 @@ func (p *program) command() *cobra.Command {
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.Flags().BoolVar(&full, "full", false, "show all that is known of one job; without it, one screen")
-	root.AddCommand(p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
+	root.AddCommand(p.runCommand(), p.scaleCommand(), p.liveCommand(), p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.compareCommand(), p.reportCommand(), p.whereCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

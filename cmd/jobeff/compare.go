@@ -42,12 +42,13 @@ type compareFlags struct {
 func (p *program) compareCommand() *cobra.Command {
 	var flags compareFlags
 	c := &cobra.Command{
-		Use:   "compare JOBID [JOBID]",
+		Use:   "compare JOBID|FILE.json [JOBID|FILE.json]",
 		Short: "Say why a run took longer than another one",
 		Long:  compareHelp,
 		Example: `  jobeff compare 123 456        why job 456 took longer than job 123
   jobeff compare 456            … than its workload's earlier runs
-  jobeff compare 123 456 --html why.html`,
+  jobeff compare 123 456 --html why.html
+  jobeff compare old.json new.json   … of files that jobeff run --json wrote`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) < 1 || len(args) > 2:
@@ -56,6 +57,9 @@ func (p *program) compareCommand() *cobra.Command {
 				return cli.Usagef("jobeff compare writes a page (--html) or JSON (--json), not both")
 			}
 			for _, id := range args {
+				if isFile(id) {
+					continue
+				}
 				if _, err := slurmid.Parse(id); err != nil {
 					return cli.Usage(err)
 				}
@@ -99,8 +103,12 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 // compareJobs compares two jobs, or one with the median of its workload's earlier runs. First it finds the names of their
 // places in the code.
 func compareJobs(ctx context.Context, c *client.Client, ids []string, force bool) (*compare.Comparison, error) {
-	named := func(id string) (*listing.JobAndWorkload, error) {
-		found, err := c.Job(ctx, id)
+	named := func(id string) (found *listing.JobAndWorkload, err error) {
+		if isFile(id) {
+			found, err = readDocument(id)
+		} else {
+			found, err = c.Job(ctx, id)
+		}
 		if err == nil {
 			source.Find(ctx, found.Job, false)
 		}

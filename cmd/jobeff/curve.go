@@ -60,18 +60,18 @@ func (f curveFlags) settings() (curve.Settings, error) {
 		return s, cli.Usagef("--method %q is not known: combined or hoefinger", f.method)
 	}
 	var err error
-	s.Predict, err = coreCounts(f.predict)
+	s.Predict, err = coreCounts("--predict", f.predict)
 	return s, err
 }
 
 const predictHelp = "predict the time on these core `COUNTS`, as 64,128; default: twice the largest measured"
 
-// coreCounts reads the values of --predict.
-func coreCounts(texts []string) (counts []int, err error) {
+// coreCounts reads the values of a flag.
+func coreCounts(flag string, texts []string) (counts []int, err error) {
 	for _, text := range texts {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, cli.Usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
+			return nil, cli.Usagef("%s %q: core counts are whole numbers from 1, as %[1]s 64,128", flag, text)
 		}
 		counts = append(counts, n)
 	}

@@ -45,6 +45,9 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.Execute()
+	if ended := exitCode(0); errors.As(err, &ended) {
+		return int(ended)
+	}
 	if err != nil && !errors.Is(err, errUnhealthy) { // its checks are printed already
 		cli.Complain(stderr, "jobeff", explain(err))
 	}
@@ -75,9 +78,12 @@ type program struct {
 }
 
 // options says what standard output can show.
-func (p *program) options() report.Options {
+func (p *program) options() report.Options { return p.reader(p.stdout) }
+
+// reader says what an output can show.
+func (p *program) reader(w io.Writer) report.Options {
 	columns := 0
-	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		columns = 80
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			columns = w

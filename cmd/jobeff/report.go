@@ -30,10 +30,11 @@ writes and TALP-Pages reads. So a program's pages can show production jobs.`
 func (p *program) reportCommand() *cobra.Command {
 	var file, talp string
 	c := &cobra.Command{
-		Use:   "report JOBID --html FILE",
+		Use:   "report JOBID|FILE.json --html FILE",
 		Short: "Write a job as an HTML page with pictures, or as TALP's JSON",
 		Long:  reportHelp,
 		Example: `  jobeff report 123 --html job123.html
+  jobeff report run.json --html run.html             # of a file that jobeff run --json wrote
   jobeff report 123 --talp talp/melt/job123.json     # then: talp ci-report -i talp -o pages`,
 		Args: cli.One("job", 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file, talp) },
@@ -47,7 +48,13 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	if (file == "") == (talp == "") {
 		return cli.Usagef("name a file: jobeff report %s --html FILE, or --talp FILE; - is standard output", id)
 	}
-	a, err := p.judged(ctx, id)
+	var a judgedJob
+	var err error
+	if isFile(id) {
+		a.found, err = readDocument(id)
+	} else {
+		a, err = p.judged(ctx, id)
+	}
 	if err != nil {
 		return err
 	}

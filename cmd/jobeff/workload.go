@@ -92,7 +92,7 @@ func (p *program) workloadCommand() *cobra.Command {
 
 // workload shows one workload.
 func (p *program) workload(ctx context.Context, name string, flags workloadFlags) error {
-	predict, err := coreCounts(flags.predict)
+	predict, err := coreCounts("--predict", flags.predict)
 	if err != nil {
 		return err
 	}

@@ -164,6 +164,9 @@ func (w *Workload) Named() bool {
 	return !strings.HasSuffix(w.Name, fmt.Sprintf("-%.6s", w.Key))
 }
 
+// ByHand reports whether its runs were made without Slurm, so that no line for sbatch fits.
+func (w *Workload) ByHand() bool { return w.Cluster == "" }
+
 // WorkloadKey is the same for executions that may share a curve. They have the same cluster and
 // user, and either the same name from the user, or the same executable, arguments and input. It is
 // 20 hex digits. It is "" if there is no name and the executable or its arguments are unknown: such
@@ -228,6 +231,15 @@ func RunOf(e *Execution) Run {
 	if len(e.Sections) > 0 {
 		r.Sections = sectionsOfRun(e, m.Ranks)
 	}
+	return r
+}
+
+// RunOfJob is the run of a job's execution, as the database keeps it.
+func RunOfJob(j *Job, execution int) Run {
+	r := RunOf(&j.Executions[execution])
+	r.Cluster, r.JobID, r.Attempt, r.Execution, r.DisplayID = j.Cluster, j.JobID, j.Attempt, execution, j.DisplayID
+	r.UID, r.User, r.Account, r.Partition, r.GPUs, r.State, r.Suspended = j.UID, j.User, j.Account, j.Partition, j.GPUs, j.State, j.Suspended().Seconds()
+	r.MPI = MPILibrary(&j.Executions[execution])
 	return r
 }
 

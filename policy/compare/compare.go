@@ -169,19 +169,10 @@ func sideOf(found *listing.JobAndWorkload) (s Side, err error) {
 	if s.metrics = job.ExecutionMetrics(&s.main); s.metrics == nil {
 		return refuse("has a main program without figures")
 	}
-	s.Run = runOf(j, main)
+	s.Run = job.RunOfJob(j, main)
 	s.Elapsed, s.Whole = s.metrics.Elapsed, j.Elapsed > 0
 	s.Time = max(j.Elapsed.Seconds(), s.Elapsed)
 	return s, nil
-}
-
-// runOf makes the run of a job's main program, as the database keeps it.
-func runOf(j *job.Job, main int) job.Run {
-	r := job.RunOf(&j.Executions[main])
-	r.Cluster, r.JobID, r.Attempt, r.Execution, r.DisplayID = j.Cluster, j.JobID, j.Attempt, main, j.DisplayID
-	r.UID, r.User, r.Account, r.Partition, r.GPUs, r.State, r.Suspended = j.UID, j.User, j.Account, j.Partition, j.GPUs, j.State, j.Suspended().Seconds()
-	r.MPI = job.MPILibrary(&j.Executions[main])
-	return r
 }
 
 // unlike returns why the comparison would explain nothing: a run is not whole, or did other work; "": neither.

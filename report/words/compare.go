@@ -48,7 +48,7 @@ func compareHeadline(c *compare.Comparison) block.Headline {
 		said = append(said, block.Notes(mostlyText(c), outlierText(c), lackedText(c))...)
 	}
 	h := block.Headline{Text: strings.Join(said, ". ") + "."}
-	if change := c.After.Time/c.Before.Time - 1; !c.Nothing() && figure.Change(change) != figure.Change(0) {
+	if change := c.After.Time/c.Before.Time - 1; !c.Nothing() && !sameLength(change) {
 		h.Bad, h.Good = change > 0, change < 0
 	}
 	return h
@@ -102,12 +102,18 @@ const (
 	worthWord = 0.2
 )
 
+// sameLength reports whether a change in time is too small to be shown.
+func sameLength(change float64) bool { return figure.Change(change) == figure.Change(0) }
+
 // mostlyText names the parts that make the difference, if they differ more than usual.
 func mostlyText(c *compare.Comparison) string {
 	var with, against []compare.Part
 	longer, shorter := 0.0, 0.0
 	for _, p := range c.Parts {
 		longer, shorter = longer+max(p.Seconds, 0), shorter+min(p.Seconds, 0)
+	}
+	if sameLength(longer/c.Before.Time) && sameLength(shorter/c.Before.Time) {
+		return ""
 	}
 	whole := longer // the sum of the parts that go the same way as the difference
 	if c.Longer() < 0 {

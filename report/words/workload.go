@@ -42,6 +42,9 @@ func OfWorkload(study *workload.Study, r *policy.Request, wide bool) Workload {
 	w := Workload{Name: s.Workload.Name, Headline: workloadHeadline(study, r, wide), Facts: workloadFacts(s), Counts: countsParts(s), Study: s, Advice: adviceFacts(s, r),
 		Options: optionsPart(policy.Options(as, last), r), Expected: expectedPart(s), Bounds: boundsPart(s), Apart: apartPart(s),
 		Warnings: slices.Concat(s.Warnings, s.Curve.Warnings), Line: requestAction(r, wide)}
+	if s.Workload.ByHand() {
+		w.Line = block.Action{}
+	}
 	w.Runs, w.Older = runsTable(s)
 	w.Curves = curvesOf(study)
 	return w

@@ -1,9 +1,8 @@
-package main
+package node
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,38 +11,33 @@ import (
 
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/job"
-	"jobeff/ingest/node"
 	"jobeff/preload/record"
-	"jobeff/report/inert"
 )
 
-// jobOf folds records made by hand into one job. Where a person could misread the figures, it says so
-// in notes: a record may hold several runs, or be older than the last boot.
-func jobOf(files []string, notes io.Writer) (*job.Job, error) {
+// ByHand folds records that were made by hand, one for each host, into one job without an id. Where a person could
+// misread the figures, it says so in notes: a record may hold several runs, or be older than the last boot.
+func ByHand(files []string) (j *job.Job, notes []string, err error) {
 	var merger assemble.Merger
-	machine := node.ThisMachine()
+	machine := ThisMachine()
 	for _, file := range files {
-		r, err := node.FoldFile(file, machine)
+		r, err := FoldFile(file, machine)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s does not exist: %s", file, whyNone(file))
+			return nil, nil, fmt.Errorf("%s does not exist: %s", file, whyNone(file))
 		}
 		if err != nil {
-			return nil, err
-		}
-		note := func(format string, a ...any) {
-			fmt.Fprintf(notes, "jobeff-ingest: %s "+format+"\n", append([]any{inert.Text(file, false)}, a...)...)
+			return nil, nil, err
 		}
 		if n := len(r.Executions); n > 1 {
-			note("holds %d runs of programs, and their sum comes first: remove it before a run that you want to see alone", n)
+			notes = append(notes, fmt.Sprintf("%s holds %d runs of programs, and their sum comes first: remove it before a run that you want to see alone", file, n))
 		}
 		if host, _ := os.Hostname(); r.Node == host && r.BootID != machine.BootID {
-			note("was made before this machine's last boot, so no run since then is in it: remove it before the next one")
+			notes = append(notes, fmt.Sprintf("%s was made before this machine's last boot, so no run since then is in it: remove it before the next one", file))
 		}
 		merger.Add(r)
 	}
-	j := merger.Job()
+	j = merger.Job()
 	j.DisplayID = ""
-	return j, nil
+	return j, notes, nil
 }
 
 // whyNone explains why the library may have made no record at a path, and what to do. The library itself

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestScale: each count runs as often as it should, whatever the order; the table has the runs; a command that was interrupted goes
+// on with the runs that are left, and another command is refused.
+func TestScale(t *testing.T) {
+	makeForRun(t)
+	dir := t.TempDir()
+	if out, err := exec.Command("make", "-C", "../..", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
+		t.Fatalf("make: %v\n%s", err, out)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// its ranks sleep, and so need no CPU of their own
+	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib")
+	scale := func(flags ...string) ranWith {
+		return built(t, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600", "3", "20")...)
+	}
+	r := scale("-n", "4,1,2", "--repeat", "2", "--csv", "runs.csv", "--html", "page.html")
+	for _, want := range []string{"Workload prog.mpicc.mpich\n", "Runs       6 runs on 3 core counts, 1 to 4 cores", "Measured, by cores\n", "Curve of the run times alone"} {
+		if r.code != 0 || !strings.Contains(r.out, want) || strings.Contains(r.out, "sbatch") {
+			t.Fatalf("no %q: exit %d, %s\n%s", want, r.code, r.err, r.out)
+		}
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "runs.csv"))
+	if err != nil || strings.Count(string(table), "\n") != 7 || strings.Count(string(table), "\n4,") != 2 {
+		t.Errorf("%v\n%s", err, table)
+	}
+	if again := built(t, dir, nil, "curve", "runs.csv"); again.code != 0 || !strings.Contains(again.out, "6 runs on 3 core counts, 1 to 4 cores") {
+		t.Errorf("jobeff curve reads of it: %+v", again)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "<svg") || strings.Contains(string(page), "sbatch") {
+		t.Errorf("a page of %d bytes, %v", len(page), err)
+	}
+	into := filepath.Join(dir, "jobeff-scale")
+	kept, err := os.Stat(filepath.Join(into, "n1-1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(into, "n2-1.json")); err != nil {
+		t.Fatal(err)
+	}
+	if r = scale("-n", "1,2,4", "--repeat", "2"); r.code != 0 || !strings.Contains(r.out, "6 runs on 3 core counts") {
+		t.Errorf("what was left: %+v", r)
+	}
+	now, err := os.Stat(filepath.Join(into, "n1-1.json"))
+	if err != nil || !now.ModTime().Equal(kept.ModTime()) {
+		t.Errorf("a run was made again: %v", err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"-n", "1,2", "--", "true", "{n}"}, "jobeff-scale holds runs of another command", 1},
+		{[]string{"-n", "1,2", "--", "true"}, "the command has no {n}", 2},
+		{[]string{"--", "true", "{n}"}, "-n is missing, which names the core counts", 2},
+		{[]string{"-n", "1,two", "--", "true", "{n}"}, `-n "two": core counts are whole numbers`, 2},
+		{[]string{"-n", "1", "--repeat", "0", "--", "true", "{n}"}, "--repeat 0: give 1 to", 2},
+		{[]string{"-n", "1", "--into", "b", "--", "sh", "-c", "echo no; exit {n}"}, "the run on 1 ended with exit code 1; its output is in b/n1-", 1},
+		{[]string{"-n", "1", "--into", "c", "--", "true", "{n}"}, "the run on 1: nothing was measured", 1},
+		{[]string{"-n", "1", "--into", "/proc/x", "--", "true", "{n}"}, "name another folder with --into", 1},
+		{[]string{"-n", "1", "--csv", "runs.csv", "--", "true", "{n}"}, "runs.csv exists and is not overwritten", 1},
+	} {
+		if r := built(t, dir, nil, append([]string{"scale"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.want) {
+			t.Errorf("%q: %+v", c.args, r)
+		}
+	}
+}
