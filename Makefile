@@ -20,7 +20,7 @@ include preload/build.mk
 include spank/build.mk
 
 # What a person types most, in this order.
-OFTEN := build quick demo test lint bare packages install deps clean
+OFTEN := build quick demo site test lint bare packages install deps clean
 
 .PHONY: help
 help: ## list the targets
@@ -53,6 +53,10 @@ deps: ## install all that building and testing need (as root): afterwards no net
 .PHONY: demo
 demo: ## start a throwaway Slurm, run a program that sleeps and LAMMPS, show what jobeff advises
 	@test/demo.sh
+
+.PHONY: site
+site: look-build build/jobeff build/jobeffd ## show a made-up site in a browser on this machine, until Ctrl-C; no root, no Slurm
+	@go run ./test/site
 
 .PHONY: test
 test: ## install what is needed, build, lint, run every test
