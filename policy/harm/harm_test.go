@@ -162,6 +162,7 @@ func TestHarmIsSeen(t *testing.T) {
 	}{
 		{"a tenth is measured", .1, false, crashes, AlarmCrashed, most},
 		{"a fifth is measured", .2, false, crashes, AlarmCrashed, most},
+		{"half is measured", .5, false, crashes, AlarmCrashed, 2 * most},
 		{"nearly all, with a past", .98, true, crashes, AlarmCrashed, most},
 		{"nearly all, without a past", .98, false, crashes, "", 3 * most},
 		{"half, one in 20 hangs", .5, false, oneIn(20, func(j *job.Job) { j.State = "TIMEOUT" }), AlarmTimeout, 2 * most},
