@@ -13,6 +13,7 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/policy/compare"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 // compared are jobs of one program and input, made of the same execution with a change.
@@ -181,4 +182,33 @@ func TestCompareJSON(t *testing.T) {
 		checkASCII(t, out.Bytes())
 		golden(t, "compare-"+name+".json", out.Bytes())
 	}
+}
+
+// TestGateViews: what a gate between two builds says.
+func TestGateViews(t *testing.T) {
+	build := func(first uint32, factor float64) (runs []*listing.JobAndWorkload) {
+		for i := range uint32(5) {
+			f := factor * (1 + float64(i)/300)
+			found := compared(first+2*i, nil, evenly(8, work{90 * f, 8 * f})...)
+			for k := range found.Executions[0].Nodes {
+				found.Executions[0].Nodes[k].Hardware = &job.Hardware{Model: "A"}
+			}
+			runs = append(runs, found)
+		}
+		return runs
+	}
+	other := build(2, 1)
+	other[0].DisplayID, other[0].Executions[0].Nodes[0].Hardware = nasty, nil
+	eachView(t, "gate", func(w io.Writer, opts Options) error {
+		for _, after := range [][]*listing.JobAndWorkload{build(2, 1.1), build(2, 1.01), build(101, 0.9), other} {
+			g, err := compare.NewGate(build(1, 1), after, 0.05)
+			if err != nil {
+				return err
+			}
+			if err := TextOfPart(w, words.OfGate(g, opts.Unicode), opts); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -122,6 +123,26 @@ func TestExactOverNodes(t *testing.T) {
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
 			wantWhole(t, e, s.f, 2, 2)
 			wantTally(t, e, site.output(t, "alice", id))
+		})
+	}
+}
+
+// TestRunOverNodes: jobeff run measures the ranks of several hosts, each into a record of its own.
+func TestRunOverNodes(t *testing.T) {
+	t.Parallel()
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			dir := strings.NewReplacer(" ", "-", "/", "-").Replace(t.Name())
+			script := fmt.Sprintf("mkdir -p %[1]s && jobeff run --record %[1]s/rec.%%h --json %[1]s/run.json -- timeout 300 %[2]s -n 4 %[3]s 20 5", dir, f.launch, rounds(t, site, f))
+			id := site.run(t, "alice", script, "-N2", "-n4", "--ntasks-per-node=2", "--jobeff=off")
+			var d view.Job
+			if err := json.Unmarshal([]byte(site.as(t, "alice", "cat", dir+"/run.json")), &d); err != nil {
+				t.Fatalf("%v\n%s", err, site.output(t, "alice", id))
+			}
+			if d.Coverage == nil || *d.Coverage != 1 || len(d.Executions) != 1 || d.Executions[0].Size != 4 || len(d.Executions[0].NodeList) != 2 {
+				t.Errorf("executions %+v\n%s", d.Executions, site.output(t, "alice", id))
+			}
 		})
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,15 +15,7 @@ import (
 func TestScale(t *testing.T) {
 	makeForRun(t)
 	dir := t.TempDir()
-	if out, err := exec.Command("make", "-C", "../..", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
-		t.Fatalf("make: %v\n%s", err, out)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// its ranks sleep, and so need no CPU of their own
-	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib")
+	compileSleeper(t, dir)
 	scale := func(flags ...string) ranWith {
 		return built(t, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600", "3", "20")...)
 	}
@@ -72,6 +66,56 @@ func TestScale(t *testing.T) {
 		{[]string{"-n", "1", "--csv", "runs.csv", "--", "true", "{n}"}, "runs.csv exists and is not overwritten", 1},
 	} {
 		if r := built(t, dir, nil, append([]string{"scale"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.want) {
+			t.Errorf("%q: %+v", c.args, r)
+		}
+	}
+}
+
+// compileSleeper compiles a program whose ranks sleep, and so need no CPU of their own.
+func compileSleeper(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.Command("make", "-C", "../..", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
+		t.Fatalf("make: %v\n%s", err, out)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib")
+}
+
+// TestGateOfBuilds: of two builds that take turns the slower one ends with 1, and one against itself with 0.
+func TestGateOfBuilds(t *testing.T) {
+	makeForRun(t)
+	dir := t.TempDir()
+	compileSleeper(t, dir)
+	var base, slow []string
+	for i := range 5 {
+		for build, ms := range map[*[]string]string{&base: "400", &slow: "520"} {
+			file := fmt.Sprintf("%s-%d.json", ms, i)
+			if r := built(t, dir, nil, "run", "--json", file, "--", "mpirun.mpich", "-n", "2", "./prog.mpicc.mpich", ms, "3", "20"); r.code != 0 || r.err != "" {
+				t.Fatalf("%+v", r)
+			}
+			*build = append(*build, file)
+		}
+	}
+	gate := func(args ...[]string) []string {
+		return slices.Concat([]string{"compare", "--fail", "5%"}, args[0], []string{"--"}, args[1])
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{gate(base, slow), 1, "The second build is surely slower, by 5 % or more (5 and 5 runs)\n"},
+		{gate(base, base), 0, "The second build is not surely worse by 5 % (5 and 5 runs)\n"},
+		{gate(slow, base), 0, "not surely worse"},
+		{gate(base[:4], slow), 1, "4 runs of a build: at least 5 are needed of each"},
+		{slices.Concat([]string{"compare", "--fail", "5%"}, base), 2, "a gate takes the runs of two builds"},
+		{slices.Concat([]string{"compare", "--fail", "much"}, base, []string{"--"}, slow), 2, `--fail "much": give a share`},
+		{gate(base, []string{"a", "b", "c", "d", "none.json"}), 1, "a: "},
+	} {
+		if r := built(t, dir, nil, c.args...); r.code != c.code || !strings.Contains(r.out+r.err, c.want) {
 			t.Errorf("%q: %+v", c.args, r)
 		}
 	}

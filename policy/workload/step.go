@@ -122,7 +122,7 @@ func stepBetween(before, since []job.Run, chance float64) *Step {
 		rankChance(a, b) > chance {
 		return nil
 	}
-	s := &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: slower(a, b), Level: changeLevel, half: half}
+	s := &Step{Before: medianRun(before), First: since[0], Last: since[len(since)-1], Runs: len(since), Earlier: len(before), Factor: Ratio(a, b, changeLevel), Level: changeLevel, half: half}
 	if OtherWork(&s.Before, &s.Last, true) != "" { // texts name these two
 		return nil
 	}
@@ -170,12 +170,13 @@ func rankChance(before, since []float64) float64 {
 	return sum / combin.GeneralizedBinomial(float64(k+m), float64(m))
 }
 
-// slower returns how much longer the later runs took in the mean of ln t, with its interval.
-func slower(a, b []float64) curve.Estimate {
+// Ratio compares the means of two series of logarithms: b over a, with an interval of this confidence. Both are taken to
+// have the same spread (Student's t).
+func Ratio(a, b []float64, level float64) curve.Estimate {
 	sa, fa := squaresOf(a)
 	sb, fb := squaresOf(b)
 	rise, noise := meanOf(b)-meanOf(a), math.Max(math.Sqrt((sa+sb)/(fa+fb)), leastNoise)
-	half := distuv.StudentsT{Sigma: 1, Nu: fa + fb}.Quantile((1+changeLevel)/2) * noise * math.Sqrt(1/float64(len(a))+1/float64(len(b)))
+	half := distuv.StudentsT{Sigma: 1, Nu: fa + fb}.Quantile((1+level)/2) * noise * math.Sqrt(1/float64(len(a))+1/float64(len(b)))
 	return curve.Estimate{Value: math.Exp(rise), Low: math.Exp(rise - half), High: math.Exp(rise + half)}
 }
 

@@ -52,3 +52,19 @@ func ChangeInterval(change, low, high float64) string {
 	}
 	return least + " to " + most + " %"
 }
+
+// Signed writes a change with its sign, in percent, with a digit behind the point below 10 %: "+3.2 %", "-12 %",
+// and "0.0 %".
+func Signed(change float64) string {
+	digits, sign := 0, "+"
+	if math.Abs(change) < 0.0995 {
+		digits = 1
+	}
+	switch {
+	case math.Abs(change) < 0.0005:
+		sign = ""
+	case change < 0:
+		sign = "-"
+	}
+	return sign + fixed(100*math.Abs(change), digits) + " %"
+}

@@ -85,3 +85,11 @@ func TestNoNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestSigned(t *testing.T) {
+	for change, want := range map[float64]string{0: "0.0 %", 0.0004: "0.0 %", -0.0004: "0.0 %", 0.0006: "+0.1 %", 0.032: "+3.2 %", -0.021: "-2.1 %", 0.0994: "+9.9 %", 0.0996: "+10 %", -0.12: "-12 %", 1.5: "+150 %"} {
+		if got := Signed(change); got != want {
+			t.Errorf("%g: %s, want %s", change, got, want)
+		}
+	}
+}
