@@ -155,10 +155,6 @@ compare: deps build ## run the same programs under jobeff, TALP and mpiP, which 
 mutants: deps build ## try the wrong changes of test/mutants.txt: the tests must notice each (under an hour)
 	@go run ./test/mutants
 
-.PHONY: bounded
-bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
-	@JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$$'
-
 .PHONY: soak
 soak: deps build packages ## run 5,000 mpiruns in one job with little memory (about half an hour)
 	@test/soak.sh
