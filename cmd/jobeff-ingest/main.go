@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
@@ -71,7 +71,7 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if full && !asJSON {
 				source.Find(c.Context(), j, false)
 			}
-			reader := report.Reader(getenv, columns(c.OutOrStdout()))
+			reader := report.Reader(getenv, cli.Columns(c.OutOrStdout()))
 			v := view.NewJob(&listing.JobAndWorkload{Job: j}, nil, nil, reader.Unicode)
 			switch {
 			case asJSON:
@@ -87,16 +87,4 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document, times in seconds")
 	root.AddCommand(subcommands()...)
 	return root
-}
-
-// columns returns the width of the terminal w, or 0 if w is no terminal.
-func columns(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0
-	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		return width
-	}
-	return 80
 }

@@ -22,6 +22,9 @@ type document struct {
 	Stored *job.Job `json:"stored"`
 }
 
+// writeDocument writes the document of a run.
+func writeDocument(w io.Writer, j *job.Job) error { return view.Write(w, document{byHand(j, true), j}) }
+
 // mostDocument bounds a document's file, bytes.
 const mostDocument = 256 << 20
 

@@ -10,8 +10,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"golang.org/x/term"
-
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
 	"jobeff/etc"
@@ -81,16 +79,7 @@ type program struct {
 func (p *program) options() report.Options { return p.reader(p.stdout) }
 
 // reader says what an output can show.
-func (p *program) reader(w io.Writer) report.Options {
-	columns := 0
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		columns = 80
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			columns = w
-		}
-	}
-	return report.Reader(p.getenv, columns)
-}
+func (p *program) reader(w io.Writer) report.Options { return report.Reader(p.getenv, cli.Columns(w)) }
 
 // errUnhealthy sets the exit code after doctor or policy test has printed what failed.
 var errUnhealthy = errors.New("a check failed")

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/source"
+	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/view"
 )
@@ -64,16 +65,19 @@ func (p *program) report(ctx context.Context, id, file, talp string) error {
 	case a.found.Tasks != nil:
 		return p.save(file, func(w io.Writer) error { return report.PageOfArray(w, view.NewArray(a.found, true), report.Links{}) })
 	case talp != "":
-		return p.save(talp, func(w io.Writer) error {
-			v, err := view.NewTALP(a.found.Job)
-			if err != nil {
-				return err
-			}
-			return view.Write(w, v)
-		})
+		return p.save(talp, func(w io.Writer) error { return writeTALP(w, a.found.Job) })
 	}
 	source.Find(ctx, a.found.Job, false)
 	return p.save(file, func(w io.Writer) error { return report.PageOfJob(w, a.view(true), report.Links{}) })
+}
+
+// writeTALP writes a job's figures as TALP does.
+func writeTALP(w io.Writer, j *job.Job) error {
+	v, err := view.NewTALP(j)
+	if err != nil {
+		return err
+	}
+	return view.Write(w, v)
 }
 
 // save writes a new file, whole or not at all.

@@ -299,12 +299,13 @@ func (p *program) tellRun(ctx context.Context, stderr io.Writer, run *measured, 
 	for _, note := range notes {
 		fmt.Fprintln(stderr, "jobeff: "+inert.Text(note, false))
 	}
-	if flags.full || flags.html+flags.json+flags.talp != "" {
+	files := flags.html+flags.json+flags.talp != ""
+	if flags.full || files {
 		source.Find(ctx, j, false)
 	}
 	reader := p.reader(stderr)
 	switch {
-	case flags.html+flags.json+flags.talp != "":
+	case files:
 		return p.saveRun(j, flags)
 	case flags.full:
 		return report.TextOfJob(stderr, byHand(j, reader.Unicode), reader)
@@ -318,14 +319,8 @@ func (p *program) saveRun(j *job.Job, flags runFlags) (err error) {
 		path  string
 		write func(io.Writer) error
 	}{{flags.html, func(w io.Writer) error { return report.PageOfJob(w, byHand(j, true), report.Links{}) }},
-		{flags.json, func(w io.Writer) error { return view.Write(w, document{byHand(j, true), j}) }},
-		{flags.talp, func(w io.Writer) error {
-			v, err := view.NewTALP(j)
-			if err != nil {
-				return err
-			}
-			return view.Write(w, v)
-		}}} {
+		{flags.json, func(w io.Writer) error { return writeDocument(w, j) }},
+		{flags.talp, func(w io.Writer) error { return writeTALP(w, j) }}} {
 		if f.path != "" {
 			err = errors.Join(err, p.save(f.path, f.write))
 		}

@@ -56,20 +56,8 @@ func TestSchemasAreTheSame(t *testing.T) {
 	if server == "" {
 		t.Skip("it compares SQLite with PostgreSQL")
 	}
-	schema := func(database string, queries ...string) (all []string) {
-		s := openAt(t, database)
-		for _, q := range queries {
-			err := s.eachRow(ctx, q, nil, func(rows *sql.Rows) error {
-				var line string
-				err := rows.Scan(&line)
-				all = append(all, line)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		return slices.Sorted(slices.Values(slices.DeleteFunc(all, func(line string) bool {
+	schema := func(database string, queries ...string) []string {
+		return slices.Sorted(slices.Values(slices.DeleteFunc(linesOf(t, openAt(t, database), queries...), func(line string) bool {
 			return strings.HasPrefix(line, "goose_db_version") || strings.HasPrefix(line, "sqlite_")
 		})))
 	}
@@ -80,4 +68,21 @@ func TestSchemasAreTheSame(t *testing.T) {
 	if d := cmp.Diff(want, schema(newDatabase(t), postgresColumns, postgresIndexes)); d != "" {
 		t.Error(d)
 	}
+}
+
+// linesOf are the rows of queries for one text.
+func linesOf(t *testing.T, s *Store, queries ...string) (all []string) {
+	t.Helper()
+	for _, q := range queries {
+		err := s.eachRow(ctx, q, nil, func(rows *sql.Rows) error {
+			var line string
+			err := rows.Scan(&line)
+			all = append(all, line)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -77,13 +76,10 @@ func fixture(t *testing.T, version, name string) []byte {
 func ofRelease(t *testing.T, version string) (database string) {
 	t.Helper()
 	database = emptyDatabase(t)
-	content, err := fixture(t, version, fixtureDatabase()), error(nil)
+	content := fixture(t, version, fixtureDatabase())
 	if os.Getenv(testServer) == "" {
-		err = errors.Join(os.MkdirAll(filepath.Dir(database), 0o700), os.WriteFile(database, content, 0o600))
-	} else {
-		err = pgtest.Exec(database, string(content))
-	}
-	if err != nil {
+		writeFile(t, database, content)
+	} else if err := pgtest.Exec(database, string(content)); err != nil {
 		t.Fatal(err)
 	}
 	return database
@@ -324,16 +320,5 @@ func tablesOf(t *testing.T, s *Store) (all []string) {
 			"SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1",
 			"SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1", "SELECT pg_get_viewdef('counted'::regclass)"}
 	}
-	for _, q := range queries {
-		err := s.eachRow(context.Background(), q, nil, func(rows *sql.Rows) error {
-			var line string
-			err := rows.Scan(&line)
-			all = append(all, line)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
+	return linesOf(t, s, queries...)
 }

@@ -9,19 +9,19 @@ import (
 
 // Sizes is how large the database is, and how large it will become. All sizes are bytes.
 type Sizes struct {
-	Now        int64   `json:"bytes"` // on the disk
-	Used       int64   `json:"used"`  // … without free pages
-	Jobs       int64   `json:"jobs"`
-	Trimmed    int64   `json:"trimmed"` // … whose ranks were dropped
-	Months     int64   `json:"months"`  // rows of pruned jobs' months
-	PerJob     float64 `json:"per_job"`
-	PerTrimmed float64 `json:"per_trimmed_job"`
-	PerMonth   float64 `json:"per_month"`    // one row
-	JobsPerDay float64 `json:"jobs_per_day"` // as given, or as in the last week
-	RowsPerMon int64   `json:"rows_per_month"`
-	Days       int     `json:"days"`      // ahead
-	Foretold   int64   `json:"foretold"`  // the largest size until then
-	KeptJobs   int64   `json:"kept_jobs"` // at that time
+	Now        int64 // on the disk
+	Used       int64 // … without free pages
+	Jobs       int64
+	Trimmed    int64 // … whose ranks were dropped
+	Months     int64 // rows of pruned jobs' months
+	PerJob     float64
+	PerTrimmed float64
+	PerMonth   float64 // one row
+	JobsPerDay float64 // as given, or as in the last week
+	RowsPerMon int64
+	Days       int   // ahead
+	Foretold   int64 // the largest size until then
+	KeptJobs   int64 // at that time
 }
 
 // leastForSize is how many jobs a measurement needs.

@@ -49,10 +49,16 @@ func newDatabase(t testing.TB) string {
 		t.Fatal(err)
 	}
 	database := emptyDatabase(t)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(database), 0o700), os.WriteFile(database, file, 0o600)); err != nil {
+	writeFile(t, database, file)
+	return database
+}
+
+// writeFile writes a database's file, and makes its folder.
+func writeFile(t testing.TB, database string, content []byte) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(database), 0o700), os.WriteFile(database, content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return database
 }
 
 // migratedFile is an SQLite database that is up to date, see migrated.

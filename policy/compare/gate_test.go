@@ -72,10 +72,17 @@ func TestGate(t *testing.T) {
 
 // TestGateOfNothing: of 2,000 pairs of builds that are alike at most one in a hundred fails, whatever the limit.
 func TestGateOfNothing(t *testing.T) {
-	rng, failed := rand.New(rand.NewPCG(53, 2)), 0
+	rng := rand.New(rand.NewPCG(53, 2))
+	wantFewFail(t, 1e-6, func() (before, after []*listing.JobAndWorkload) { return builds(rng, 0.03, 1, 1) })
+}
+
+// wantFewFail wants at most one in a hundred gates of 2,000 pairs that are alike to fail.
+func wantFewFail(t *testing.T, limit float64, pair func() (before, after []*listing.JobAndWorkload)) {
+	t.Helper()
+	failed := 0
 	for range 2000 {
-		before, after := builds(rng, 0.03, 1, 1)
-		g, err := NewGate(before, after, 1e-6)
+		before, after := pair()
+		g, err := NewGate(before, after, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,27 +122,16 @@ func TestReplayedGates(t *testing.T) {
 		useful := one[0] * one[1]
 		return gated(id, useful/base.useful, one[0]-useful)
 	}
-	rng, failed := rand.New(rand.NewPCG(53, 3)), 0
-	for range 2000 {
+	rng := rand.New(rand.NewPCG(53, 3))
+	wantFewFail(t, 0.05, func() (before, after []*listing.JobAndWorkload) {
 		from := rng.IntN(len(all) - 19)
 		order := rng.Perm(20)
-		var before, after []*listing.JobAndWorkload
 		for i := range LeastGated {
 			before = append(before, replay(all[from+order[2*i]], uint32(2*i+1)))
 			after = append(after, replay(all[from+order[2*i+1]], uint32(2*i+2)))
 		}
-		g, err := NewGate(before, after, 0.05)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if g.Slower() || g.Worse() {
-			failed++
-		}
-	}
-	t.Logf("%d of 2000 failed", failed)
-	if failed > 20 {
-		t.Errorf("%d of 2000 failed", failed)
-	}
+		return before, after
+	})
 }
 
 func TestGateCannotTell(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
@@ -134,11 +133,5 @@ func readFile(cmd *cobra.Command, path string) ([]byte, error) {
 
 // reader says what standard output can show.
 func reader(cmd *cobra.Command) report.Options {
-	columns := 0
-	if f, ok := cmd.OutOrStdout().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			columns = w
-		}
-	}
-	return report.Reader(os.Getenv, columns)
+	return report.Reader(os.Getenv, cli.Columns(cmd.OutOrStdout()))
 }
