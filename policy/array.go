@@ -147,7 +147,7 @@ func partOf(program string, tasks []job.Job) ArrayPart {
 	p.Of, p.Completed = len(done), areCompleted
 	p.Threaded = slices.ContainsFunc(done, func(j job.Job) bool { return j.Threaded || j.GPUs > 0 })
 	p.Efficiency = spreadOf(done, func(j *job.Job) *float64 {
-		if j.Metrics == nil || !j.AsOf.IsZero() {
+		if j.Metrics == nil || !j.AsOf.IsZero() || j.NeverMet() {
 			return nil
 		}
 		return &j.Metrics.Parallel

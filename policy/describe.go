@@ -132,8 +132,7 @@ func (c *Case) threads(m *job.Metrics) {
 func (c *Case) executions(j *job.Job) {
 	c.Executions, c.Threaded = job.CountExecutions(j.Executions), job.Threaded(j.Executions)
 	main := &j.Executions[job.MainExecution(j.Executions)]
-	alone, alike := singletons(j.Executions)
-	c.Singletons = alike
+	c.Singletons = singletons(j.Executions)
 	c.Program, c.MPI = filepath.Base(main.Executable), main.MPI
 	if main.Executable == "" {
 		c.unknown("it was not recorded", "program")
@@ -145,7 +144,7 @@ func (c *Case) executions(j *job.Job) {
 	if job.ThreadsUnknown(j.Executions) {
 		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), EfficiencyFields...)
 	}
-	if alone > 1 {
+	if j.NeverMet() {
 		c.unknown("its ranks never met each other", slices.Concat(EfficiencyFields, mpiFields)...)
 	}
 	c.waits(job.JobWindows(j.Executions))
@@ -168,16 +167,15 @@ func (c *Case) waits(w *job.Windows) {
 	}
 }
 
-// singletons counts the ranks of steps with several tasks that are each an MPI world of one: all of them
-// (alone), and the largest group with the same program, arguments and input (alike).
-func singletons(executions []job.Execution) (alone, alike int) {
+// singletons counts the ranks of steps with several tasks that are each an MPI world of one: the largest group with the
+// same program, arguments and input.
+func singletons(executions []job.Execution) (alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
 	for i := range executions {
 		e := &executions[i]
 		if e.IsSingleton() {
 			w, n := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}, e.Count()
-			alone += n
 			if e.Folded != nil && e.ArgsHash == "" { // they may differ
 				continue
 			}
@@ -185,7 +183,7 @@ func singletons(executions []job.Execution) (alone, alike int) {
 			alike = max(alike, same[w])
 		}
 	}
-	return alone, alike
+	return alike
 }
 
 // unused counts the nodes without a rank whose CPUs were idle. They were if Slurm's CPU time hardly exceeds

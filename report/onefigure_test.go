@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/view"
@@ -40,6 +41,35 @@ func TestOneFigureReadsTheSame(t *testing.T) {
 	}
 	if s := explained.String(); !strings.Contains(s, "79 % of the time of its ranks was computing") {
 		t.Errorf("the rule's text:\n%s", s)
+	}
+}
+
+// TestNeverMet: of ranks that never met no efficiency is told, by a document, a list or a rule; beside ranks that did meet,
+// all tell the same. A job from a list has no executions.
+func TestNeverMet(t *testing.T) {
+	mixed := separate()
+	mixed.Executions = append(mixed.Executions, execution(2, work{80, 20}, work{80, 20}))
+	mixed.Metrics = job.JobMetrics(mixed.Executions)
+	listed := *separate()
+	listed.Warnings, listed.Executions = append(listed.Warnings, job.NeverMetWarning), nil
+	for name, c := range map[string]struct {
+		j     *job.Job
+		known bool
+	}{"all alone": {separate(), false}, "some alone": {mixed, true}, "one rank": {aJob(execution(1, work{95, 0.1})), true}, "from a list": {&listed, false}} {
+		d := view.Listed(c.j, true)
+		line := words.OfList(listing.LinesOf([]job.Job{*c.j}), words.ListOptions{Columns: chosen(t, "pe,lb,lbin,lbout,comme,mpipe,ranks"), Parsable2: true}, false)
+		if got := strings.Join(line.Table.Rows[0], " "); strings.Contains(got, "- - - - - -") == c.known || strings.HasSuffix(got, "-") {
+			t.Errorf("%s: the list has %s", name, got)
+		}
+		if (d.ParallelEfficiency != nil) != c.known || (d.MPIParallelEfficiency != nil) != c.known || (d.LoadBalanceIn != nil) != c.known || d.Useful == nil {
+			t.Errorf("%s: the document has %v, %v, %v", name, d.ParallelEfficiency, d.MPIParallelEfficiency, d.LoadBalanceIn)
+		}
+		if name == "from a list" {
+			continue
+		}
+		if why := policy.Describe(c.j, nil).Unknown["parallel_efficiency"]; (why == "") != c.known {
+			t.Errorf("%s: the rules say %q", name, why)
+		}
 	}
 }
 

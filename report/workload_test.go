@@ -110,6 +110,25 @@ func TestWorkloadJSON(t *testing.T) {
 	}
 }
 
+// TestLostNotKnown: where the loss is known of no run, no list, text or document calls it 0.
+func TestLostNotKnown(t *testing.T) {
+	w := fixtureWorkload("threads", fixtureRun(1, 2, 1, 3600, 1800), fixtureRun(2, 2, 1, 3600, 1800))
+	for i := range w.Runs {
+		w.Runs[i].Threads = 2
+		w.Runs[i].Conditions.Threaded = true
+	}
+	v := view.NewWorkload(workload.NewStudy(w, nil, began, curve.Settings{}), true)
+	var out bytes.Buffer
+	if err := TextOfWorkload(&out, v, views["80"]); err != nil || v.LostCoreHours != nil || !strings.Contains(out.String(), "Core-hours 8.00 used by all its runs; how many of them were lost is not known") {
+		t.Errorf("%v, %v\n%s", err, v.LostCoreHours, out.String())
+	}
+	rows := view.NewWorkloads([]*workload.Study{workload.NewStudy(w, nil, began, curve.Settings{})}, nil, false, true).Words.Table.Rows
+	page := words.OfWorkloadsPage(listing.JobQuery{}, []listing.WorkloadSummary{{Name: "threads", CoreHours: 8, Lost: -1}, {Name: "known", CoreHours: 8}}, false, false)
+	if row := rows[0]; row[len(row)-1] != "-" || page.Table.Rows[0][6] != "-" || page.Table.Rows[1][6] != "0.00" {
+		t.Errorf("%q, %q", row, page.Table.Rows)
+	}
+}
+
 // FuzzWorkload renders whatever a server could answer.
 func FuzzWorkload(f *testing.F) {
 	for _, w := range workloads() {

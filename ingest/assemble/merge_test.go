@@ -268,6 +268,25 @@ func TestJobWarnsOfMissingNodes(t *testing.T) {
 	}
 }
 
+// TestJobWarnsOfRanksThatNeverMet: a job whose every rank was alone says so itself, since lists have no executions.
+func TestJobWarnsOfRanksThatNeverMet(t *testing.T) {
+	for want, executions := range map[bool][]job.Execution{
+		true:  {jobtest.Singleton(0), jobtest.Singleton(0)},
+		false: {jobtest.Singleton(0), jobtest.Singleton(0), jobtest.World(0, 2, 0, jobtest.Work(3500, 1), jobtest.Work(3500, 1))},
+	} {
+		var m assemble.Merger
+		r := jobtest.Report(1, "n1", jobtest.Nonce)
+		for i := range executions {
+			executions[i].Key = fmt.Sprint("k", i)
+		}
+		r.Executions = executions
+		m.Add(r)
+		if j := m.Job(); len(j.Executions) != len(executions) || slices.Contains(j.Warnings, job.NeverMetWarning) != want || j.NeverMet() != want {
+			t.Errorf("%d executions: %v, %t, want %t", len(j.Executions), j.Warnings, j.NeverMet(), want)
+		}
+	}
+}
+
 // TestRanksTakeNoMemory: nine letters name a million ranks. What they take does not grow with these, and
 // worlds that all have the same ranks are not each compared with all others.
 func TestRanksTakeNoMemory(t *testing.T) {

@@ -208,6 +208,9 @@ func (m *Merger) warnings(j *job.Job) []doubt.Warning {
 	if m.lostMem > 0 {
 		all.Add(doubt.Warning{Code: doubt.WarnLostMemory, Count: m.lostMem})
 	}
+	if j.NeverMet() {
+		all.Add(job.NeverMetWarning)
+	}
 	if m.steps.cut {
 		all.Note(doubt.WarnStepsCut)
 	}

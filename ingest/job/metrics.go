@@ -368,7 +368,7 @@ func elapsedOf(e *Execution) (elapsed time.Duration) {
 const leading = 0.8
 
 // JobWindows are the windows of the execution that has most of a job's time (leading). If no sampled
-// execution has, Why says so. They are nil if no execution has windows.
+// execution has, Why says so. They are nil if no execution whose ranks have others to wait for has windows.
 func JobWindows(executions []Execution) *Windows {
 	var sum, most float64
 	var lead *Windows
@@ -378,7 +378,7 @@ func JobWindows(executions []Execution) *Windows {
 		if sum += span; span > most {
 			most, lead = span, executions[i].Windows
 		}
-		any = any || executions[i].Windows != nil
+		any = any || executions[i].Windows != nil && executions[i].Size > 1
 	}
 	switch {
 	case !any:

@@ -181,15 +181,18 @@ func TestUsefulCounters(t *testing.T) {
 // A program's windows speak of a job only if it has nearly all of its time.
 func TestWindowsOfAJob(t *testing.T) {
 	of := func(useful float64, w *Windows) Execution {
-		e := executionOf([]times{{useful, 0}})
+		e := executionOf([]times{{useful, 0}, {useful, 0}})
 		e.Windows = w
 		return e
 	}
+	alone := executionOf([]times{{1, 0}})
+	alone.Windows = &Windows{Logged: 1}
 	w := &Windows{Logged: 1}
 	for name, c := range map[string]struct {
 		all  []Execution
 		want string
 	}{
+		"one rank":   {[]Execution{alone}, "nil"},
 		"none":       {[]Execution{of(1, nil), of(2, nil)}, "nil"},
 		"the only":   {[]Execution{of(1, w)}, "w"},
 		"most":       {[]Execution{of(2, nil), of(8, w)}, "w"},

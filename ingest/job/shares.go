@@ -28,6 +28,19 @@ func (n *NodeShare) UsefulTimes() ([]float64, bool) {
 	return all, true
 }
 
+// NeverMet reports whether every rank of a job became a world of its own although they were started together. Efficiencies
+// say nothing of it. A job from a list has no executions; its warnings say it.
+func (j *Job) NeverMet() bool {
+	if len(j.Executions) == 0 {
+		return slices.Contains(j.Warnings, NeverMetWarning)
+	}
+	others := func(e Execution) bool { return e.Size > 1 }
+	return CountExecutions(j.Executions) > 1 && !slices.ContainsFunc(j.Executions, others) && slices.ContainsFunc(j.Executions, func(e Execution) bool { return e.IsSingleton() })
+}
+
+// NeverMetWarning is what a job itself says whose ranks never met. The warnings of its executions count them.
+var NeverMetWarning = doubt.Warning{Code: doubt.WarnSingletons, Args: doubt.Arguments{Kind: doubt.KindAll}}
+
 // IsSingleton reports whether a rank, or each of those that are folded, became a world of its own although its
 // step has several tasks.
 func (e *Execution) IsSingleton() bool {

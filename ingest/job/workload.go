@@ -120,6 +120,14 @@ type RunSum struct {
 	Lost  float64 `json:"lost"`  // of these, those that were not useful
 }
 
+// KnownLost is Lost; nil: of no run it is known.
+func (s RunSum) KnownLost() *float64 {
+	if s.Known == 0 {
+		return nil
+	}
+	return &s.Lost
+}
+
 // Sum sums up all runs of the workload.
 func (w *Workload) Sum() RunSum {
 	if w.All != nil {

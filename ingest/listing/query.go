@@ -170,7 +170,7 @@ type WorkloadSummary struct {
 	FewestCores int       `json:"fewest_cores"`
 	MostCores   int       `json:"most_cores"`
 	CoreHours   float64   `json:"core_hours"` // sum over runs of Cores x Elapsed
-	Lost        float64   `json:"-"`          // … the part that was not useful, over runs whose loss is known
+	Lost        float64   `json:"-"`          // … the part that was not useful, over runs whose loss is known; -1: of none
 	Newest      job.Run   `json:"newest"`
 	Mute        *job.Mute `json:"mute,omitempty"` // nil: not muted
 

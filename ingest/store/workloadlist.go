@@ -108,7 +108,7 @@ func listWorkloads(v Viewer, q listing.WorkloadQuery, uid *uint32, now time.Time
 	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
 	sums := `SELECT min(w.workload_key), count(*), min(w.cores), max(w.cores), sum(w.used_core_hours),
-		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0), max(w.start_us)` + where
+		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), -1), max(w.start_us)` + where
 	var later conditions
 	behind := ""
 	if at != nil && at.Start != nil {

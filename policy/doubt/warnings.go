@@ -169,6 +169,7 @@ const (
 	KindMissing   = "missing"    // … there is no record
 	KindEndsEarly = "ends_early" // … the record was cut
 	KindGivenUp   = "given_up"   // … folding it failed again and again
+	KindAll       = "all"        // WarnSingletons: of the job, whose ranks never met
 	KindTogether  = "together"   // WarnInterim: all nodes tell of one moment; not for people
 	KindHet       = "het"        // WarnPart: of a het job
 	KindStep      = "step"       // … a step whose executions were folded

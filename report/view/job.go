@@ -310,6 +310,9 @@ func figuresOf(j *job.Job) Job {
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: doubt.All(j.Warnings), Flags: j.Flags, Pending: j.Pending,
 	}
+	if j.NeverMet() {
+		d.Efficiencies, d.LoadBalanceIn, d.LoadBalanceOut = Efficiencies{}, nil, nil
+	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	if !j.AsOf.IsZero() { // calls are reported at the end
 		d.WaitTime = nil

@@ -25,7 +25,7 @@ type Workload struct {
 	Mute          *job.Mute `json:"mute"` // null: not muted
 	AllRuns       int       `json:"all_runs"`
 	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
-	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
+	LostCoreHours *float64  `json:"lost_core_hours"` // of those of which it is known; null: of none
 
 	Request *Request `json:"request"` // for a job like its newest; null in a list
 
@@ -114,7 +114,7 @@ func NewWorkload(s *workload.Study, wide bool) *Workload {
 func workloadFigures(s *workload.Study, request *policy.Request) Workload {
 	w, sum := s.Workload, s.Workload.Sum()
 	d := Workload{
-		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
+		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.KnownLost(),
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
 		Curve: curveFigures(s.Curve, nil), Advice: recommended(request.Best), Options: optionsOf(policy.Options(policy.AsLast(s))), Sections: []Bounds{},

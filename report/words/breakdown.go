@@ -157,7 +157,7 @@ func executionsTable(j *job.Job) block.Table {
 	for _, e := range folded[:min(len(folded), listed)] {
 		t.Rows = append(t.Rows, foldedRow(e, seconds))
 	}
-	if !singletons(j) {
+	if !j.NeverMet() {
 		total := executionFigures(j.Metrics, seconds)
 		t.Rows = append(t.Rows, append([]string{"", "", "all", "", ""}, append(total[2:], "")...))
 	}

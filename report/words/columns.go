@@ -67,13 +67,13 @@ var columns = []Column{
 	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
 	{Name: "Ranks", Doc: "ranks that ran", number: ofMetrics(func(j *job.Job) float64 { return float64(ranksRan(j)) }), write: wholeNumber},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Parallel }), write: figure.Efficiency},
-	{Name: "LB", Doc: "load balance", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalance }), write: figure.Efficiency},
-	{Name: "LBIn", Doc: "load balance inside the nodes", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalanceIn }), write: figure.Efficiency},
-	{Name: "LBOut", Doc: "load balance between nodes", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.LoadBalanceOut }), write: figure.Efficiency},
-	{Name: "CommE", Doc: "communication efficiency", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.Communication }), write: figure.Efficiency},
-	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.MPI.Parallel }), write: figure.Efficiency},
-	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", number: ofHybrid(func(j *job.Job) float64 { openmp, _, _ := j.Metrics.OpenMPQuotients(); return openmp }), write: figure.Efficiency},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.Parallel }), write: figure.Efficiency},
+	{Name: "LB", Doc: "load balance", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.LoadBalance }), write: figure.Efficiency},
+	{Name: "LBIn", Doc: "load balance inside the nodes", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.LoadBalanceIn }), write: figure.Efficiency},
+	{Name: "LBOut", Doc: "load balance between nodes", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.LoadBalanceOut }), write: figure.Efficiency},
+	{Name: "CommE", Doc: "communication efficiency", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.Communication }), write: figure.Efficiency},
+	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", number: ofEfficiencies(func(m *job.Metrics) float64 { return m.MPI.Parallel }), write: figure.Efficiency},
+	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone as POP has it, PE / MPIPE", number: ofHybrid(func(j *job.Job) float64 { openmp, _, _ := j.Metrics.OpenMPQuotients(); return openmp }), write: figure.Efficiency},
 	{Name: "SerE", deep: true, Doc: "serialisation efficiency, of the sampled windows", number: ofWindows(func(w *job.Windows) float64 { return w.Serialisation.Value }), write: figure.Efficiency},
 	{Name: "TE", deep: true, Doc: "transfer efficiency, of the sampled windows", number: ofWindows(func(w *job.Windows) float64 { return w.Transfer.Value }), write: figure.Efficiency},
 	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", number: ofHybrid(func(j *job.Job) float64 { return float64(j.Metrics.Hybrid.Threads) }), write: wholeNumber},
@@ -168,6 +168,16 @@ func (c *Column) written(n *float64) string {
 	return c.write(*n)
 }
 
+// ofEfficiencies is ofMetrics for an efficiency, of which nothing is known if the ranks never met.
+func ofEfficiencies(value func(*job.Metrics) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if j.Metrics == nil || j.NeverMet() {
+			return nil
+		}
+		return some(value(j.Metrics))
+	}
+}
+
 // ofMetrics makes a number of a job's metrics; nil: it has no figures.
 func ofMetrics(value func(*job.Job) float64) func(*job.Job) *float64 {
 	return func(j *job.Job) *float64 {
@@ -195,7 +205,7 @@ func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 		if j.Metrics == nil {
 			return nil
 		}
-		if w := windowsOf(j); w != nil && w.Determined() {
+		if w := job.JobWindows(j.Executions); w != nil && w.Determined() {
 			return some(value(w))
 		}
 		return nil

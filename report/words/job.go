@@ -128,7 +128,7 @@ func (w *Job) ofRules(verdicts []policy.Verdict, best *workload.Recommendation, 
 
 // ofFigures fills in the words of the figures of a job with data. The job is inert.
 func (w *Job) ofFigures(j *job.Job) {
-	if !singletons(j) {
+	if !j.NeverMet() {
 		w.Tree, w.Shares = branches(j), sharesOf(j)
 	}
 	if w.Course = course(j); len(w.Course.Buckets) > 0 {

@@ -53,7 +53,7 @@ func OfLive(of Watched, wide bool) (w Live) {
 		w.Quiet = append(w.Quiet, inert.Text(s, wide))
 	}
 	switch {
-	case j.Metrics == nil || singletons(j):
+	case j.Metrics == nil || j.NeverMet():
 	case last.Metrics == nil:
 		w.Tree, w.Shares = branches(j), sharesOf(j)
 	default:

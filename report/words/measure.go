@@ -19,11 +19,6 @@ func alone(j *job.Job) bool {
 	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
 }
 
-// singletons reports whether every rank of the job became an MPI world of its own.
-func singletons(j *job.Job) bool {
-	return len(j.Executions) > 1 && alone(j) && slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.IsSingleton() })
-}
-
 // ioShare returns the time in MPI_File_* as a fraction of ranks x elapsed.
 func ioShare(j *job.Job) float64 {
 	if t := j.RankSeconds(); t > 0 {
@@ -84,7 +79,7 @@ func programOf(e *job.Execution) string {
 // warningsOf returns the warnings of the job and of its executions. Equal ones are merged, and their counts
 // added. So are those that differ only in measured times, and these are added.
 func warningsOf(j *job.Job) []doubt.Warning {
-	all := slices.Clone(j.Warnings)
+	all := slices.DeleteFunc(slices.Clone(j.Warnings), func(w doubt.Warning) bool { return w == job.NeverMetWarning && len(j.Executions) > 0 })
 	at := map[doubt.Warning]int{}
 	kind := func(w doubt.Warning) doubt.Warning {
 		if w.Count = 0; w.Args.OfTime > 0 {

@@ -110,11 +110,14 @@ func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, ot
 		if s.MostCores > s.FewestCores {
 			cores += " to " + figure.Count(s.MostCores)
 		}
-		muted := "-"
+		muted, lost := "-", "-"
+		if s.Lost >= 0 {
+			lost = figure.Hours(s.Lost)
+		}
 		if s.Mute != nil {
 			muted = "until " + day(s.Mute.Until)
 		}
-		rows = append(rows, []string{s.Name, s.Newest.User, cmp.Or(strings.TrimPrefix(filepath.Base(s.Newest.Executable), "."), "-"), figure.Count(s.Runs), cores, figure.Hours(s.CoreHours), figure.Hours(s.Lost),
+		rows = append(rows, []string{s.Name, s.Newest.User, cmp.Or(strings.TrimPrefix(filepath.Base(s.Newest.Executable), "."), "-"), figure.Count(s.Runs), cores, figure.Hours(s.CoreHours), lost,
 			figure.Minute(s.Newest.Start), s.Newest.DisplayID, muted})
 	}
 	l.Table = siteTable("Workloads", "<Workload|<User|<Program|Runs|Cores|Core-hours|Lost|<Newest run|<Its job|<Mails muted", rows,

@@ -61,7 +61,7 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	switch {
 	case m == nil:
 		return "No parallel efficiency: " + noData(j) + "."
-	case singletons(j):
+	case j.NeverMet():
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
 	case m.Hybrid == nil && !job.WithMPI(j.Executions):

@@ -14,7 +14,7 @@ import (
 
 // waitBranches returns the two parts of communication efficiency; none if they are not determined.
 func waitBranches(j *job.Job) []block.Branch {
-	w := windowsOf(j)
+	w := job.JobWindows(j.Executions)
 	if !w.Determined() {
 		return nil
 	}
@@ -24,18 +24,10 @@ func waitBranches(j *job.Job) []block.Branch {
 	}
 }
 
-// windowsOf returns the job's sampled windows; nil: there are none, or its ranks have nobody to wait for.
-func windowsOf(j *job.Job) *job.Windows {
-	if alone(j) {
-		return nil
-	}
-	return job.JobWindows(j.Executions)
-}
-
 // waitsPart says why ranks wait, and how sure that is. It is empty if no windows were sampled, as in most jobs:
 // jobeff explain then says why.
 func waitsPart(j *job.Job) block.Part {
-	w := windowsOf(j)
+	w := job.JobWindows(j.Executions)
 	if w == nil || w.Logged == 0 {
 		return block.Part{}
 	}
@@ -193,7 +185,7 @@ func waitsOnPage(j *job.Job) block.Part {
 		f.Add(name, item)
 		name = ""
 	}
-	if windowsOf(j).Determined() {
+	if job.JobWindows(j.Executions).Determined() {
 		f = append(f, whatIfFacts(j)...)
 	}
 	part.Facts, part.Items = f, nil
@@ -212,7 +204,7 @@ func atMost(share float64) string {
 // whatIfExplained is whatIfFacts with their doubts.
 func whatIfExplained(j *job.Job) block.Facts {
 	f := whatIfFacts(j)
-	if windowsOf(j).Determined() {
+	if job.JobWindows(j.Executions).Determined() {
 		f.Add("", queueText(j))
 	}
 	return f
@@ -220,7 +212,7 @@ func whatIfExplained(j *job.Job) block.Facts {
 
 // whatIfFacts say how much time the windows could save at most.
 func whatIfFacts(j *job.Job) (f block.Facts) {
-	w := windowsOf(j)
+	w := job.JobWindows(j.Executions)
 	switch {
 	case w == nil:
 	case !w.Determined():

@@ -65,7 +65,9 @@ func workloadFacts(s *workload.Study) []block.Fact {
 	f.Add("Runs", runsText(s)+newestText(s))
 	if sum := w.Sum(); sum.Used > 0 {
 		said := fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(sum.Used), figure.Hours(sum.Lost))
-		if unknown := sum.Used - sum.Known; unknown >= 0.005*sum.Used {
+		if sum.Known == 0 {
+			said = figure.Hours(sum.Used) + " used by all its runs; how many of them were lost is not known"
+		} else if unknown := sum.Used - sum.Known; unknown >= 0.005*sum.Used {
 			said += fmt.Sprintf("; of %s it is not known", figure.Hours(unknown))
 		}
 		f.Add("Core-hours", said)

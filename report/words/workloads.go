@@ -52,7 +52,15 @@ func OfWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, mor
 func workloadRow(s *workload.Study) []string {
 	w := s.Workload
 	sum := w.Sum()
-	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(sum.Runs), coresText(s), briefAdvice(s), figure.Hours(sum.Used), figure.Hours(sum.Lost)}
+	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(sum.Runs), coresText(s), briefAdvice(s), figure.Hours(sum.Used), lostText(sum.KnownLost())}
+}
+
+// lostText writes the lost core-hours of a workload.
+func lostText(lost *float64) string {
+	if lost == nil {
+		return "-"
+	}
+	return figure.Hours(*lost)
 }
 
 // coresText writes the range of core counts on a workload's curve.
