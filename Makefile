@@ -28,8 +28,9 @@ help: ## list the targets
 		function line(name) {if (name in what) printf "  %-15s %s\n", name, what[name]; delete what[name]} \
 		END {k = split(often, first, " "); for (i = 1; i <= k; i++) line(first[i]); print ""; for (i = 1; i <= n; i++) line(all[i])}' $(MAKEFILE_LIST)
 
-.PHONY: build
-build: look-build $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) $(SPANK) ## build everything into build/
+.PHONY: build by-hand
+build: by-hand $(GO_PROGRAMS) $(PRELOAD_STUB32) $(SPANK) ## build everything into build/
+by-hand: look-build build/jobeff build/jobeff-overhead build/lib/libjobeff.so build/lib/libjobeff_section.so $(TALP_LIBS) ## build what measures without Slurm
 
 .PHONY: look-build look-packages
 look-build look-packages: look-%:
@@ -184,8 +185,15 @@ packages: look-packages build ## build the packages for this machine, build/*.de
 rpm: build ## build rpms for this machine, build/*.rpm; SLURM_PREFIX= where your own Slurm is
 	@packaging/build.sh rpm
 
+.PHONY: tarball
+tarball: ## build what measures without Slurm and root, in Debian 11, into build/jobeff-VERSION-linux-x86_64.tar.gz
+	@test/install-packages.sh <(echo debootstrap)
+	@go mod download
+	@test/distro.sh bullseye packaging/tarball.sh
+	@mv build/bullseye/jobeff-*.tar.gz build/
+
 .PHONY: release
-release: deps ## build all debs and rpms in Debian 11, for glibc 2.28 and newer, into build/release
+release: deps ## build all debs, rpms and the tarball in Debian 11, for glibc 2.28 and newer, into build/release
 	@test/distro.sh bullseye packaging/release.sh
 	@rm -rf build/release && mv build/bullseye/release build/release && ls build/release
 

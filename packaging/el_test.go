@@ -112,6 +112,7 @@ l--------- root root
 /usr/share/doc/jobeff
 /usr/share/doc/jobeff-node
 /usr/share/doc/jobeff/doc
+/usr/share/doc/jobeff/doc/ci
 /usr/share/doc/jobeff/ondemand
 /usr/share/doc/jobeff/ondemand/jobeff
 /usr/share/doc/jobeff/ondemand/widgets

@@ -1,6 +1,7 @@
 #!/bin/bash
 # install.sh [PART…]: installs jobeff for `make install` and the packages: jobeff, jobeff-node,
-# jobeffd or all. Everything comes from build/ and from files of this repository.
+# jobeffd or all. by-hand is the part of jobeff-node that needs no Slurm. Everything comes from
+# build/ and from files of this repository.
 #
 # DESTDIR  a folder that stands for /
 # PREFIX   /usr, or where a site puts what is not from packages. Units are then in
@@ -52,7 +53,7 @@ install_jobeff() {
 		put 644 packaging/completions/_jobeff "$dest/share/zsh/$where/_jobeff"
 	done
 	put_doc jobeff
-	for page in README.md doc/*; do
+	for page in README.md doc/*.* doc/ci/*; do
 		put 644 "$page" "$dest/share/doc/jobeff/$page"
 	done
 	put 644 etc/jobeff.toml "$dest/share/doc/jobeff/jobeff.toml"
@@ -61,12 +62,11 @@ install_jobeff() {
 	done
 }
 
-install_jobeff-node() {
-	local unit header layout
-	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
+install_by-hand() {
+	local header layout
 	put 755 build/jobeff-overhead "$dest/bin/jobeff-overhead"
+	put_page jobeff-overhead.1
 	put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
-	install_platforms
 	put 644 build/lib/libjobeff_section.so "$libdir/libjobeff_section.so"
 	for layout in talp talp-3.5; do # programs need DLB's library under one of two names
 		put 644 "build/lib/$layout/libdlb.so" "$lib/$layout/libdlb.so"
@@ -75,6 +75,13 @@ install_jobeff-node() {
 	for header in h hpp inc f90; do
 		put 644 "preload/include/jobeff_section.$header" "$dest/include/jobeff_section.$header"
 	done
+}
+
+install_jobeff-node() {
+	local unit
+	install_by-hand
+	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
+	install_platforms
 	put 644 build/lib/jobeff_spank.so "$lib/jobeff_spank.so"
 	strip "$lib/jobeff_spank.so"
 	put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
@@ -86,7 +93,6 @@ install_jobeff-node() {
 	put 644 packaging/systemd/tmpfiles.conf "$confs/tmpfiles.d/jobeff.conf"
 	put 644 packaging/jobeff.cil "$dest/share/selinux/packages/jobeff.cil"
 	put_page jobeff-ingest.8
-	put_page jobeff-overhead.1
 	put_doc jobeff-node
 }
 

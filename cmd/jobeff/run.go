@@ -162,9 +162,13 @@ func findLibrary() (string, error) {
 	}
 	places := []string{filepath.Join(filepath.Dir(self), "lib/libjobeff.so"), filepath.Join(filepath.Dir(self), "../lib/jobeff/libjobeff.so")}
 	for _, path := range places {
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-			return path, nil
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			continue
 		}
+		if strings.ContainsAny(path, " :$") {
+			return "", fmt.Errorf("%s: no library is loaded from a path with a space, a colon or $: move jobeff to another folder", path)
+		}
+		return path, nil
 	}
 	return "", fmt.Errorf("libjobeff.so is not there (%s): install the package jobeff-node, or run make where you built jobeff", strings.Join(places, ", "))
 }

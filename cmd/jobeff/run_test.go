@@ -127,9 +127,11 @@ func TestRunEnds(t *testing.T) {
 	if err := os.WriteFile(taken, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	alone := filepath.Join(t.TempDir(), "jobeff")
-	if out, err := exec.Command("cp", "../../build/jobeff", alone).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	alone, spaced := filepath.Join(t.TempDir(), "jobeff"), filepath.Join(t.TempDir(), "my tools/jobeff")
+	for _, to := range []string{alone, spaced, filepath.Join(filepath.Dir(spaced), "lib/libjobeff.so")} {
+		if out, err := exec.Command("install", "-D", "../../build/jobeff", to).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
 	const nothing = "jobeff: nothing was measured: "
 	for _, c := range []struct {
@@ -149,6 +151,7 @@ func TestRunEnds(t *testing.T) {
 		{"no folder", nil, []string{"--json", "none/x.json", "--", "touch", "ran"}, ranWith{"", "there is no folder none: make it", 1}, ""},
 		{"no temporary folder", []string{"TMPDIR=/nowhere"}, []string{"--", "touch", "ran"}, ranWith{"", "set TMPDIR to a folder", 1}, ""},
 		{"no library", nil, []string{"--", "touch", "ran"}, ranWith{"", "libjobeff.so is not there", 1}, alone},
+		{"a folder with a space", nil, []string{"--", "touch", "ran"}, ranWith{"", "libjobeff.so: no library is loaded from a path with a space", 1}, spaced},
 		{"a flag that is none", nil, []string{"--csv", "x", "--", "touch", "ran"}, ranWith{"", "see jobeff run --help", 2}, ""},
 	} {
 		var r ranWith
