@@ -10,7 +10,7 @@ DESTDIR ?=
 PREFIX  ?= /usr
 VERSION := $(shell packaging/version.sh)
 GOFLAGS_BUILD := -trimpath -buildmode=pie -ldflags '-s -w -X jobeff/etc.Version=$(VERSION) -extldflags "-Wl,-z,relro,-z,now"'
-GO_SOURCES = $(shell find cmd etc ingest policy preload report spank -name '*.go' -o -name '*.sql' -o -name '*.toml' -o -path '*/templates/*') go.mod
+GO_SOURCES = $(shell find cmd etc ingest policy preload report spank -name '*.go' -o -name '*.sql' -o -name '*.toml' -o -path '*/templates/*') $(wildcard doc/openapi.*) go.mod
 GO_PROGRAMS := build/jobeff build/jobeffd build/jobeff-ingest
 
 # Go's build cache does not notice that record/ includes a table from the folder above.

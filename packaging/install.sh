@@ -53,7 +53,7 @@ install_jobeff() {
 		put 644 packaging/completions/_jobeff "$dest/share/zsh/$where/_jobeff"
 	done
 	put_doc jobeff
-	for page in README.md doc/*.* doc/ci/*; do
+	for page in README.md doc/*.[!g]* doc/ci/*; do # all but Go
 		put 644 "$page" "$dest/share/doc/jobeff/$page"
 	done
 	put 644 etc/jobeff.toml "$dest/share/doc/jobeff/jobeff.toml"

@@ -113,6 +113,6 @@ func TextOfColumns(w io.Writer, columns []words.Column) error {
 // PageOfWrong writes the page on which somebody who got a notice can say that it was wrong, or what they said.
 func PageOfWrong(w io.Writer, of words.Wrong, links Links) error {
 	p := wrongPage{frame: newFrame("Was this wrong? – jobeff", links), Job: links.Job(of.Job), Told: of.Told, Said: of.Said}
-	p.Policy, p.Referrer = FormPolicy, "same-origin" // without it the browser would hide where the form comes from
+	p.Referrer = "same-origin" // without it the browser would hide where the form comes from
 	return writePage(w, "wrong", p)
 }

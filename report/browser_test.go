@@ -171,6 +171,7 @@ const look = `(() => {
 	}
 	if (document.documentElement.scrollWidth > wide) over.push("the page");
 	for (const a of document.querySelectorAll('th a[href*="jobs/"]')) if (a.getClientRects().length > 1) over.push("a job on several lines");
+	for (const e of document.querySelectorAll(".scroll")) if (e.scrollWidth > e.clientWidth + 1 && !getComputedStyle(e).backgroundAttachment.includes("local")) over.push("a table without a sign that it goes on");
 	const bars = [], values = [];
 	for (const row of document.querySelectorAll(".tree tbody tr")) {
 		const [track, bar] = row.querySelectorAll(".bar rect");
@@ -288,6 +289,10 @@ func checkPrint(ctx context.Context, t *testing.T, url string) {
 	const folded = `[...document.querySelectorAll("main section > details > :not(summary)")].filter(e => e.getBoundingClientRect().height == 0 || !e.checkVisibility({contentVisibilityAuto: true})).length`
 	if hidden, err := chromedp.Run(ctx, chromedp.Evaluate[int](folded)); err != nil || hidden > 0 {
 		t.Errorf("%d folded elements are not printed, %v", hidden, err)
+	}
+	const shadows = `[...document.querySelectorAll(".scroll")].filter(e => getComputedStyle(e).backgroundImage != "none").length`
+	if n, err := chromedp.Run(ctx, chromedp.Evaluate[int](shadows)); err != nil || n > 0 {
+		t.Errorf("%d shadows are printed, %v", n, err)
 	}
 	const edge = `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).length`
 	if over, err := chromedp.Run(ctx, chromedp.Evaluate[int](edge)); err != nil || over > 0 {

@@ -110,7 +110,7 @@ func checkPage(t *testing.T, body []byte) {
 	if !bytes.Contains(body, []byte("<style>"+Style+"</style>")) {
 		t.Error("the style is not what its hash is of")
 	}
-	ids := map[string]bool{}
+	ids, parts := map[string]bool{}, []string{}
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for z.Next() != html.ErrorToken {
 		token := z.Token()
@@ -120,12 +120,14 @@ func checkPage(t *testing.T, body []byte) {
 		}
 		for _, a := range token.Attr {
 			switch {
-			case token.Data == "form" && (a.Key == "action" || a.Key == "method" && a.Val != "get"):
+			case token.Data == "form" && (a.Key == "action" && a.Val != "jobs" && a.Val != "../jobs" || a.Key == "method" && a.Val != "get"):
 				t.Errorf("a form with %s=%q", a.Key, a.Val)
 			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
 				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
 			case a.Key == "href" && !ownLink.MatchString(a.Val):
 				t.Errorf("a link to %q", a.Val)
+			case a.Key == "href" && a.Val[0] == '#':
+				parts = append(parts, a.Val[1:])
 			case a.Key == "id" && ids[a.Val]:
 				t.Errorf("two elements have the id %q", a.Val)
 			case a.Key == "id":
@@ -139,6 +141,25 @@ func checkPage(t *testing.T, body []byte) {
 	}
 	if err := z.Err(); err != io.EOF {
 		t.Error(err)
+	}
+	for _, part := range parts {
+		if !ids[part] {
+			t.Errorf("a link to #%s, which is not there", part)
+		}
+	}
+}
+
+// checkSaved fails for a page in a file that leads to a server, or asks for one.
+func checkSaved(t *testing.T, body []byte) {
+	t.Helper()
+	checkPage(t, body)
+	for _, m := range regexp.MustCompile(`<a [^>]*href="([^"]*)"`).FindAllSubmatch(body, -1) {
+		if link := string(m[1]); !strings.HasPrefix(link, "#") && !strings.HasPrefix(link, "https://") {
+			t.Errorf("a link to %q", link)
+		}
+	}
+	if bytes.Contains(body, []byte("<form")) {
+		t.Error("a form")
 	}
 }
 

@@ -24,7 +24,7 @@ var templates embed.FS
 // script, and its policy forbids both.
 type frame struct {
 	Title string // shown by the window
-	// Policy is the page's Content-Security-Policy, the same as ContentSecurityPolicy.
+	// Policy is the page's Content-Security-Policy: ContentSecurityPolicy or, with a form, FormPolicy.
 	Policy string
 	Style  template.CSS
 	// Referrer is the page's Referrer-Policy; "": nothing is sent.
@@ -32,7 +32,9 @@ type frame struct {
 	// Home is a link to the list of jobs; "" in a file, where it would lead nowhere.
 	Home string
 	Nav  []Link // the site's lists
-	Wide bool   // its table needs the window's width
+	// Find is where a form looks for a job; "" in a file, and the page has no form.
+	Find string
+	Wide bool // its table needs the window's width
 }
 
 // Link leads to another page.
@@ -79,7 +81,11 @@ func (l Links) Job(id string) string {
 
 // newFrame makes a page's frame; title is that of the window.
 func newFrame(title string, links Links) frame {
-	return frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
+	f := frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home, Nav: links.Nav} // #nosec G203 -- our own style sheet
+	if links.Jobs != "" {
+		f.Find, f.Policy = strings.TrimSuffix(links.Jobs, "/"), FormPolicy
+	}
+	return f
 }
 
 // pages returns the templates by name, each inside frame.html. They are parsed at first use, as most calls of

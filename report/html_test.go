@@ -157,6 +157,35 @@ func TestPlacedPage(t *testing.T) {
 	}
 }
 
+// TestSavedPages: a page in a file, also of a job with neighbours in its workload, has no link that leads nowhere.
+func TestSavedPages(t *testing.T) {
+	saved := func(write func(io.Writer) error) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		checkSaved(t, b.Bytes())
+	}
+	for _, j := range fixtures() {
+		checkSaved(t, jobHTML(t, ranked(j)))
+	}
+	j, study := placed(t)
+	runs := study.Workload.Runs
+	saved(func(w io.Writer) error {
+		return PageOfJob(w, view.NewJob(&listing.JobAndWorkload{Job: j, Before: &runs[0], After: &runs[1]}, study, shippedVerdicts(t, j), true), Links{})
+	})
+	for _, one := range workloads() {
+		saved(func(w io.Writer) error {
+			return PageOfWorkload(w, view.NewWorkload(workload.NewStudy(one, nil, began, curve.Settings{}), true), Links{})
+		})
+	}
+	for _, one := range comparisons(t) {
+		saved(func(w io.Writer) error { return PageOfComparison(w, view.NewComparison(one, true), Links{}) })
+	}
+	saved(func(w io.Writer) error { return PageOfArray(w, viewOfArray(arrayTasks(), true, true), Links{}) })
+}
+
 func TestJobsPage(t *testing.T) {
 	shown := jobsHTML(t, fixtureList())
 	checkPage(t, shown)
@@ -165,7 +194,7 @@ func TestJobsPage(t *testing.T) {
 	}
 	for _, want := range []string{`value="&#34;&gt;&lt;script&gt;"`, `<option value="no-such" selected>`, `<a href="workloads/3fa2c1aabbccddeeff00">`, "Total of 22 jobs: 6,766 core-hours used; 12.4 lost of 100 that were judged (12 %)",
 		`aria-sort="ascending"><a href="?`, "offset=61", "least parallel efficiency first", `<a href="jobs">All jobs</a>`,
-		`<a href="jobs/900">900</a>`, `job=900&amp;`, `tasks=1&amp;`, `>12 tasks: 8 CD, 1 F, 3 more</a>`, `<option value="1">has a line for each task</option>`} {
+		`<form class="find" method="get" action="jobs"`, `<a href="jobs/900">900</a>`, `job=900&amp;`, `tasks=1&amp;`, `>12 tasks: 8 CD, 1 F, 3 more</a>`, `<option value="1">has a line for each task</option>`} {
 		if !bytes.Contains(shown, []byte(want)) {
 			t.Errorf("no %s", want)
 		}
@@ -205,7 +234,7 @@ func TestSitePages(t *testing.T) {
 			return PageOfList(w, words.OfDigests("of all accounts", []words.Week{{Name: "2026-W46", Link: "digest?week=2026-W46", From: began, To: began.AddDate(0, 0, 7)}}), listLinks)
 		},
 		"refusal": func(w io.Writer) error {
-			return PageOfRefusal(w, words.OfRefusal("Not Found", "<script> was not found", "\x1b"), Links{Home: "../"})
+			return PageOfRefusal(w, words.OfRefusal("Not Found", "<script> was not found", "\x1b"), siteLinks)
 		},
 	} {
 		var b bytes.Buffer

@@ -194,10 +194,10 @@ func TestPendingLists(t *testing.T) {
 		opts       words.ListOptions
 		want, lack []string
 	}{
-		{some, words.ListOptions{Pending: q}, []string{"Waiting, as Slurm said at", ": 9,002 jobs", "4900_[1,3,5,7,9,...]", "Slurm's queue has 1,234 lines beyond"}, []string{"no such jobs"}},
+		{some, words.ListOptions{Pending: q}, []string{"Waiting, as Slurm said at", ": 9,002 jobs", "4900_[1,3,5,7,9,...]", "Slurm's queue has 1,234 lines beyond"}, []string{"no jobs in this time"}},
 		{some, words.ListOptions{Pending: q, Most: 1, Rest: "jobeff -S -7days"}, []string{"and 3 more: jobeff -s PENDING lists them"}, []string{"48013"}},
-		{nil, words.ListOptions{Pending: q, OnlyPending: true}, []string{"Waiting, as Slurm said"}, []string{"no such jobs"}},
-		{nil, words.ListOptions{Pending: &slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}, OnlyPending: true}, []string{"None waits, as Slurm said at "}, []string{"no such jobs"}},
+		{nil, words.ListOptions{Pending: q, OnlyPending: true}, []string{"Waiting, as Slurm said"}, []string{"no jobs in this time"}},
+		{nil, words.ListOptions{Pending: &slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}, OnlyPending: true}, []string{"None waits, as Slurm said at "}, []string{"no jobs in this time"}},
 		{nil, words.ListOptions{Pending: &slurmid.PendingList{}, OnlyPending: true}, []string{"not known here now: squeue lists them"}, []string{"None waits"}},
 		{some, words.ListOptions{Pending: &slurmid.PendingList{}}, nil, []string{"squeue", "Waiting"}},
 		{some, words.ListOptions{Pending: &slurmid.PendingList{AsOf: began, Jobs: []slurmid.Pending{}}}, nil, []string{"waits", "Waiting"}},

@@ -23,7 +23,7 @@ const (
 func PageOfList(w io.Writer, of *words.ListPage, links Links) error {
 	l := listPage{frame: newFrame(of.Heading+" – jobeff", links), Heading: of.Heading, Span: of.Span, Fields: of.Fields, Fold: of.Fold,
 		Table: listTable(&of.Table, of.Query, links), Empty: of.Empty, Beside: of.Beside, Second: listTable(&of.Second, of.Query, links), Lacks: of.Lacks}
-	l.Wide, l.Policy = true, FormPolicy
+	l.Wide = true
 	if l.Table != nil {
 		l.Notes = of.Notes
 	}

@@ -83,16 +83,39 @@ func TestWorkloadsList(t *testing.T) {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
 	named := []listing.WorkloadSummary{{Name: "fit\n\x1b[31m", Runs: 70, FewestCores: 1, MostCores: 16, CoreHours: 2200, Newest: job.Run{User: "anna"}}}
+	list := words.ListOptions{Sort: words.LastRun, More: true}
 	eachView(t, "workloads", func(w io.Writer, opts Options) error {
-		return TextOfWorkloads(w, view.NewWorkloads(studies, named, true, opts.Unicode), words.ListOptions{}, opts)
+		return TextOfWorkloads(w, view.NewWorkloads(studies, named, list, opts.Unicode), list, opts)
 	})
 	var parsable, out bytes.Buffer
-	if err := TextOfWorkloads(&parsable, view.NewWorkloads(studies, named, false, false), words.ListOptions{Parsable2: true}, Options{}); err != nil {
+	if err := TextOfWorkloads(&parsable, view.NewWorkloads(studies, named, list, false), words.ListOptions{Parsable2: true}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "workloads-parsable.txt", parsable.Bytes())
-	if err := TextOfWorkloads(&out, view.NewWorkloads(nil, nil, false, false), words.ListOptions{}, Options{}); err != nil || out.Len() == 0 {
+	if err := TextOfWorkloads(&out, view.NewWorkloads(nil, nil, words.ListOptions{}, false), words.ListOptions{}, Options{}); err != nil || out.Len() == 0 {
 		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// TestWorkloadsSorted: the lines that a limit leaves are the first by the order that was asked for, named jobs among them.
+func TestWorkloadsSorted(t *testing.T) {
+	late, early := workloads()["scales"], workloads()["small"]
+	late.Runs[len(late.Runs)-1].Start = began.AddDate(1, 0, 0)
+	studies := []*workload.Study{workload.NewStudy(early, nil, began, curve.Settings{}), workload.NewStudy(late, nil, began, curve.Settings{})}
+	named := []listing.WorkloadSummary{{Name: "fit", Runs: 7000, FewestCores: 1, MostCores: 1024, CoreHours: 2, Newest: job.Run{Start: began.AddDate(0, 6, 0)}}}
+	for sort, want := range map[string]string{words.LastRun: "fit lmp-3fa2c1", "lost": "lmp-3fa2c1 lmp-small", "corehours": "lmp-3fa2c1 fit", "runs": "fit lmp-3fa2c1", "name": "fit lmp-3fa2c1"} {
+		w := view.NewWorkloads(studies, named, words.ListOptions{Sort: sort, Most: 2}, false).Words
+		var got []string
+		for _, row := range w.Table.Rows {
+			got = append(got, row[0])
+		}
+		if said := strings.Join(w.Under, "\n"); strings.Join(got, " ") != want || w.More == "" || !strings.Contains(said, "Order: "+words.WorkloadSorts[sort]+".") || !strings.Contains(said, "Total of 2 workloads") {
+			t.Errorf("%s: %v, %q, %q", sort, got, w.More, said)
+		}
+	}
+	var out bytes.Buffer
+	if err := TextOfWorkloads(&out, view.NewWorkloads(nil, named, words.ListOptions{}, false), words.ListOptions{Parsable2: true, NoHeader: true}, Options{}); err != nil || out.String() != "fit||-|7000|1-1024|no record of a program|2.00|-\n" {
+		t.Errorf("for programs: %q, %v", out.String(), err)
 	}
 }
 
@@ -122,7 +145,7 @@ func TestLostNotKnown(t *testing.T) {
 	if err := TextOfWorkload(&out, v, views["80"]); err != nil || v.LostCoreHours != nil || !strings.Contains(out.String(), "Core-hours 8.00 used by all its runs; how many of them were lost is not known") {
 		t.Errorf("%v, %v\n%s", err, v.LostCoreHours, out.String())
 	}
-	rows := view.NewWorkloads([]*workload.Study{workload.NewStudy(w, nil, began, curve.Settings{})}, nil, false, true).Words.Table.Rows
+	rows := view.NewWorkloads([]*workload.Study{workload.NewStudy(w, nil, began, curve.Settings{})}, nil, words.ListOptions{}, true).Words.Table.Rows
 	page := words.OfWorkloadsPage(listing.JobQuery{}, []listing.WorkloadSummary{{Name: "threads", CoreHours: 8, Lost: -1}, {Name: "known", CoreHours: 8}}, false, false)
 	if row := rows[0]; row[len(row)-1] != "-" || page.Table.Rows[0][6] != "-" || page.Table.Rows[1][6] != "0.00" {
 		t.Errorf("%q, %q", row, page.Table.Rows)
@@ -163,7 +186,7 @@ func FuzzWorkload(f *testing.F) {
 			if err := TextOfWorkload(&out, view.NewWorkload(study, opts.Unicode), opts); err != nil {
 				t.Fatal(err)
 			}
-			_ = TextOfWorkloads(&out, view.NewWorkloads([]*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, false, opts.Unicode), words.ListOptions{}, opts)
+			_ = TextOfWorkloads(&out, view.NewWorkloads([]*workload.Study{study}, []listing.WorkloadSummary{{Name: w.Name}}, words.ListOptions{}, opts.Unicode), words.ListOptions{}, opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {
 					t.Fatalf("character %U in the text", r)
@@ -191,7 +214,7 @@ func TestNoneKnown(t *testing.T) {
 			"No fewer cores are known to be better. Runs on 64 cores have a parallel efficiency of 0.40.", false},
 	} {
 		s := workload.NewStudy(fixtureWorkload("w", c.runs...), nil, began, curve.Settings{})
-		if got := view.NewWorkloads([]*workload.Study{s}, nil, false, true).Words.Table.Rows[0][5]; got != c.brief {
+		if got := view.NewWorkloads([]*workload.Study{s}, nil, words.ListOptions{}, true).Words.Table.Rows[0][5]; got != c.brief {
 			t.Errorf("%q, want %q", got, c.brief)
 		}
 		if h := view.NewWorkload(s, true).Words.Headline; h.Text != c.page || h.Good != c.good || h.Bad == c.good {

@@ -92,9 +92,5 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 		_, err = io.WriteString(p.stdout, letter.Text)
 		return err
 	}
-	err = p.save(f.html, func(w io.Writer) error { _, err := io.WriteString(w, letter.HTML); return err })
-	if err == nil && f.html != "-" {
-		_, err = fmt.Fprintln(p.stdout, f.html)
-	}
-	return err
+	return p.save(f.html, func(w io.Writer) error { _, err := io.WriteString(w, letter.HTML); return err })
 }

@@ -113,6 +113,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 		return nil, err
 	}
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
+	page = strings.ReplaceAll(page, "[=false]", "") // cobra's form of an option without a value
 	var commands, admins strings.Builder
 	for _, c := range root.Commands() {
 		if c.Name() == "admin" {

@@ -101,12 +101,12 @@ func (l *listFlags) which() string {
 }
 
 // whose extends which by whose jobs these are: the caller's, or all that the caller may see.
-func (l *listFlags) whose() string {
+func (l *listFlags) whose(q listing.JobQuery) string {
 	switch which := l.which(); {
+	case l.user == "me" && q.User != "":
+		return words.Yours + which
 	case which == "":
 		return ""
-	case l.user == "me" && !l.all:
-		return "of yours " + which
 	default:
 		return which + "that you may see "
 	}
@@ -192,7 +192,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := words.ListOptions{Which: l.whose(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := words.ListOptions{Which: l.whose(q), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	l.tasks = l.tasks || l.parsable2 || strings.Contains(jobs, "_")
 	if l.format != "" {
 		if asJSON {
@@ -224,7 +224,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 func (p *program) worst(ctx context.Context) error {
 	q := listing.JobQuery{User: myself(), Start: p.now().AddDate(0, 0, -defaultDays)}
 	l := listFlags{user: "me", start: defaultStart, sort: "lost", limit: worstShown}
-	return p.listed(ctx, q, l, "", words.ListOptions{Title: l.title(q), Rest: "jobeff -S " + defaultStart})
+	return p.listed(ctx, q, l, "", words.ListOptions{Title: l.title(q), Which: words.Yours, Rest: "jobeff -S " + defaultStart})
 }
 
 // listed prints the jobs of a query as a list, for people or, with --parsable2, for scripts.

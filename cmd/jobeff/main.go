@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"time"
@@ -37,7 +38,7 @@ func main() {
 
 // run is main without the process around it.
 func run(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
-	p := &program{stdout: stdout, getenv: getenv, now: time.Now}
+	p := &program{stdout: stdout, stderr: stderr, getenv: getenv, now: time.Now}
 	root := p.command()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -57,22 +58,35 @@ func explain(err error) string {
 	var unreachable *client.UnreachableError
 	var server *client.ServerError
 	switch {
-	case errors.As(err, &unreachable) && os.Getuid() != 0:
-		return "jobeff's server does not answer\nnothing is wrong with your jobs, and their figures are kept: try again in some minutes, then tell your support"
 	case errors.As(err, &unreachable):
-		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +
-			etc.Path() + " (JOBEFF_CONFIG names another file)"
+		return unanswered(unreachable, os.Getuid(), etc.Path())
 	case errors.As(err, &server) && server.Hint != "":
 		return server.Message + "\n" + server.Hint
 	}
 	return err.Error()
 }
 
+// unanswered words that no server answers. Where no configuration names one, there may be no site, and no support.
+func unanswered(err *client.UnreachableError, uid int, config string) string {
+	alone := ""
+	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
+		alone = "\n`jobeff run -- COMMAND` measures a program without a server"
+	}
+	switch {
+	case uid == 0:
+		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +
+			config + " (JOBEFF_CONFIG names another file)" + alone
+	case alone != "":
+		return "no jobeffd answers, and no " + config + " names one" + alone
+	}
+	return "jobeff's server does not answer\nnothing is wrong with your jobs, and their figures are kept: try again in some minutes, then tell your support"
+}
+
 // program holds what a command reads from its environment and where it prints, so that tests can replace both.
 type program struct {
-	stdout io.Writer
-	getenv func(string) string
-	now    func() time.Time
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	now            func() time.Time
 }
 
 // options says what standard output can show.

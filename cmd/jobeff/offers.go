@@ -34,6 +34,7 @@ func (p *program) offers() map[string]cli.Offer {
 		"DATE":       cli.Fixed("+1week", "+30days", "+90days"),
 		"LONG":       cli.Fixed("1week", "30days", "90days"),
 		"WEEK":       p.offerWeeks,
+		"KEY":        cli.Fixed(slices.Sorted(maps.Keys(words.WorkloadSorts))...),
 		"ACCOUNTS":   p.offerOf(func(j *job.Job) string { return j.Account }),
 		"ACCOUNT":    p.offerOf(func(j *job.Job) string { return j.Account }),
 		"PARTITIONS": p.offerOf(func(j *job.Job) string { return j.Partition }),

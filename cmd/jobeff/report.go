@@ -14,6 +14,8 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/job"
 	"jobeff/report"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
 	"jobeff/report/view"
 )
 
@@ -80,11 +82,23 @@ func writeTALP(w io.Writer, j *job.Job) error {
 	return view.Write(w, v)
 }
 
-// save writes a new file, whole or not at all.
+// save writes a new file, and says so on standard error.
 func (p *program) save(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(p.stdout)
 	}
+	if err := newFile(path, write); err != nil {
+		return err
+	}
+	st, err := os.Stat(path)
+	if err == nil {
+		fmt.Fprintf(p.stderr, "jobeff: wrote %s, %s\n", inert.Text(path, p.reader(p.stderr).Unicode), figure.Bytes(uint64(st.Size())))
+	}
+	return err
+}
+
+// newFile writes a new file, whole or not at all.
+func newFile(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // only the caller may see these jobs
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists and is not overwritten: name another file, or remove it", path)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/client"
 	"jobeff/ingest/node"
 	"jobeff/test/trial"
 )
@@ -77,7 +78,7 @@ func TestRun(t *testing.T) {
 			}
 			for _, file := range []string{"a.json", "b.json"} {
 				r = built(t, dir, nil, append([]string{"run", "--json", file, "--html", file + ".html", "--talp", file + ".talp", "--record", file + ".%h", "--"}, command...)...)
-				if r.code != 0 || r.out != "size 2\n" || r.err != "" {
+				if r.code != 0 || r.out != "size 2\n" || strings.Count(r.err, "jobeff: wrote "+file) != 3 || strings.Count(r.err, "\n") != 3 {
 					t.Errorf("exit %d, %q, %q", r.code, r.out, r.err)
 				}
 			}
@@ -241,6 +242,29 @@ func TestEnvironment(t *testing.T) {
 	} {
 		if d := cmp.Diff(c.want, environment(c.before, "/l/libjobeff.so", "/r")); d != "" {
 			t.Error(d)
+		}
+	}
+}
+
+// TestNoServer: only where a site has configured jobeff is there a support to tell.
+func TestNoServer(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "jobeff.toml")
+	if err := os.WriteFile(config, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	away := &client.UnreachableError{Addr: "unix:/x", Err: os.ErrNotExist}
+	for _, c := range []struct {
+		uid         int
+		config      string
+		says, lacks string
+	}{
+		{1000, config, "tell your support", "jobeff run"},
+		{1000, config + ".none", "`jobeff run -- COMMAND` measures a program without a server", "support"},
+		{0, config, "systemctl status jobeffd", "jobeff run"},
+		{0, config + ".none", "`jobeff run -- COMMAND` measures a program without a server", "support"},
+	} {
+		if said := unanswered(away, c.uid, c.config); !strings.Contains(said, c.says) || strings.Contains(said, c.lacks) {
+			t.Errorf("%d, %s: %s", c.uid, c.config, said)
 		}
 	}
 }

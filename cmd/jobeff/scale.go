@@ -231,7 +231,7 @@ func (p *program) tryOne(ctx context.Context, command []string, t attempt, libra
 		return fmt.Errorf("the run on %d: %w; its output is in %s", t.n, err, log)
 	}
 	source.Find(ctx, j, false)
-	return p.save(flags.document(t), func(w io.Writer) error { return writeDocument(w, j) })
+	return newFile(flags.document(t), func(w io.Writer) error { return writeDocument(w, j) })
 }
 
 // read reads the jobs of all attempts.

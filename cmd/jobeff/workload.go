@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +70,10 @@ func (p *program) workloadCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			given := cmd.Flags().Changed
 			switch {
+			case len(args) > 0 && (given("sort") || given("noheader") || given("parsable2")):
+				return cli.Usagef("--sort, -n and -P are for the list of workloads: leave them out, or the name")
 			case flags.html != "" && (len(args) == 0 || flags.json):
 				return cli.Usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
 			case len(args) == 0:
@@ -83,7 +87,8 @@ func (p *program) workloadCommand() *cobra.Command {
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
-	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most the `N` workloads that ran last")
+	c.Flags().IntVar(&flags.limit, "limit", 50, "list `N` workloads at most: those that ran last, or with --sort the first")
+	c.Flags().StringVar(&flags.list.Sort, "sort", words.LastRun, "order a list by `KEY`: last (the newest at its end), lost, corehours or runs (most first), name")
 	c.Flags().BoolVarP(&flags.list.NoHeader, "noheader", "n", false, "no column headings in a list")
 	c.Flags().BoolVarP(&flags.list.Parsable2, "parsable2", "P", false, "a list with whole values, separated by |, for scripts")
 	c.Flags().StringSliceVar(&flags.predict, "predict", nil, predictHelp)
@@ -191,7 +196,7 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 	return w.Key, nil
 }
 
-// workloads lists workloads, the one that ran last at the end, as jobs are listed.
+// workloads lists workloads. jobeffd has them by their newest run alone: for another order jobeff asks for all.
 func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
 	q := listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
@@ -202,7 +207,14 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	switch {
 	case flags.limit < 1:
 		return cli.Usagef("--limit %d: give a number of workloads, or leave it out", flags.limit)
-	case flags.all:
+	case words.WorkloadSorts[flags.list.Sort] == "":
+		return cli.Usagef("--sort %.40q is not one of %s", flags.list.Sort, strings.Join(slices.Sorted(maps.Keys(words.WorkloadSorts)), ", "))
+	case flags.json && flags.list.Sort != words.LastRun:
+		return cli.Usagef("--sort orders lines, and the workloads of --json stand in the order of their newest runs: leave one of them out")
+	case flags.list.Sort != words.LastRun:
+		q.Limit = mostSorted
+	}
+	if flags.all {
 		q.User = ""
 	}
 	c, err := connect()
@@ -210,41 +222,41 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return err
 	}
 	defer c.Close()
-	studies, more, err := studied(ctx, c, q, now)
+	ofNames, ofRuns := q, q
+	ofNames.Named, ofRuns.Detail = true, true
+	named, moreNamed, err := allWorkloads(ctx, c, ofNames)
 	if err != nil {
 		return err
 	}
-	q.Named = true
-	named, err := c.Workloads(ctx, q)
+	detailed, more, err := allWorkloads(ctx, c, ofRuns)
 	if err != nil {
 		return err
 	}
-	slices.Reverse(named.Workloads)
-	opts := p.options()
-	v := view.NewWorkloads(studies, named.Workloads, more || named.More, opts.Unicode)
+	var studies []*workload.Study
+	for _, one := range detailed {
+		if one.Workload != nil { // nil: its runs were removed meanwhile
+			studies = append(studies, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
+		}
+	}
+	opts, list := p.options(), flags.list
+	list.Most, list.More = flags.limit, more || moreNamed
+	v := view.NewWorkloads(studies, named, list, opts.Unicode)
 	if flags.json {
 		return view.Write(p.stdout, v)
 	}
 	return report.TextOfWorkloads(p.stdout, v, flags.list, opts)
 }
 
-// studied asks for the first q.Limit workloads with their runs, page by page, and returns
-// the oldest first.
-func studied(ctx context.Context, c *client.Client, q listing.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
+// allWorkloads asks for the first q.Limit workloads, page by page, and returns the oldest first.
+func allWorkloads(ctx context.Context, c *client.Client, q listing.WorkloadQuery) (all []listing.WorkloadSummary, more bool, err error) {
 	most := q.Limit
-	q.Detail = true
 	for more = true; more && len(all) < most; {
 		q.Limit = most - len(all)
 		list, err := c.Workloads(ctx, q)
 		if err != nil {
 			return nil, false, err
 		}
-		for _, one := range list.Workloads {
-			if one.Workload != nil { // nil: its runs were removed meanwhile
-				all = append(all, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
-			}
-		}
-		q.After = listing.After(list.Next)
+		all, q.After = append(all, list.Workloads...), listing.After(list.Next)
 		more = q.After != ""
 	}
 	slices.Reverse(all)

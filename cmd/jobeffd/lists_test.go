@@ -367,7 +367,7 @@ func TestListsAreUsed(t *testing.T) {
 	r.follow("on from it", chromedp.Click(chromedp.CSS(`nav a[href="../workloads"]`)))
 	r.reads("on from it", "Workloads")
 	r.follow("a workload's page", chromedp.Click(chromedp.CSS("tbody th > a")))
-	r.byKeyboard("a workload's page", "A Skip to the content,A jobeff,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,DIV picture")
+	r.byKeyboard("a workload's page", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,DIV picture")
 	var seen []string
 	r.do("all jobs", chromedp.Navigate(r.at+"/jobs?sort=start"))
 	for range 2 {
@@ -378,10 +378,13 @@ func TestListsAreUsed(t *testing.T) {
 		t.Errorf("the pages are %q", seen)
 	}
 	r.do("by keyboard", chromedp.Navigate(r.at+"/jobs"))
-	r.byKeyboard("a list", "A Skip to the content,A jobeff,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,SUMMARY Filter and sort,DIV Jobs")
+	r.byKeyboard("a list", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,SUMMARY Filter and sort,DIV Jobs")
 	r.do("the form by keyboard", chromedp.Navigate(r.at+"/jobs"), chromedp.Evaluate[chromedp.Void](`document.querySelector("summary").focus()`), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("7,8"))
 	r.follow("send it by keyboard", chromedp.KeyEvent(kb.Enter))
 	r.reads("by keyboard", "Total of 2 jobs")
+	r.do("a job's id, where there is no page", chromedp.Navigate(r.at+"/no/such"), chromedp.SendKeys(chromedp.CSS(".find input"), "7"))
+	r.follow("look for it", chromedp.KeyEvent(kb.Enter))
+	r.reads("a job's id", "Job 7")
 }
 
 // byKeyboard fails where the focus does not go as it should from the page's beginning on, or is not seen.

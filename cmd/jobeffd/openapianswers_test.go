@@ -202,6 +202,9 @@ func TestOpenAPIAnswers(t *testing.T) {
 		t.Errorf("%d examples", examples)
 	}
 	checkAll(t, site, s)
+	if status, kind, text := site.ask(t, "GET /v1/openapi.yaml", ""); status != 200 || kind != "application/vnd.oai.openapi" || !*update && !bytes.Equal(text, a.text) {
+		t.Errorf("the description: %d as %s, %d bytes of %d", status, kind, len(text), len(a.text))
+	}
 	a.settle(t)
 }
 

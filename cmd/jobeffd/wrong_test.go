@@ -120,7 +120,7 @@ func TestWrongInBrowser(t *testing.T) {
 		}
 		shows(browser, t, "It was said to be wrong on ")
 		shows(browser, t, "In these words: a master & its workers")
-		where, err := chromedp.Run(browser, chromedp.Evaluate[string]("location.pathname + location.search + document.forms.length"))
+		where, err := chromedp.Run(browser, chromedp.Evaluate[string]("location.pathname + location.search + document.querySelectorAll(\"main form\").length"))
 		if want := "/jobeff/jobs/7/wrong?rule=" + told[i].Rule + "0"; err != nil || where != want {
 			t.Errorf("the browser is at %s, want %s: %v", where, want, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/doc"
 	"jobeff/ingest/admit"
 	"jobeff/ingest/store"
 )
@@ -75,6 +76,14 @@ func answer(w http.ResponseWriter, r *http.Request, body any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(text)
+}
+
+// getOpenAPI answers what describes this interface: GET /v1/openapi.yaml.
+func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) {
+	if _, ok := s.viewer(w, r); ok && !unchanged(w, r, doc.OpenAPI) {
+		w.Header().Set("Content-Type", "application/vnd.oai.openapi")
+		w.Write(doc.OpenAPI)
+	}
 }
 
 // problem writes a refusal.

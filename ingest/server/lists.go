@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -113,6 +114,10 @@ func (s *Server) ownJobs(r *http.Request, by viewer, q listing.JobQuery, _ []uin
 }
 
 func (s *Server) jobs(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {
+	if q.Jobs != "" && slurmid.Single(q.Jobs) && len(r.URL.Query()) == 1 { // typed into a page's head
+		r.SetPathValue("id", q.Jobs)
+		return s.jobPage(r, by)
+	}
 	p := &words.JobsPage{Others: seesOthers(by.Viewer), Query: q}
 	switch {
 	case !p.Others || len(uids) > 0: // the jobs of a user have an index

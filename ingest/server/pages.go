@@ -35,10 +35,10 @@ func (s *Server) servePages() {
 		known  []string // its parameters; + at the end: may be repeated
 		make   pageMaker
 	}{
-		"/jobs/{id}":                  {views.ContentSecurityPolicy, []string{"attempt"}, s.jobPage},
-		"/jobs/{id}/compare":          {views.ContentSecurityPolicy, nil, s.comparePage},
-		"/jobs/{before}/compare/{id}": {views.ContentSecurityPolicy, nil, s.comparePage},
-		"/workloads/{name}":           {views.ContentSecurityPolicy, []string{"user"}, s.workloadPage},
+		"/jobs/{id}":                  {views.FormPolicy, []string{"attempt"}, s.jobPage},
+		"/jobs/{id}/compare":          {views.FormPolicy, nil, s.comparePage},
+		"/jobs/{before}/compare/{id}": {views.FormPolicy, nil, s.comparePage},
+		"/workloads/{name}":           {views.FormPolicy, []string{"user"}, s.workloadPage},
 		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "account" + repeated}, s.digestPage},
 		wrong:                         {views.FormPolicy, []string{"rule"}, s.wrongPage},
 	} {
@@ -99,16 +99,20 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 	}
 }
 
-// failPage answers a refusal as a page, and logs it.
+// failPage answers a refusal as a page, and logs it. If it is known what the viewer may see, the page has a menu.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
+	links, policy := views.Links{Home: "./" + upFrom(r)}, views.ContentSecurityPolicy
+	if by.known {
+		links, policy = menu(r, by.Viewer, ""), views.FormPolicy
+	}
 	html, err := written(func(w io.Writer) error {
-		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), views.Links{Home: "./" + upFrom(r)})
+		return views.PageOfRefusal(w, words.OfRefusal(http.StatusText(e.Status), e.Message, e.Hint), links)
 	})
 	if err != nil {
 		s.log.Error().Err(err).Msg("the page of a refusal")
 	}
-	pageHeader(w, views.ContentSecurityPolicy, "text/html; charset=utf-8")
+	pageHeader(w, policy, "text/html; charset=utf-8")
 	w.WriteHeader(e.Status)
 	w.Write(html)
 }

@@ -99,9 +99,17 @@ func TestPages(t *testing.T) {
 		"too long a list":       {"/jobs?start=2020-01-01", games, nil, 400, `Name users, or a later day in "Ended since".`},
 		"no list":               {"/nodes", daemon, nil, 404, "no such page for you"},
 		"no such page":          {"/favicon.ico", daemon, nil, 404, `<a href="./">jobeff</a>`},
-		"no such page, deep":    {"/a/b/c", daemon, nil, 404, `<a href="./../../">jobeff</a>`},
-		"a slash in a name":     {"/a/b%2Fc", daemon, nil, 404, `<a href="./../">jobeff</a>`},
-		"nothing is posted":     {"/jobs/7/compare/8/x", daemon, nil, 404, `<a href="./../../../../">jobeff</a>`},
+		"no such page, deep":    {"/a/b/c", daemon, nil, 404, `<a href="../../">jobeff</a>`},
+		"no such page, asked":   {"/jobs.php?id=7&id=8", daemon, nil, 404, `<a href="./">jobeff</a>`},
+		"no such page, nobody":  {"/a/b/c", wwwData, nil, 404, `<a href="./../../">jobeff</a>`},
+		"a slash in a name":     {"/a/b%2Fc", daemon, nil, 404, `<a href="../">jobeff</a>`},
+		"nothing is posted":     {"/jobs/7/compare/8/x", daemon, nil, 404, `<a href="../../../../">jobeff</a>`},
+		"a typed job":           {"/jobs?job=7", daemon, nil, 200, "<h1>Job 7"},
+		"a typed job, not mine": {"/jobs?job=9", daemon, nil, 404, "job 9 was not found"},
+		"a typed step":          {"/jobs?job=7.0", daemon, nil, 404, "job 7 has no step 0"},
+		"no job is typed":       {"/jobs?job=x", daemon, nil, 400, "is not a job id"},
+		"typed jobs":            {"/jobs?job=7,9", daemon, nil, 200, job7},
+		"a job among filters":   {"/jobs?job=7&sort=", daemon, nil, 200, job7},
 		"no digest":             {"/digest", daemon, nil, 404, "no such page for you"},
 		"a user's header":       {"/jobs/9", daemon, named("root"), 404, "not found"},
 		"proxy on the socket":   {"/jobs/7", wwwData, named("daemon"), 200, "<h1>Job 7"},
@@ -121,6 +129,12 @@ func TestPages(t *testing.T) {
 			}
 			if strings.HasPrefix(c.path, "/v1") && c.status == 200 {
 				return
+			}
+			known, frames := !strings.HasPrefix(name, "proxy names") && name != "no such page, nobody", !strings.HasPrefix(c.path, "/digest?week=2026")
+			for _, part := range []string{`<nav aria-label="Lists">`, `<form class="find"`} {
+				if c.status != 400 && strings.Contains(got.Text, part) != (known && frames) {
+					t.Errorf("is %s there? %v", part, !(known && frames))
+				}
 			}
 			if csp := got.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {
 				t.Errorf("the policy is %q", csp)

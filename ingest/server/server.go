@@ -94,6 +94,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
 	s.mux.HandleFunc("PUT /v1/workloads/{name}/mute", s.putMute)
 	s.mux.HandleFunc("DELETE /v1/workloads/{name}/mute", s.deleteMute)
+	s.mux.HandleFunc("GET /v1/openapi.yaml", s.getOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.getMetrics)
 	s.mux.HandleFunc("GET /v1/digest", s.getDigest)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
@@ -159,13 +160,23 @@ func (s *Server) tellAlarm(w http.ResponseWriter) {
 	}
 }
 
-// unknownPath answers requests for paths that do not exist.
+// unknownPath answers requests for paths that do not exist. To a person it need not be known who asks: if it is, the
+// page has their menu.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	s.door.Shown(r)
 	if forPeople(r) {
-		s.failPage(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
+		ctx, cancel := context.WithTimeout(r.Context(), longestRead)
+		defer cancel()
+		by, e := seen(s.door.Page(r))
+		if e == nil {
+			by, e = s.turn(ctx, by)
+		}
+		if e != nil {
+			by = viewer{}
+		}
+		s.failPage(w, r, by, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
 		return
 	}
+	s.door.Shown(r)
 	s.fail(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "jobeffd knows no " + clip(r.Method) + " of this path",
 		Hint: "is the client of another version?"})
 }

@@ -21,11 +21,12 @@ import (
 type viewer struct {
 	store.Viewer // only the UID is set before Server.sees
 	*admit.Caller
+	known bool // Server.sees filled it in
 }
 
 // seen makes a viewer of the caller that the door let in.
 func seen(c *admit.Caller, e *refusal) (viewer, *refusal) {
-	return viewer{store.Viewer{UID: c.User}, c}, e
+	return viewer{Viewer: store.Viewer{UID: c.User}, Caller: c}, e
 }
 
 func (v viewer) note(e *zerolog.Event) *zerolog.Event {
@@ -49,16 +50,20 @@ func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string)
 	return by, true
 }
 
-// admitted refuses parameters other than known. It waits for the viewer's turn, and fills in what
-// they may see.
+// admitted refuses parameters other than known, before the viewer's turn.
 func (s *Server) admitted(r *http.Request, by viewer, known []string) (viewer, *refusal) {
 	if e := onlyKnown(r, known); e != nil {
 		return by, e
 	}
-	if err := by.Turn(r.Context()); err != nil {
+	return s.turn(r.Context(), by)
+}
+
+// turn waits for the viewer's turn, and fills in what they may see.
+func (s *Server) turn(ctx context.Context, by viewer) (viewer, *refusal) {
+	if err := by.Turn(ctx); err != nil {
 		return by, refuse(err)
 	}
-	return s.sees(r.Context(), by)
+	return s.sees(ctx, by)
 }
 
 // sees fills in what a viewer may see: their own jobs and what Slurm grants them. Root and
@@ -74,6 +79,7 @@ func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
 	if err != nil {
 		return by, refuse(err)
 	}
+	by.known = true
 	return by, nil
 }
 

@@ -181,9 +181,9 @@ type Named struct {
 	Newest        time.Time `json:"newest"` // when the newest began
 }
 
-// NewWorkloads makes the view of a list of workloads, in the given order.
-func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more, wide bool) *Workloads {
-	d := &Workloads{[]Workload{}, []Named{}, more, words.OfWorkloads(studies, named, more, wide)}
+// NewWorkloads makes the view of a list of workloads. Its words are in the order of opts, its figures in the given one.
+func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, opts words.ListOptions, wide bool) *Workloads {
+	d := &Workloads{[]Workload{}, []Named{}, opts.More, words.OfWorkloads(studies, named, opts, wide)}
 	for _, n := range named {
 		d.Named = append(d.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
 	}

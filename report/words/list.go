@@ -200,16 +200,21 @@ func (l *List) legend(lines []line) {
 	}
 }
 
-// noJobs replaces an empty list.
-const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
+// Yours begins ListOptions.Which if these are the reader's own jobs.
+const Yours = "of yours "
 
 // noJobsOf returns the same text for jobs that do not exist, for jobs that the reader may not see, and for
 // names that nobody has. So it does not reveal which names exist.
 func noJobsOf(which string) string {
-	if which == "" {
-		return noJobs
+	narrowed, own := strings.CutPrefix(which, Yours)
+	said := "no jobs " + which + "in this time: look further back with -S, as -S -30days"
+	if own {
+		said += ", or with -a at the jobs of all users that you may see"
 	}
-	return "no jobs " + which + "in this time: look further back with -S, as -S -30days; a name that is not written right has none, either"
+	if narrowed != "" {
+		said += "; a name that is not written right has none, either"
+	}
+	return said
 }
 
 // under says that `left` lines are not listed, or that the server has more, and sums up all.

@@ -1,8 +1,10 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,31 +24,80 @@ type Workloads struct {
 	Under []string // totals, and what the columns mean
 }
 
-// OfWorkloads has a line for each workload, in the given order, those of jobs without a record of a program first.
-func OfWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, more, wide bool) Workloads {
-	w := Workloads{Table: block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}}
-	var hours listing.Hours
+// WorkloadSorts are the orders of a list of workloads by their names, and what a reader is told of each. LastRun is the usual one.
+var WorkloadSorts = map[string]string{LastRun: "the newest last", "lost": OrderWords("lost"), "corehours": OrderWords("corehours"), "runs": OrderWords("runs"), "name": OrderWords("-name")}
+
+const LastRun = "last"
+
+// workloadLine is a line of a list of workloads: a study, or jobs that left no record of a program.
+type workloadLine struct {
+	cells  []string
+	named  bool
+	runs   int
+	hours  listing.Hours
+	newest time.Time
+}
+
+// OfWorkloads has a line for each workload, in the order of opts.Sort. opts.Most bounds the lines.
+func OfWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, opts ListOptions, wide bool) Workloads {
+	w := Workloads{Table: block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "Cores", "<!Advice", "Core-h", "Lost"}}}
+	var lines []workloadLine
 	for _, n := range inert.Copy(named, wide) {
-		hours.Used += n.CoreHours
-		w.Table.Rows = append(w.Table.Rows, []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), coreRange(n.FewestCores, n.MostCores), "no record of a program", figure.Hours(n.CoreHours), "-"})
+		lines = append(lines, workloadLine{named: true, runs: n.Runs, hours: listing.Hours{Used: n.CoreHours}, newest: n.Newest.Start,
+			cells: []string{n.Name, n.Newest.User, "-", figure.Count(n.Runs), coreRange(n.FewestCores, n.MostCores), "no record of a program", figure.Hours(n.CoreHours), "-"}})
 	}
 	for _, study := range studies {
-		sum := study.Workload.Sum()
-		hours.Add(listing.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost})
-		w.Table.Rows = append(w.Table.Rows, workloadRow(inert.Copy(study, wide)))
+		sum, one := study.Workload.Sum(), workloadLine{cells: workloadRow(inert.Copy(study, wide))}
+		one.runs, one.hours = sum.Runs, listing.Hours{Used: sum.Used, Judged: sum.Known, Lost: sum.Lost}
+		if runs := study.Workload.Runs; len(runs) > 0 {
+			one.newest = runs[len(runs)-1].Start
+		}
+		lines = append(lines, one)
 	}
-	if len(w.Table.Rows) == 0 {
-		w.Empty = "no workload ran in this time: look further back with -S, as -S -180days"
-	}
-	if more {
+	sortWorkloads(lines, opts.Sort)
+	left := max(len(lines)-cmp.Or(opts.Most, len(lines)), 0)
+	switch {
+	case opts.More && opts.Sort != LastRun: // jobeffd has them in another order
+		w.More = "there are older workloads that are not listed: give a later -S"
+	case opts.More || left > 0:
 		w.More = "there are more workloads: raise --limit"
 	}
-	w.Under = block.Notes(totalText(figure.Counted(len(studies)+len(named), "workload"), hours), "Advice: fewer cores that would have been better for the newest run; "+
+	if opts.Sort == LastRun {
+		lines = lines[left:]
+	} else {
+		lines = lines[:len(lines)-left]
+	}
+	var hours listing.Hours
+	for _, one := range lines {
+		hours.Add(one.hours)
+		w.Table.Rows = append(w.Table.Rows, one.cells)
+	}
+	if len(lines) == 0 {
+		w.Empty = "no workload ran in this time: look further back with -S, as -S -180days"
+	}
+	w.Under = block.Notes(totalText(figure.Counted(len(lines), "workload"), hours), "Order: "+WorkloadSorts[opts.Sort]+". Advice: fewer cores that would have been better for the newest run; "+
 		"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.")
-	if len(named) > 0 {
+	if slices.ContainsFunc(lines, func(l workloadLine) bool { return l.named }) {
 		w.Under = append(w.Under, "Jobs that left no record of a program are told apart by their names: Runs are jobs, Cores their CPUs.")
 	}
 	return w
+}
+
+// sortWorkloads sorts by a name of WorkloadSorts. Where it is not known what was lost, that comes last.
+func sortWorkloads(lines []workloadLine, by string) {
+	slices.SortStableFunc(lines, func(a, b workloadLine) int {
+		switch by {
+		case "lost":
+			return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(b.hours.Judged, a.hours.Judged))
+		case "corehours":
+			return cmp.Compare(b.hours.Used, a.hours.Used)
+		case "runs":
+			return cmp.Compare(b.runs, a.runs)
+		case "name":
+			return strings.Compare(a.cells[0], b.cells[0])
+		}
+		return a.newest.Compare(b.newest)
+	})
 }
 
 func workloadRow(s *workload.Study) []string {
