@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -74,6 +77,7 @@ func browserPages(t *testing.T) map[string][]byte {
 	pages["huge"], pages["placed"], pages["jobs"], pages["sums"] = jobHTML(t, huge()), placedHTML(t), jobsHTML(t, fixtureList()), sumsHTML(t)
 	for _, name := range []string{"scales", "sections", "weak", "hostile"} {
 		pages["workload-"+name] = workloadHTML(t, name)
+		pages["proposal-"+name] = proposalHTML(t, name)
 	}
 	pages["compare"], pages["array"] = compareHTML(t, "mpi"), arrayHTML(t)
 	pages["wrong"], pages["wrong-said"] = wrongHTML(t, ""), wrongHTML(t, nasty)
@@ -100,6 +104,11 @@ var visible = map[string][]string{
 	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
 	"workload-weak":     {"weak"},
 	"workload-hostile":  {"<script>"},
+
+	"proposal-scales":   {"Scaling of lmp-3fa2c1", "Ask for 128 cores", "6.17", "ideal", "Expected run times", "not known"},
+	"proposal-sections": {"Measured, by cores"},
+	"proposal-weak":     {"Scaling of hpcg", "the work grows with the cores"},
+	"proposal-hostile":  {"<script>"},
 
 	"wrong":      {"Was this wrong?", "by the rule low-efficiency", "This was wrong"},
 	"wrong-said": {"It was said to be wrong on 2026-11-20", "In these words: "},
@@ -140,6 +149,7 @@ func TestInBrowser(t *testing.T) {
 	}
 	t.Run("keyboard", func(t *testing.T) { checkKeyboard(ctx, t, server.URL+"/bad") })
 	t.Run("copy", func(t *testing.T) { checkCopy(ctx, t, server.URL+"/placed") })
+	t.Run("paper", func(t *testing.T) { checkPaper(ctx, t, server.URL+"/proposal-scales", 2) })
 	t.Run("print", func(t *testing.T) { checkPrint(ctx, t, server.URL+"/bad") })
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,6 +286,24 @@ func checkCopy(ctx context.Context, t *testing.T, url string) {
 		if err != nil || !strings.HasPrefix(got, "sbatch --nodes=") || !strings.HasSuffix(strings.TrimSpace(got), " YOUR-SCRIPT") {
 			t.Errorf("a click takes %q, %v", got, err)
 		}
+	}
+}
+
+// checkPaper: a page is printed on so many sheets at most.
+func checkPaper(ctx context.Context, t *testing.T, url string, most int) {
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+	pdf, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := regexp.MustCompile(`/Count (\d+)`).FindSubmatch(pdf.Data)
+	if counted == nil {
+		t.Fatal("the PDF counts no sheets")
+	}
+	if sheets, err := strconv.Atoi(string(counted[1])); err != nil || sheets < 1 || sheets > most {
+		t.Errorf("it takes %d sheets, %v", sheets, err)
 	}
 }
 

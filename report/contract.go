@@ -5,6 +5,7 @@ import (
 
 	"jobeff/policy/doubt"
 	"jobeff/report/block"
+	"jobeff/report/words"
 )
 
 // jobPage is the data for the template of a job's page, in the order of the page. Its texts are for people, and
@@ -79,6 +80,14 @@ type workloadPage struct {
 	Ask      block.Action // the request; without a line, there is none
 	Runs     *table
 	Warnings []doubt.Doubt
+}
+
+// proposalPage is the data for the template of a proposal's page: texts for people, inert already.
+type proposalPage struct {
+	frame
+	words.Proposal
+	Pictures           []template.HTML
+	Measured, Expected []part
 }
 
 // listPage is the data for the template of a list: whose jobs it has, a form that filters it, totals, and a

@@ -11,6 +11,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
@@ -80,6 +81,16 @@ func workloadHTML(t testing.TB, name string) []byte {
 	return b.Bytes()
 }
 
+func proposalHTML(t testing.TB, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	study := workload.NewStudy(workloads()[name], nil, began, curve.Settings{})
+	if err := PageOfProposal(&b, words.OfProposal(study, policy.RequestOf(study), "0.1.0")); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // wrongHTML is the page that asks whether a notice was wrong, or shows that it was said to be.
 func wrongHTML(t testing.TB, said string) []byte {
 	t.Helper()
@@ -134,6 +145,11 @@ func sumsHTML(t testing.TB) []byte {
 func TestWorkloadPages(t *testing.T) {
 	for name := range workloads() {
 		t.Run(name, func(t *testing.T) {
+			proposal := proposalHTML(t, name)
+			checkPage(t, proposal)
+			if name == "scales" {
+				golden(t, "proposal-scales.html", proposal)
+			}
 			shown := workloadHTML(t, name)
 			checkPage(t, shown)
 			switch name {

@@ -47,6 +47,12 @@ func PageOfWorkload(w io.Writer, v *view.Workload, links Links) error {
 		Ask: s.Line, Runs: linked(newTable(s.Runs.Caption, s.Runs, s.Older), links), Warnings: s.Warnings})
 }
 
+// PageOfProposal writes how a workload scales, on two pages of paper.
+func PageOfProposal(w io.Writer, s words.Proposal) error {
+	return writePage(w, "proposal", &proposalPage{frame: newFrame("Scaling of "+s.Name+" – jobeff", Links{}), Proposal: s, Pictures: pictures(s.Curves),
+		Measured: partsOf(s.Measured), Expected: partsOf(s.Expected)})
+}
+
 func pictures(curves []block.Curve) (all []template.HTML) {
 	for _, c := range curves {
 		all = append(all, c.Picture().HTML())

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/view"
@@ -181,6 +182,9 @@ func FuzzWorkload(f *testing.F) {
 			return
 		}
 		study := workload.NewStudy(&w, nil, began, curve.Settings{})
+		if err := PageOfProposal(io.Discard, words.OfProposal(study, policy.RequestOf(study), "")); err != nil {
+			t.Fatal(err)
+		}
 		for _, opts := range views {
 			var out bytes.Buffer
 			if err := TextOfWorkload(&out, view.NewWorkload(study, opts.Unicode), opts); err != nil {

@@ -1,7 +1,6 @@
 #!/bin/bash
-# demo-hand.sh: the demo where no Slurm can be started. It measures a program that sleeps
-# (test/apps/sleeper.c) by hand on 1, 2, 4 and 8 ranks, and shows the curve of these runs. Then it shows
-# a made-up site.
+# demo-hand.sh: the demo where no Slurm can be started. It measures a program that sleeps (test/apps/sleeper.c)
+# by `jobeff run`, and on 1, 2, 4 and 8 ranks by `jobeff scale`. Then it shows a made-up site.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d /tmp/jobeff-demo.XXXXXX) daemon=''
@@ -11,30 +10,26 @@ export PATH=$PWD/build:$PATH
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 show() { say "\$ $*"; "$@"; }
 
-# measured: runs the program, each time with a record of its own, and makes a table of the runs for `jobeff curve`.
+# measured: measures the program once, and on several core counts.
 measured() {
-	local ranks run=(mpirun)
+	local run='mpirun'
 	if mpirun --version | grep -q 'Open MPI'; then
-		run+=(--oversubscribe)
-		if [ "$(id -u)" = 0 ]; then run+=(--allow-run-as-root); fi
+		run+=' --oversubscribe'
+		if [ "$(id -u)" = 0 ]; then run+=' --allow-run-as-root'; fi
 	fi
 	mpicc -O1 -o "$dir/sleeper" test/apps/sleeper.c -Ipreload/include -Lbuild/lib -ljobeff_section -Wl,-rpath,"$PWD/build/lib"
 	cat <<-X
 		Its work is a sleep, shared by its ranks. Its messages are sleeps too, longer with each rank.
 		So it behaves the same on every machine, however few CPUs there are.
 	X
-	echo n,t_n,tau_n >"$dir/runs.csv"
-	for ranks in 1 2 4 8; do
-		say "\$ JOBEFF_RECORD=rec$ranks LD_PRELOAD=build/lib/libjobeff.so ${run[*]} -n $ranks ./sleeper 4000 3 200"
-		JOBEFF_RECORD=$dir/rec$ranks LD_PRELOAD=$PWD/build/lib/libjobeff.so "${run[@]}" -n $ranks "$dir/sleeper" 4000 3 200
-		jobeff-ingest --print --json "$dir/rec$ranks" | awk -F '[:,]' '/^  "(elapsed|ranks|parallel_efficiency)"/ { gsub(/[ "]/, "", $1); is[$1] = $2 }
-			END { print is["ranks"] + 0 "," is["elapsed"] + 0 "," is["elapsed"] * (1 - is["parallel_efficiency"]) }' >>"$dir/runs.csv"
-	done
-	say "\$ jobeff-ingest --print rec8"
-	jobeff-ingest --print "$dir/rec8"
-	say "\$ jobeff curve runs.csv   # cores, seconds, seconds of overhead of each run"
-	cat "$dir/runs.csv"
-	jobeff curve "$dir/runs.csv"
+	cd "$dir"
+	# shellcheck disable=SC2086 # the words of a command
+	show jobeff run -- $run -n 8 ./sleeper 2000 3 100
+	# shellcheck disable=SC2086
+	show jobeff scale -n 1,2,4,8 --html scale.html -- $run -n '{n}' ./sleeper 2000 3 100
+	cd - >/dev/null
+	mkdir -p $pages
+	cp "$dir/scale.html" $pages
 }
 
 # site: starts a daemon on a socket, with a made-up year, and shows what jobeff prints of it.
@@ -64,9 +59,10 @@ measured
 site
 say "What you saw"
 cat <<X
-- The program says nothing of jobeff: LD_PRELOAD is all. It got slower on 8 ranks, and the curve says so.
-- A job, a list and the week's digest of a made-up site. A job's page, for a browser: $PWD/$pages/job.html
+- A program that knows nothing of jobeff, measured by one command. It got slower on 8 ranks, and the curve says so.
+- A job, a list and the week's digest of a made-up site.
+- For a browser: the curve's page, $PWD/$pages/scale.html, and a job's, $PWD/$pages/job.html
 What you did not see, since no Slurm can be started here (the first line says why):
-- that every job of a cluster is measured with no such variable, by jobeff's plugin for Slurm;
+- that every job of a cluster is measured with nothing in front of its command, by jobeff's plugin for Slurm;
 - a real application as a job, the advice on it, and the mail that its user would get.
 X

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +25,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/figure"
-	"jobeff/report/inert"
 	"jobeff/report/view"
 )
 
@@ -46,6 +44,7 @@ type scaleFlags struct {
 	counts          []string
 	repeat          int
 	into, html, csv string
+	proposal        string
 }
 
 func (p *program) scaleCommand() *cobra.Command {
@@ -79,6 +78,7 @@ func (p *program) scaleCommand() *cobra.Command {
 	c.Flags().StringVar(&flags.into, "into", "jobeff-scale", "keep the runs in `FOLDER`")
 	c.Flags().StringVar(&flags.html, "html", "", "also write a page with pictures to the new `FILE`")
 	c.Flags().StringVar(&flags.csv, "csv", "", "also write a table of the runs to the new `FILE`, for jobeff curve")
+	c.Flags().StringVar(&flags.proposal, "proposal", "", "also "+proposalHelp)
 	return c
 }
 
@@ -113,6 +113,9 @@ func (p *program) scale(ctx context.Context, stderr io.Writer, command []string,
 		if err := wantNew(file); err != nil {
 			return err
 		}
+	}
+	if _, err := proposalTable(flags.proposal); err != nil {
+		return err
 	}
 	if err := openFolder(flags.into, command); err != nil {
 		return err
@@ -253,13 +256,19 @@ func (f *scaleFlags) read(all []attempt) (jobs []*job.Job, err error) {
 // tellScale shows the curve through the runs, and what their times alone say.
 func (p *program) tellScale(jobs []*job.Job, flags scaleFlags) error {
 	w := &job.Workload{}
+	var most *job.Job // advice compares with the most cores, not with the run that chance put last
+	cores := 0
 	for _, j := range jobs {
-		w.Runs = append(w.Runs, job.RunOfJob(j, job.MainExecution(j.Executions)))
+		r := job.RunOfJob(j, job.MainExecution(j.Executions))
+		w.Runs = append(w.Runs, r)
+		if r.Cores() > cores {
+			most, cores = j, r.Cores()
+		}
 	}
 	slices.SortFunc(w.Runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
 	w.Executable = w.Runs[len(w.Runs)-1].Executable
 	w.Name = filepath.Base(w.Executable)
-	study := workload.NewStudy(w, nil, p.now(), curve.Settings{})
+	study := workload.NewStudy(w, most, p.now(), curve.Settings{})
 	opts := p.options()
 	if err := report.TextOfWorkload(p.stdout, view.NewWorkload(study, opts.Unicode), opts); err != nil {
 		return err
@@ -268,31 +277,19 @@ func (p *program) tellScale(jobs []*job.Job, flags scaleFlags) error {
 	for i := range points {
 		points[i].Tau = nil
 	}
-	alone := curve.Fit(points, curve.Settings{Method: curve.MethodHoefinger})
-	fmt.Fprintln(p.stdout)
-	err := report.TextOfCurve(p.stdout, view.NewCurve("the run times alone, by Hoefinger and Haunschmid", points, alone, nil, opts.Unicode), opts)
+	var err error
+	if len(points) > 0 {
+		alone := curve.Fit(points, curve.Settings{Method: curve.MethodHoefinger})
+		fmt.Fprintln(p.stdout)
+		err = report.TextOfCurve(p.stdout, view.NewCurve("the run times alone, by Hoefinger and Haunschmid", points, alone, nil, opts.Unicode), opts)
+	}
 	if flags.html != "" {
 		err = errors.Join(err, p.save(flags.html, func(w io.Writer) error {
 			return report.PageOfWorkload(w, view.NewWorkload(study, true), report.Links{})
 		}))
 	}
 	if flags.csv != "" {
-		err = errors.Join(err, p.save(flags.csv, func(out io.Writer) error { return tableOf(out, study) }))
+		err = errors.Join(err, p.save(flags.csv, func(out io.Writer) error { return runsTable(out, study) }))
 	}
-	return err
-}
-
-// tableOf writes the runs of a curve as a table that jobeff curve reads. Times are seconds.
-func tableOf(out io.Writer, study *workload.Study) error {
-	table, number := csv.NewWriter(out), func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
-	table.Write([]string{"n", "t_n", "tau_n", "parallel_efficiency", "run"})
-	for i, p := range study.Points() {
-		tau, pe := "", ""
-		if p.Tau != nil {
-			tau, pe = number(*p.Tau), number(1-*p.Tau/p.T)
-		}
-		table.Write([]string{strconv.Itoa(p.N), number(p.T), tau, pe, inert.Text(study.Runs[i].DisplayID, false)})
-	}
-	table.Flush()
-	return table.Error()
+	return errors.Join(err, p.saveProposal(flags.proposal, study))
 }

@@ -17,10 +17,10 @@ func TestScale(t *testing.T) {
 	dir := t.TempDir()
 	compileSleeper(t, dir)
 	scale := func(flags ...string) ranWith {
-		return built(t, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600", "3", "20")...)
+		return built(t, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600", "3", "60")...)
 	}
-	r := scale("-n", "4,1,2", "--repeat", "2", "--csv", "runs.csv", "--html", "page.html")
-	for _, want := range []string{"Workload prog.mpicc.mpich\n", "Runs       6 runs on 3 core counts, 1 to 4 cores", "Measured, by cores\n", "Curve of the run times alone"} {
+	r := scale("-n", "4,1,2", "--repeat", "2", "--csv", "runs.csv", "--html", "page.html", "--proposal", "paper.html")
+	for _, want := range []string{"Workload prog.mpicc.mpich\n", "Runs       6 runs on 3 core counts, 1 to 4 cores", "Measured, by cores\n", "(compared with runs on 4 cores, as many as job n4-", "Curve of the run times alone"} {
 		if r.code != 0 || !strings.Contains(r.out, want) || strings.Contains(r.out, "sbatch") {
 			t.Fatalf("no %q: exit %d, %s\n%s", want, r.code, r.err, r.out)
 		}
@@ -34,6 +34,12 @@ func TestScale(t *testing.T) {
 	}
 	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "<svg") || strings.Contains(string(page), "sbatch") {
 		t.Errorf("a page of %d bytes, %v", len(page), err)
+	}
+	if page, err := os.ReadFile(filepath.Join(dir, "paper.html")); err != nil || !strings.Contains(string(page), "Ask for 1 core, for ") || !strings.Contains(string(page), "MPICH") {
+		t.Errorf("a proposal of %d bytes, %v", len(page), err)
+	}
+	if table, err := os.ReadFile(filepath.Join(dir, "paper.csv")); err != nil || strings.Count(string(table), "\n") != 4 || !strings.Contains(string(table), "\n1,1,2,0.6") {
+		t.Errorf("%v\n%s", err, table)
 	}
 	into := filepath.Join(dir, "jobeff-scale")
 	kept, err := os.Stat(filepath.Join(into, "n1-1.json"))
@@ -64,6 +70,8 @@ func TestScale(t *testing.T) {
 		{[]string{"-n", "1", "--into", "c", "--", "true", "{n}"}, "the run on 1: nothing was measured", 1},
 		{[]string{"-n", "1", "--into", "/proc/x", "--", "true", "{n}"}, "name another folder with --into", 1},
 		{[]string{"-n", "1", "--csv", "runs.csv", "--", "true", "{n}"}, "runs.csv exists and is not overwritten", 1},
+		{[]string{"-n", "1", "--proposal", "runs.html", "--", "true", "{n}"}, "runs.csv exists and is not overwritten", 1},
+		{[]string{"-n", "1", "--proposal", "paper", "--", "true", "{n}"}, "--proposal paper: name a FILE.html", 2},
 	} {
 		if r := built(t, dir, nil, append([]string{"scale"}, c.args...)...); r.code != c.code || !strings.Contains(r.err, c.want) {
 			t.Errorf("%q: %+v", c.args, r)

@@ -40,14 +40,15 @@ then compared with the others.`
 
 // workloadFlags are the flags of jobeff workload.
 type workloadFlags struct {
-	json    bool
-	user    string
-	all     bool
-	since   string
-	limit   int
-	predict []string
-	html    string
-	list    words.ListOptions
+	json     bool
+	user     string
+	all      bool
+	since    string
+	limit    int
+	predict  []string
+	html     string
+	proposal string
+	list     words.ListOptions
 }
 
 // workloadsSince is the default of --since, for a list of workloads.
@@ -74,8 +75,8 @@ func (p *program) workloadCommand() *cobra.Command {
 			switch {
 			case len(args) > 0 && (given("sort") || given("noheader") || given("parsable2")):
 				return cli.Usagef("--sort, -n and -P are for the list of workloads: leave them out, or the name")
-			case flags.html != "" && (len(args) == 0 || flags.json):
-				return cli.Usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
+			case flags.html+flags.proposal != "" && (len(args) == 0 || flags.json):
+				return cli.Usagef("jobeff workload NAME --html FILE writes one workload, as does --proposal: give its name, and no --json")
 			case len(args) == 0:
 				return p.workloads(cmd.Context(), flags)
 			}
@@ -85,6 +86,7 @@ func (p *program) workloadCommand() *cobra.Command {
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
 	c.Flags().StringVarP(&flags.user, "user", "u", "", "workloads of this `USER`, a name or a uid, for operators")
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
+	c.Flags().StringVar(&flags.proposal, "proposal", "", proposalHelp)
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "list `N` workloads at most: those that ran last, or with --sort the first")
@@ -98,6 +100,9 @@ func (p *program) workloadCommand() *cobra.Command {
 // workload shows one workload.
 func (p *program) workload(ctx context.Context, name string, flags workloadFlags) error {
 	predict, err := coreCounts("--predict", flags.predict)
+	if err == nil {
+		_, err = proposalTable(flags.proposal)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,6 +119,9 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 		return p.namedJobs(w, flags)
 	}
 	study := workload.NewStudy(w, j, p.now(), curve.Settings{Predict: predict})
+	if err := p.saveProposal(flags.proposal, study); err != nil || flags.proposal != "" && flags.html == "" {
+		return err
+	}
 	v := view.NewWorkload(study, flags.html != "" || p.options().Unicode)
 	switch {
 	case flags.json:
@@ -126,7 +134,7 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 
 // namedJobs shows a workload of jobs that left no record of a program.
 func (p *program) namedJobs(w *job.Workload, flags workloadFlags) error {
-	if flags.html != "" {
+	if flags.html+flags.proposal != "" {
 		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to draw", w.Name)
 	}
 	v := view.NewNamedJobs(w, p.options().Unicode)

@@ -89,9 +89,9 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	return ScalingUnclear, exponent, why
 }
 
-// WeakEfficiency returns t on the fewest cores over t here, for each core count of a weak scaling workload, in
-// growing order.
-func WeakEfficiency(points []curve.Point) []curve.Estimate {
+// Speedups returns t on the fewest cores over t here, for each core count in growing order, with the interval of
+// two such runs: the speedup or, of a workload that scales weakly, its efficiency.
+func Speedups(points []curve.Point) []curve.Estimate {
 	groups := curve.Grouped(points)
 	all := make([]curve.Estimate, len(groups))
 	for i, g := range groups {

@@ -97,7 +97,7 @@ func TestRecogniseScaling(t *testing.T) {
 			t.Errorf("%s: %s (%g, %s), want %s", name, got, exponent, why, c.want)
 		}
 	}
-	weak := WeakEfficiency([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
+	weak := Speedups([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
 	wantClose(t, "weak efficiency on 4", weak[2].Value, 0.8, 1e-12)
 	g := curve.Grouped([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
 	wantClose(t, "its lower bound", weak[2].Low, 0.8*math.Exp(-curve.Surely*math.Hypot(g[2].Noise, g[0].Noise)), 1e-12)

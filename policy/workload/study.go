@@ -446,7 +446,7 @@ func (s *Study) fit() {
 		return
 	}
 	s.Curve.Refused = "it scales weakly (" + s.Why + "): the work grows with the cores"
-	for i, e := range WeakEfficiency(s.points()) {
+	for i, e := range Speedups(s.points()) {
 		s.Counts[i].Weak = &e
 	}
 }

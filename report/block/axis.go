@@ -31,16 +31,21 @@ type tick struct {
 }
 
 // coreTicks returns powers of two from 1 on: every one, or every few.
-func coreTicks(low, high float64, most int) (ticks []tick) {
-	first, last := math.Max(0, math.Ceil(math.Log2(low)-1e-9)), math.Floor(math.Log2(high)+1e-9)
+func coreTicks(low, high float64, most int) []tick {
+	return powers(math.Max(1, low), high, most, figure.Cores)
+}
+
+// powers returns powers of two: every one, or every few.
+func powers(low, high float64, most int, write func(float64) string) (ticks []tick) {
+	first, last := math.Ceil(math.Log2(low)-1e-9), math.Floor(math.Log2(high)+1e-9)
 	step := math.Max(1, math.Ceil((last-first+1)/float64(most)))
 	for e := first; e <= last; e += step {
-		ticks = append(ticks, tick{math.Exp2(e), figure.Cores(math.Exp2(e))})
+		ticks = append(ticks, tick{math.Exp2(e), write(math.Exp2(e))})
 	}
 	return ticks
 }
 
-// timeTicks returns round times.
+// timeTicks returns round times; the ends, where none lies between them.
 func timeTicks(low, high float64, most int) (ticks []tick) {
 	for _, v := range roundTimes {
 		if v >= low*0.999 && v <= high*1.001 {
@@ -53,6 +58,9 @@ func timeTicks(low, high float64, most int) (ticks []tick) {
 			kept = append(kept, ticks[i])
 		}
 		ticks = kept
+	}
+	if len(ticks) == 0 { // all times are nearly alike
+		return []tick{{low, figure.Seconds(low)}, {high, figure.Seconds(high)}}
 	}
 	return ticks
 }

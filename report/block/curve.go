@@ -41,6 +41,8 @@ type Curve struct {
 	// logarithmic axis.
 	Share bool
 	Line  float64
+	// Speedup means that Y is a speedup, with a line where it would be ideal.
+	Speedup bool
 }
 
 // Size of a curve in CSS pixels: two fit side by side on a page, one fills a telephone.
@@ -87,6 +89,9 @@ func (c Curve) axes() (x, y axis, ok bool) {
 		hold(&x, f.N)
 		hold(&y, f.Y)
 	}
+	if c.Speedup {
+		hold(&y, 1)
+	}
 	low, high := y.low, y.high
 	for _, f := range c.Fitted {
 		hold(&y, math.Max(f.Low, low/2))
@@ -108,7 +113,10 @@ func (c Curve) axes() (x, y axis, ok bool) {
 
 func (c Curve) grid(p *Picture, x, y axis) {
 	ticks := []tick{{0, "0"}, {0.2, "0.2"}, {0.4, "0.4"}, {0.6, "0.6"}, {0.8, "0.8"}, {1, "1"}}
-	if !c.Share {
+	switch {
+	case c.Speedup:
+		ticks = powers(y.low, y.high, 8, figure.Limit)
+	case !c.Share:
 		ticks = timeTicks(y.low, y.high, 8)
 	}
 	for _, t := range ticks {
@@ -124,7 +132,13 @@ func (c Curve) grid(p *Picture, x, y axis) {
 	p.stroke(inkFaint, 1, point{curveLeft, curveBottom}, point{curveRight, curveBottom})
 	p.text(curveRight, curveBottom+34, "cores", end, inkFaint)
 	what := "time"
-	if c.Share {
+	switch {
+	case c.Speedup:
+		what = "speedup"
+		first := float64(slices.MinFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.N, b.N) }).N)
+		last := min(x.high, y.high*first)
+		p.add(line{points: []point{{x.at(first), y.at(1)}, {x.at(last), y.at(last / first)}}, ink: inkFaint, width: 1, dash: 3})
+	case c.Share:
 		what = "parallel efficiency"
 		p.add(line{points: []point{{curveLeft, y.at(c.Line)}, {curveRight, y.at(c.Line)}}, ink: inkBad, width: 1, dash: 3})
 	}
@@ -204,6 +218,11 @@ func (c Curve) legend(p *Picture) {
 	if len(c.Fitted) > 1 {
 		item("curve", func(x float64) { p.stroke(inkMain, 2, point{x, at - 4}, point{x + 16, at - 4}) })
 		item(figure.Percent(c.Level)+" interval", func(x float64) { p.add(rect{x: x, y: at - 9, w: 16, h: 10, ink: inkBand}) })
+	}
+	if c.Speedup {
+		item("ideal", func(x float64) {
+			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: inkFaint, width: 1, dash: 3})
+		})
 	}
 	if c.Share {
 		item("efficiency "+figure.Limit(c.Line), func(x float64) {
