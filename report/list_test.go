@@ -125,8 +125,8 @@ func TestFoldedList(t *testing.T) {
 		}
 	}
 	out.Reset()
-	all.Sum = nil
-	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{All: &all}, Options{}); err != nil || !strings.Contains(out.String(), "They are not summed up") || strings.Contains(out.String(), "Total") {
+	all.Sum, all.Unjudged = nil, listing.MostUnjudged
+	if err := textOfList(&out, []listing.Line{large}, words.ListOptions{Columns: chosen(t, "jobid,flags"), All: &all}, Options{}); err != nil || !strings.Contains(out.String(), "not judged 10,000 or more") || !strings.Contains(out.String(), "They are not summed up") || strings.Contains(out.String(), "Total") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	out.Reset() // without flags nobody asks who judged

@@ -109,9 +109,13 @@ type Selected struct {
 	// Sum is nil if no stored sum answers it, and so many jobs ran in the span that their rows are not read for it.
 	Sum *Hours `json:"sum_of_all,omitempty"`
 	// Unjudged counts jobs if the query names rules: those that the rest of the query selects, that have ended, and
-	// that the present rules have not judged. It is not known which rules flag them.
+	// that the present rules have not judged. It is not known which rules flag them. MostUnjudged are that many or more.
 	Unjudged int `json:"unjudged_of_all"`
 }
+
+// MostUnjudged bounds how many jobs without a verdict are counted for a list: after a change of rules they are the
+// whole history.
+const MostUnjudged = 10_000
 
 // LineList is the answer to GET /v1/jobs?stored=1. Selected is filled in if the list starts at its beginning.
 type LineList struct {

@@ -310,6 +310,10 @@ func TestUnjudged(t *testing.T) {
 	want("a change", alice, listing.JobQuery{Rule: "low", Account: "bio"}, 0, 1)
 	want("a change", alice, listing.JobQuery{Jobs: "1,2,4"}, 2, 2)
 	want("a change", root, listing.JobQuery{Rule: "low", Start: day.Add(4 * time.Hour)}, 0, 1)
+	mostUnjudged = 3
+	defer func() { mostUnjudged = listing.MostUnjudged }()
+	want("a change, bounded", root, listing.JobQuery{Rule: "low"}, 0, 3)
+	want("a change, bounded", alice, listing.JobQuery{Jobs: "1,2,4"}, 2, 2)
 	judged(t, s, rulesOf(5, "low"), 24*time.Hour)
 	want("judging again", root, listing.JobQuery{Rule: "low"}, 4, 0)
 }

@@ -205,6 +205,9 @@ const presentFlags = "CASE WHEN r.judged_by = " + presentMark + " THEN r.flags E
 // presentMark is the mark of the present rules. If there are none, it is one that no attempt has.
 const presentMark = "(SELECT COALESCE(max(time_us), 9223372036854775807) FROM marks WHERE name = '" + markRules + "')"
 
+// mostUnjudged is listing.MostUnjudged.
+var mostUnjudged = listing.MostUnjudged
+
 // UnjudgedOf is listing.Selected's Unjudged of a query.
 func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32) (n int, err error) {
 	q.Rule = ""
@@ -223,7 +226,7 @@ func (s *Store) UnjudgedOf(ctx context.Context, v Viewer, q listing.JobQuery, ui
 		selection, args := s.selection(v, from, c.and("r.end_us + 0 IS NOT NULL AND r.judged_by "+than+" "+presentMark))
 		parts, all = append(parts, "SELECT 1 FROM "+selection), append(all, args...)
 	}
-	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+strings.Join(parts, " UNION ALL ")+") r", all...).Scan(&n)
+	err = s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+strings.Join(parts, " UNION ALL ")+" LIMIT ?) r", append(all, mostUnjudged)...).Scan(&n)
 	if err != nil {
 		return 0, listError(err)
 	}

@@ -111,13 +111,17 @@ func unjudged(lines []line) (n int) {
 // unjudgedText says how many jobs the present rules have not judged yet. ruled means that the query selects
 // only jobs that some rules flag.
 func unjudgedText(n int, ruled bool) string {
+	count := figure.Count(n)
+	if n >= listing.MostUnjudged {
+		count += " or more"
+	}
 	switch {
 	case n == 0:
 		return ""
 	case ruled:
-		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", figure.Count(n))
+		return fmt.Sprintf("Of the jobs that the other filters select, the present rules have not judged %s yet: they may flag these, too.", count)
 	}
-	return fmt.Sprintf("Of the jobs that are listed, the present rules have not judged %s yet: which flag them is not known.", figure.Count(n))
+	return fmt.Sprintf("Of the jobs that are listed, the present rules have not judged %s yet: which flag them is not known.", count)
 }
 
 // usual returns the columns of a plain list. If all jobs belong to one user, it leaves out the user.
