@@ -13,7 +13,7 @@ import (
 // complete fills in what follows from the parts of a whole execution.
 func complete(e *job.Execution) {
 	if e.Folded != nil { // its executions were completed before
-		e.Metrics = job.ExecutionMetrics(e)
+		e.Metrics = job.JobMetrics([]job.Execution{*e})
 		return
 	}
 	ranks, n := ranksOf(e), 0
@@ -21,7 +21,7 @@ func complete(e *job.Execution) {
 		n += r.Last - r.First + 1
 	}
 	e.RankIDs = slurmid.RangesText(ranks)
-	e.Metrics = job.ExecutionMetrics(e)
+	e.Metrics = job.JobMetrics([]job.Execution{*e})
 	var found []doubt.Warning
 	found = append(found, oversubscribed(e)...)
 	found = append(found, loadWarnings(e)...)

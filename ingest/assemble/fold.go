@@ -201,7 +201,7 @@ func (g *group) execution() job.Execution {
 	f.Sections = g.sections.List()
 	f.Spans = offsets(e.Start, g.spans)
 	e.Folded = &f
-	e.Metrics = job.ExecutionMetrics(&e)
+	e.Metrics = job.JobMetrics([]job.Execution{e})
 	return e
 }
 

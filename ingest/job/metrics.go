@@ -62,8 +62,14 @@ func (s *share) weigh(e *Execution) {
 	s.span, s.usefulMax, s.meanMax = s.ranks*s.elapsedSum.Seconds(), s.ranks*s.usefulMax, s.ranks*s.meanMax
 }
 
-// ExecutionMetrics are the POP metrics of one execution (METRICS 1); nil if it has no region.
-func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}) }
+// ExecutionMetrics are the POP metrics of one execution (METRICS 1); nil if it has no region. Those of a whole execution are
+// worked out once.
+func ExecutionMetrics(e *Execution) *Metrics {
+	if e.Metrics != nil {
+		return e.Metrics
+	}
+	return JobMetrics([]Execution{*e})
+}
 
 // JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed time
 // (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil if no

@@ -12,15 +12,15 @@ type MonthQuery struct {
 
 // MonthSum sums up jobs that ended. What a query does not group by is zero.
 type MonthSum struct {
-	Month       time.Time `json:"month"` // its begin, UTC
-	Cluster     string    `json:"cluster"`
-	Partition   string    `json:"partition"`
-	Account     string    `json:"account"`
-	User        string    `json:"user"`
-	UID         uint32    `json:"uid"`
-	Jobs        int64     `json:"jobs"`
-	Measured    int64     `json:"measured"`     // with metrics
-	UsedHours   float64   `json:"used_hours"`   // core-hours: AllocCPUS x Elapsed
-	JudgedHours float64   `json:"judged_hours"` // part of these, as Hours.Judged
-	LostHours   float64   `json:"lost_hours"`   // part of the judged ones, METRICS 6
+	Month       time.Time // its begin, UTC
+	Cluster     string
+	Partition   string
+	Account     string
+	User        string
+	UID         uint32
+	Jobs        int64
+	Measured    int64   // with metrics
+	UsedHours   float64 // core-hours: AllocCPUS x Elapsed
+	JudgedHours float64 // part of these, as Hours.Judged
+	LostHours   float64 // part of the judged ones, METRICS 6
 }

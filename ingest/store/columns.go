@@ -219,21 +219,21 @@ var reportTable = newTable("reports", columnsOf[reportRow]())
 // Month is what stays of pruned jobs: sums for one month, user, account and workload. The fields from Jobs on
 // add up.
 type Month struct {
-	Cluster      string  `json:"cluster" db:"cluster"`
-	Month        int     `json:"month" db:"month"` // 202611, UTC
-	UID          uint32  `json:"uid" db:"uid"`
-	Account      string  `json:"account" db:"account"`
-	WorkloadKey  string  `json:"workload_key" db:"workload_key"`
-	User         string  `json:"user" db:"user_name"`
-	WorkloadName string  `json:"workload" db:"workload_name"`
-	Jobs         int64   `json:"jobs" db:"jobs"`
-	Completed    int64   `json:"completed" db:"completed"`
-	Measured     int64   `json:"measured" db:"measured"`
-	CoreSeconds  float64 `json:"core_seconds" db:"core_s"` // allocated
-	CPUSeconds   float64 `json:"cpu_seconds" db:"cpu_s"`   // sacct's TotalCPU
-	RankSeconds  float64 `json:"rank_seconds" db:"rank_s"` // sum of n E, threads counted where they are measured
-	Useful       float64 `json:"useful" db:"useful_s"`     // s
-	MPITime      float64 `json:"mpi_time" db:"mpi_time_s"` // s
+	Cluster      string  `db:"cluster"`
+	Month        int     `db:"month"` // 202611, UTC
+	UID          uint32  `db:"uid"`
+	Account      string  `db:"account"`
+	WorkloadKey  string  `db:"workload_key"`
+	User         string  `db:"user_name"`
+	WorkloadName string  `db:"workload_name"`
+	Jobs         int64   `db:"jobs"`
+	Completed    int64   `db:"completed"`
+	Measured     int64   `db:"measured"`
+	CoreSeconds  float64 `db:"core_s"`     // allocated
+	CPUSeconds   float64 `db:"cpu_s"`      // sacct's TotalCPU
+	RankSeconds  float64 `db:"rank_s"`     // sum of n E, threads counted where they are measured
+	Useful       float64 `db:"useful_s"`   // s
+	MPITime      float64 `db:"mpi_time_s"` // s
 }
 
 // A month's columns: its key, what the last job says, and what adds up.

@@ -10,6 +10,7 @@ import (
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/when"
 	"jobeff/policy/doubt"
 )
 
@@ -57,7 +58,7 @@ func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 	j.Elapsed = time.Duration(math.Ceil(max(elapsed, 1))) * time.Second
 	if last := y.opts.Until.Add(-time.Second); j.Start.Add(j.Elapsed).After(last) {
 		j.Start = last.Add(-j.Elapsed)
-		j.Submit = earlier(j.Submit, j.Start)
+		j.Submit = when.First(j.Submit, j.Start)
 		j.Eligible = j.Submit
 	}
 	if f.state == "TIMEOUT" { // within a minute of its limit, as Slurm looks now and then
@@ -78,13 +79,6 @@ func (y *Year) usage(j *job.Job) {
 	j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, 4*j.CPUs, j.Nodes)
 	j.Usage = &job.Usage{TotalCPU: time.Duration(float64(j.CPUs) * (0.93 + 0.06*y.rng.Float64()) * float64(j.Elapsed)),
 		Memory: held * int64(j.CPUs), LargestTask: held, Allocated: each * int64(j.CPUs)}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // array makes an array of jobs of one core without MPI.

@@ -337,7 +337,7 @@ func executionOf(e *job.Execution) Execution {
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
-		Figures: figures(words.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
+		Figures: figures(job.ExecutionMetrics(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol, SizesNote: words.SizesNote([]job.Execution{*e}),
 		Endings: e.Endings, Warnings: doubt.All(e.Warnings),
 	}

@@ -73,7 +73,7 @@ func NewTALP(j *job.Job) (*TALP, error) {
 	e, _ := words.Biggest(j)
 	var m *job.Metrics
 	if e != nil {
-		m = words.MetricsOf(e)
+		m = job.ExecutionMetrics(e)
 	}
 	switch {
 	case m == nil:

@@ -13,7 +13,7 @@ func heats(j *job.Job) (which string, all []block.Heat) {
 	if e == nil || j.Metrics.Ranks < 2 {
 		return "", nil
 	}
-	m := MetricsOf(e)
+	m := job.ExecutionMetrics(e)
 	if m == nil || m.Elapsed <= 0 {
 		return "", nil
 	}

@@ -147,7 +147,7 @@ func executionsTable(j *job.Job) block.Table {
 	t := block.Table{Heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
 	figures := []*job.Metrics{j.Metrics}
 	for i := range j.Executions {
-		figures = append(figures, MetricsOf(&j.Executions[i]))
+		figures = append(figures, job.ExecutionMetrics(&j.Executions[i]))
 	}
 	seconds := alike(slices.DeleteFunc(figures, func(m *job.Metrics) bool { return m == nil }), func(m *job.Metrics) float64 { return m.Elapsed })
 	for _, i := range costliest(j.Executions, listed) {
@@ -166,14 +166,14 @@ func executionsTable(j *job.Job) block.Table {
 
 func executionRow(i int, e *job.Execution, seconds func(float64) string) []string {
 	row := []string{strconv.Itoa(i + 1), block.Joined("+", e.Steps...), programOf(e)}
-	row = append(row, executionFigures(MetricsOf(e), seconds)...)
+	row = append(row, executionFigures(job.ExecutionMetrics(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 
 // foldedRow is the row of executions that are not kept one by one.
 func foldedRow(e *job.Execution, seconds func(float64) string) []string {
 	row := []string{"", block.Joined("+", e.Steps...), figure.Count(e.Count()) + " other runs of " + programOf(e)}
-	row = append(row, executionFigures(MetricsOf(e), seconds)...)
+	row = append(row, executionFigures(job.ExecutionMetrics(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 

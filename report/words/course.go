@@ -20,7 +20,7 @@ const leastBuckets = 4
 // not known.
 func course(j *job.Job) (c block.Course) {
 	e, which := Biggest(j)
-	if e == nil || e.Timeline == nil || MetricsOf(e) == nil {
+	if e == nil || e.Timeline == nil || job.ExecutionMetrics(e) == nil {
 		return c
 	}
 	all := e.Timeline.Buckets()

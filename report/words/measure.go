@@ -35,14 +35,6 @@ func mpiShare(j *job.Job) float64 {
 	return 0
 }
 
-// MetricsOf returns the figures of one execution; nil: it has none.
-func MetricsOf(e *job.Execution) *job.Metrics {
-	if e.Metrics != nil {
-		return e.Metrics
-	}
-	return job.ExecutionMetrics(e)
-}
-
 // ranksRan returns how many ranks ran, recorded or not. For several executions, it is the most that one of them
 // had.
 func ranksRan(j *job.Job) int {
@@ -117,7 +109,7 @@ func costliest(executions []job.Execution, n int) []int {
 		}
 	}
 	took := func(i int) float64 {
-		if MetricsOf(&executions[i]) == nil {
+		if job.ExecutionMetrics(&executions[i]) == nil {
 			return 0
 		}
 		return job.RankSeconds(executions[i : i+1])

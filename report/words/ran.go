@@ -61,7 +61,7 @@ func heat(j *job.Job) (h block.HeatMap) {
 	if e == nil {
 		return h
 	}
-	m := MetricsOf(e)
+	m := job.ExecutionMetrics(e)
 	if m == nil || m.Ranks < 2 {
 		return h
 	}
