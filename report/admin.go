@@ -8,6 +8,7 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/report/block"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -115,4 +116,17 @@ func PageOfWrong(w io.Writer, of words.Wrong, links Links) error {
 	p := wrongPage{frame: newFrame("Was this wrong? – jobeff", links), Job: links.Job(of.Job), Told: of.Told, Said: of.Said}
 	p.Referrer = "same-origin" // without it the browser would hide where the form comes from
 	return writePage(w, "wrong", p)
+}
+
+// TextOfCoverage writes which part of a site's core-hours has which figures.
+func TextOfCoverage(w io.Writer, v *view.Coverage, opts Options) error {
+	p := newTerminal(opts)
+	p.paragraph("", "", v.Words.Headline, p.Title)
+	if len(v.Words.Parts) > 0 {
+		p.line("")
+		p.parts(v.Words.Parts...)
+		p.line("")
+	}
+	p.part(block.Part{Notes: v.Words.Notes})
+	return p.writeTo(w)
 }

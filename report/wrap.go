@@ -32,7 +32,7 @@ func Wrap(s string, n int, cut bool) []string {
 }
 
 // commands maps jobeff's commands that texts name to the number of words after each that belong to it.
-var commands = map[string]int{"compare": 2, "digest": 2, "explain": 1, "live": 1, "mute": 1, "report": 1, "unmute": 1, "where": 1, "workload": 1}
+var commands = map[string]int{"admin": 2, "compare": 2, "digest": 2, "explain": 1, "live": 1, "mute": 1, "report": 1, "unmute": 1, "where": 1, "workload": 1}
 
 // wordsOf splits a text where a line may break. "5 %" is one word: terminals and plain mails have no blank that
 // prevents a break. So is a command, which is there to be copied.

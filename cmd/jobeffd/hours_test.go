@@ -172,6 +172,13 @@ func TestOneLoss(t *testing.T) {
 	}
 	total = weeks.This.Total
 	want("a digest", ofHours(total.Jobs, total.Used, total.Judged, total.Lost), s.endedUntil(demoUntil))
+	var ledger view.Coverage
+	s.get("/v1/coverage?start=2020-01-01T00:00:00Z", &ledger)
+	known := coreTimes{judged: s.ended.judged, lost: s.ended.lost}
+	for _, l := range ledger.Lines {
+		known.jobs, known.used = known.jobs+l.Jobs, known.used+int64(l.Used)
+	}
+	want("the ledger", known, s.ended)
 	s.metrics()
 }
 

@@ -33,14 +33,14 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 
 // documented are the documents that programs get; the types inside them are found from there. If two types have
 // one name, the first gets it.
-var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{},
+var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{}, view.Coverage{},
 	listing.WorkloadList{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
 // byHand are the schemas that describe no Go type.
 var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}
 
 // describedIn are the packages whose comments describe a new field.
-var describedIn = []string{"../../report/view", "../../ingest/job", "../../policy/doubt"}
+var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt"}
 
 // api is the file.
 type api struct {

@@ -346,6 +346,7 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 		t.Errorf("%d jobs of %d workloads", jobs, workloads)
 	}
 	ask("/v1/digest", "GET /v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z", "", 200)
+	ask("/v1/coverage", "GET /v1/coverage?start=2026-10-01", "", 200)
 	mute := string(mustJSON(t, map[string]any{"until": time.Now().Add(time.Hour), "reason": "a test"}))
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", mute, 200)
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", "{", 400)

@@ -243,6 +243,9 @@ func TestNoData(t *testing.T) {
 			doubt.Text(doubt.NewWarning(doubt.WarnStatic, 0))},
 		{change(func(r *job.NodeReport) { r.Warnings = []doubt.Warning{doubt.NewWarning(doubt.WarnStub, 1)} }),
 			doubt.Text(doubt.NewWarning(doubt.WarnStub, 0))},
+		{change(func(r *job.NodeReport) {
+			r.Warnings = []doubt.Warning{{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: doubt.KindFile, Name: "x"}}, {Code: doubt.WarnUnreadable, Args: doubt.Arguments{Other: "it ends"}, Count: 1}}
+		}), "the record was not read: it ends"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),

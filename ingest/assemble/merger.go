@@ -282,6 +282,8 @@ func (m *Merger) noData(j *job.Job) doubt.Warning {
 		return why(doubt.WhyNoRoom)
 	case past >= 0:
 		return why(pastUs[past])
+	case m.unread().Code != "":
+		return m.unread()
 	case off != "":
 		return doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: off}}
 	case len(j.Steps) == 0 && j.JobID != 0:
@@ -295,6 +297,16 @@ func (m *Merger) noData(j *job.Job) doubt.Warning {
 		none.Args.Kind, none.Args.Name = doubt.KindContainer, j.Steps[i].ID
 	}
 	return none
+}
+
+// unread is the warning that a node's record was not read, if there is one.
+func (m *Merger) unread() doubt.Warning {
+	all := m.warn.List()
+	i := slices.IndexFunc(all, func(w doubt.Warning) bool { return w.Code == doubt.WarnUnreadable && w.Args.Kind != doubt.KindFile })
+	if i < 0 {
+		return doubt.Warning{}
+	}
+	return doubt.Warning{Code: all[i].Code, Args: all[i].Args}
 }
 
 // NoThreads says why there are no figures of programs without MPI.

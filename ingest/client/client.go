@@ -493,3 +493,13 @@ func (c *Client) Digest(ctx context.Context, q DigestQuery) (*listing.TwoWeeks, 
 	}
 	return both, nil
 }
+
+// Coverage fetches the ledger of the jobs that ended in a span; a zero end leaves it to jobeffd.
+func (c *Client) Coverage(ctx context.Context, from, to time.Time) (*listing.Ledger, error) {
+	l := new(listing.Ledger)
+	q := listing.JobQuery{Start: from, End: to}
+	if err := c.ask(ctx, "GET", "/v1/coverage?"+q.Values().Encode(), nil, l, "ledger"); err != nil {
+		return nil, err
+	}
+	return l, nil
+}

@@ -5,7 +5,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/wire"
-	"jobeff/policy/doubt"
 	"jobeff/policy/harm"
 )
 
@@ -59,12 +58,6 @@ type Facts struct {
 	Wrong      []Told           `json:"wrong,omitempty"`      // notices that somebody called wrong in the span, in a digest of all accounts
 }
 
-// ReasonHours are the hours of jobs that have no data for one reason.
-type ReasonHours struct {
-	NoData doubt.Warning `json:"no_data"`
-	Hours
-}
-
 // HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
 type HeavyWorkload struct {
 	Hours
@@ -74,9 +67,9 @@ type HeavyWorkload struct {
 
 // Health is how well jobeff itself works.
 type Health struct {
-	Reasons     []ReasonHours `json:"reasons"`      // why jobs have no data, the commonest first
-	Partial     int           `json:"partial"`      // jobs with coverage below 1
-	NodesMissed int           `json:"nodes_missed"` // nodes of jobs that did not report
+	Known       []LedgerLine `json:"known"`        // of which core time figures are known, and why of the rest none are; without months and partitions
+	Partial     int          `json:"partial"`      // jobs with coverage below 1
+	NodesMissed int          `json:"nodes_missed"` // nodes of jobs that did not report
 	// PrologFailed are jobs on a node where jobeff's part of the prolog failed or was too slow.
 	PrologFailed int      `json:"prolog_failed"`
 	Late         int      `json:"late"`    // reports that came later than LateAfter

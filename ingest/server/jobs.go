@@ -327,3 +327,34 @@ func (s *Server) digestSpan(v url.Values) (from, to time.Time, e *refusal) {
 	}
 	return from, to, nil
 }
+
+// getCoverage answers which part of the core-hours has which figures: GET /v1/coverage?start=&end=, of jobs that ended
+// then. Without a start it is the first of the month before, without an end the end of this month, UTC.
+func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.viewer(w, r, "start", "end")
+	if !ok {
+		return
+	}
+	if !by.Operates() {
+		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Message: "the ledger of all core-hours is for root and operators",
+			Hint: "server.operators in jobeff.toml names operators; coordinators have jobeff digest"})
+		return
+	}
+	now := time.Now().UTC()
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	from, to := month.AddDate(0, -1, 0), month.AddDate(0, 1, 0)
+	if e := readParameters(r.URL.Query(), listing.Parameters{"start": &from, "end": &to}); e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	if !to.After(from) {
+		s.fail(w, r, by, badQuery("end", r.URL.Query().Get("end"), "a time after start"))
+		return
+	}
+	l, err := s.store.Ledger(r.Context(), from, to)
+	if err != nil {
+		s.fail(w, r, by, refuse(err))
+		return
+	}
+	answer(w, r, view.NewCoverage(l, true))
+}

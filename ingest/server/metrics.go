@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/policy/harm"
@@ -74,7 +76,8 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged, damaged)
 	}
-	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{db: db}, newCoreTime(db),
+	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{lately[store.Day]{ask: db.DayUntil, lifetime: dayLifetime}},
+		&ledgerOfDay{lately[[]listing.LedgerLine]{ask: db.DayOfLines, lifetime: ledgerLifetime}}, newCoreTime(db),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
@@ -168,17 +171,40 @@ func (o alarms) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// jobsOfDay counts the jobs that started within the last 24 hours.
-type jobsOfDay struct {
-	db *store.Store
+// lately keeps an answer of the database for a while. Each new one reads all rows of a day.
+type lately[T any] struct {
+	ask      func(context.Context, time.Time) (T, error)
+	lifetime time.Duration
 
 	mu   sync.Mutex
-	last store.Day
+	last T
 	at   time.Time
 }
 
-// dayLifetime is how long a count is used again. Each new count reads all rows of a day.
-const dayLifetime = 30 * time.Second
+// get asks if the last answer is too old. If the database fails, there is none.
+func (a *lately[T]) get() (T, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.at) > a.lifetime {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		now, err := a.ask(ctx, time.Now())
+		if err != nil {
+			return now, false
+		}
+		a.last, a.at = now, time.Now()
+	}
+	return a.last, true
+}
+
+// jobsOfDay counts the jobs that started within the last 24 hours.
+type jobsOfDay struct{ lately[store.Day] }
+
+// How long a count of a day's jobs, and the sums of their core time, are used again. The sums change slowly.
+const (
+	dayLifetime    = 30 * time.Second
+	ledgerLifetime = 5 * time.Minute
+)
 
 var (
 	dayJobs     = prometheus.NewDesc("jobeff_jobs_of_day", "Attempts of jobs that started within the last 24 hours, by Slurm's state; unknown: sacct has not told of them.", []string{"state"}, nil)
@@ -194,28 +220,38 @@ func (d *jobsOfDay) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect asks the database if the last count is too old. If the database fails, it sends nothing.
+// Collect sends the counts.
 func (d *jobsOfDay) Collect(ch chan<- prometheus.Metric) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if time.Since(d.at) > dayLifetime {
-		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
-		defer cancel()
-		day, err := d.db.DayUntil(ctx, time.Now())
-		if err != nil {
-			return
-		}
-		d.last, d.at = day, time.Now()
+	day, ok := d.get()
+	if !ok {
+		return
 	}
 	send := func(desc *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
 	}
-	for state, n := range d.last.Jobs {
+	for state, n := range day.Jobs {
 		send(dayJobs, float64(n), state)
 	}
-	send(dayMeasured, float64(d.last.Measured))
-	send(dayPartial, float64(d.last.Partial))
-	send(dayCoverage, d.last.Coverage)
+	send(dayMeasured, float64(day.Measured))
+	send(dayPartial, float64(day.Partial))
+	send(dayCoverage, day.Coverage)
+}
+
+// ledgerOfDay sums up the core time of the jobs that ended within the last 24 hours by what is known of them.
+type ledgerOfDay struct{ lately[[]listing.LedgerLine] }
+
+var dayCoreTime = prometheus.NewDesc("jobeff_core_seconds_of_day", "Core-seconds of jobs that ended within the last 24 hours, by the figures that they have (class) and why they have none (reason, kind). "+
+	"hole: a site can mend the reason.", []string{"class", "reason", "kind", "hole"}, nil)
+
+// Describe and Collect make it a prometheus.Collector.
+func (l *ledgerOfDay) Describe(ch chan<- *prometheus.Desc) { ch <- dayCoreTime }
+
+// Collect sends the sums. A day without a job has none.
+func (l *ledgerOfDay) Collect(ch chan<- prometheus.Metric) {
+	lines, _ := l.get()
+	for _, one := range lines {
+		ch <- prometheus.MustNewConstMetric(dayCoreTime, prometheus.GaugeValue, 3600*one.Used.Hours(), one.Class, one.Reason, one.Kind, strconv.FormatBool(one.Hole))
+	}
 }
 
 // Metrics answers GET /metrics for Prometheus, which has no munge credential. It shows

@@ -97,6 +97,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /v1/openapi.yaml", s.getOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.getMetrics)
 	s.mux.HandleFunc("GET /v1/digest", s.getDigest)
+	s.mux.HandleFunc("GET /v1/coverage", s.getCoverage)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
 	s.mux.HandleFunc("/", s.unknownPath)
 	return s
@@ -127,7 +128,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost { // reports have addTimeout
 		limit := longestRead
-		if path.Base(r.URL.Path) == "digest" {
+		if of := path.Base(r.URL.Path); of == "digest" || of == "coverage" {
 			limit = longestDigestRead
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -138,8 +139,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 }
 
 // longestRead is how long one question may read the database. While it reads, SQLite's log
-// grows by everything that is written. A digest asks many questions, one after the other; jobeff
-// waits no longer for it.
+// grows by everything that is written. A digest asks many questions, one after the other, and a ledger
+// reads all jobs of its span; jobeff waits no longer for them.
 const (
 	longestRead       = 10 * time.Second
 	longestDigestRead = 30 * time.Second

@@ -176,14 +176,14 @@ func TestDigestWeek(t *testing.T) {
 	}
 }
 
-// TestGuestsOfASite: where Slurm lets everybody see all jobs, /metrics and the digest are for operators still.
+// TestGuestsOfASite: where Slurm lets everybody see all jobs, /metrics, the ledger and the digest are for operators still.
 func TestGuestsOfASite(t *testing.T) {
 	s := start(t, func(o *Options) { o.Open = true })
 	if err := s.store.SetGrants(ctx, []store.Grant{{UID: store.Everybody}, {UID: bob}}); err != nil {
 		t.Fatal(err)
 	}
 	s.check(t, "a report", s.post(t, report(7, alice)), 200, "true")
-	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/metrics": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
+	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/metrics": {403, 200}, "/v1/coverage": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
 		for i, uid := range []int{61003, bob} {
 			if got := (request{Addr: s.unix, Method: "GET", Path: path}).as(t, uid); got.Status != statuses[i] {
 				t.Errorf("%d asks for %s: %d %.300s", uid, path, got.Status, got.Text)

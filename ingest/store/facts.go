@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,14 +13,12 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/policy/doubt"
 )
 
 // Limits of the lists that a digest reads.
 const (
-	mostNamed   = 200
-	mostReasons = 20
-	mostSilent  = 50
+	mostNamed  = 200
+	mostSilent = 50
 )
 
 // span is the time, and the accounts, that a digest is about.
@@ -105,38 +102,18 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
 }
 
-// healthOfJobs sums up by whether jobs have figures, and why not.
-const healthOfJobs = `SELECT measured, CASE WHEN measured = 1 THEN '' WHEN reports = 0 THEN '{"code":"` + doubt.WhyNoReport + `"}' ELSE no_data END, sum(jobs), ` + hoursSum + `,
-		sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END),
-		sum(CASE WHEN warnings_json LIKE '%"` + doubt.WarnPrologFailed + `"%' THEN 1 ELSE 0 END)
-		FROM counted r WHERE r.end_us >= ? AND r.end_us < ?`
-
 const lateReports = `SELECT count(*), COALESCE(sum(CASE WHEN came.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
 		JOIN reports came ON came.cluster = r.cluster AND came.job_id = r.job_id AND came.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
 
 // health reads how well jobeff itself did. Nodes and mails are of all accounts together, so a digest of some
 // leaves them out.
 func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
-	where, more := p.among("r.account")
-	args := append(p.times(), more...)
-	err := s.eachRow(ctx, healthOfJobs+where+" GROUP BY 1, 2 ORDER BY 3 DESC, 2", args, func(rows *sql.Rows) error {
-		var measured, partial, missed, failed int
-		var r listing.ReasonHours
-		var why string
-		err := rows.Scan(&measured, &why, &r.Jobs, &r.Used, &r.Judged, &r.Lost, &partial, &missed, &failed)
-		h.Partial, h.NodesMissed, h.PrologFailed = h.Partial+partial, h.NodesMissed+missed, h.PrologFailed+failed
-		if measured == 1 || len(h.Reasons) == mostReasons {
-			return err
-		}
-		if why != "" {
-			err = errors.Join(err, json.Unmarshal([]byte(why), &r.NoData))
-		}
-		h.Reasons = append(h.Reasons, r)
-		return err
-	})
-	if err != nil {
+	var err error
+	if h.Known, err = s.lines(ctx, p, false, h); err != nil {
 		return err
 	}
+	where, more := p.among("r.account")
+	args := append(p.times(), more...)
 	err = s.read.QueryRowContext(ctx, lateReports+where, append([]any{listing.LateAfter.Microseconds()}, args...)...).Scan(&h.Reports, &h.Late)
 	if err != nil || len(p.accounts) > 0 {
 		return err
@@ -388,8 +365,8 @@ type Day struct {
 	Coverage float64        // mean over the measured ones; 0 without any
 }
 
-const daysAttempts = `SELECT state, count(*), count(coverage), sum(coverage), sum(CASE WHEN reports > 0 AND reports < nodes THEN 1 ELSE 0 END)
-		FROM attempts WHERE start_us > ? AND start_us <= ? GROUP BY state`
+const daysAttempts = `SELECT state, count(*), sum(CASE WHEN ` + hasFigures + ` THEN 1 ELSE 0 END), sum(coverage), sum(CASE WHEN reports > 0 AND reports < nodes THEN 1 ELSE 0 END)
+		FROM attempts r WHERE start_us > ? AND start_us <= ? GROUP BY state`
 
 // DayUntil counts the attempts that started in the 24 hours before end.
 func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {

@@ -43,6 +43,14 @@ func numberOfMonth(t time.Time) int {
 	return 100*t.Year() + int(t.Month())
 }
 
+// monthOf is when a month as columns hold it begins, UTC; zero for 0.
+func monthOf(number int) time.Time {
+	if number == 0 {
+		return time.Time{}
+	}
+	return time.Date(number/100, time.Month(number%100), 1, 0, 0, 0, 0, time.UTC)
+}
+
 // Months sums up the jobs that the viewer may see, dropped ones, too: those that lost most first, but by
 // month the oldest first. Jobs that Slurm has not confirmed, or that have not ended, are left out.
 func (s *Store) Months(ctx context.Context, v Viewer, q listing.MonthQuery) (all []listing.MonthSum, err error) {
@@ -86,9 +94,7 @@ func (s *Store) Months(ctx context.Context, v Viewer, q listing.MonthQuery) (all
 		var m listing.MonthSum
 		var month int
 		err := rows.Scan(&month, &m.Cluster, &m.Partition, &m.Account, &m.UID, &m.User, &m.Jobs, &m.Measured, &m.UsedHours, &m.JudgedHours, &m.LostHours)
-		if month > 0 {
-			m.Month = time.Date(month/100, time.Month(month%100), 1, 0, 0, 0, 0, time.UTC)
-		}
+		m.Month = monthOf(month)
 		all = append(all, m)
 		return err
 	})

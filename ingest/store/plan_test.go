@@ -482,7 +482,7 @@ func plannedQueries(t *testing.T) []string {
 		heavyJob + heaviestFirst,
 		fmt.Sprintf(changedLineages, "", ""),
 		dueMails,
-		healthOfJobs + " GROUP BY 1, 2",
+		ofClasses + classified + ") t GROUP BY 1, 2, 3, 4",
 		lateReports,
 		heavyHours + " GROUP BY w.workload_key, w.cores",
 		programHours + " GROUP BY e.executable",

@@ -116,11 +116,14 @@ func tellInterim(j *job.Job) {
 	w.Args.Kind, w.Args.Other, w.Args.Time = "", "", max(j.End.Sub(j.AsOf), 0)
 }
 
-// silence says why a job that only sacct knows has no data.
+// failedNodes are Slurm's states of jobs whose node was lost, for SQL.
+const failedNodes = "'NODE_FAIL', 'BOOT_FAIL'"
+
+// silence says why a job that only sacct knows has no data. classified says the same of many, but knows no "yet".
 func silence(j *job.Job) doubt.Warning {
 	why := doubt.NewWarning(doubt.WhyNoReport, 0)
 	switch {
-	case j.State == "NODE_FAIL" || j.State == "BOOT_FAIL":
+	case j.State != "" && strings.Contains(failedNodes, "'"+j.State+"'"):
 		why.Args = doubt.Arguments{Kind: doubt.KindFailed, Name: j.State}
 	case j.End.IsZero():
 		why.Code = doubt.WhyNotEnded

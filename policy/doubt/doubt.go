@@ -121,6 +121,7 @@ var texts = map[string]string{
 	WhyNoMemory:   "the records got no memory (the job's memory limit, or the record was filled)",
 	WhyNoRoom:     "the records found no room" + notYours,
 	WhyNoStep:     "no step of this job ran under the plugin",
+	WhyRemoved:    "retention removed the jobs: only the sums of their months are kept",
 }
 
 // withArgs makes the text of a code with arguments from the text of the code alone.
@@ -173,23 +174,21 @@ var withArgs = map[string]func(text string, a Arguments) string{
 			someNames(a.Names, a.N), figure.Clock(a.Time))
 	},
 	WarnNodesMissing: func(_ string, a Arguments) string { return Reported(a.N, a.Of) },
-	WarnImpossible: func(text string, a Arguments) string {
-		return text + ": " + a.Other
-	},
-	WarnUnreadable:  unreadable,
-	WarnSectionExit: wrongExit,
-	WarnPart:        part,
+	WarnImpossible:   func(text string, a Arguments) string { return because(text, a.Other) },
+	WarnUnreadable:   unreadable,
+	WarnSectionExit:  wrongExit,
+	WarnPart:         part,
 
 	WhyNoReport: func(_ string, a Arguments) string {
 		switch a.Kind {
 		case KindFailed:
-			return "no report has arrived from its nodes, and Slurm says " + a.Name
+			return "no report has arrived from its nodes, and Slurm says " + cmp.Or(a.Name, "that a node failed")
 		case KindYet:
 			return "no report has arrived from its nodes yet: it should within a minute of the job's end"
 		}
 		return "no report has arrived from its nodes" + notYours
 	},
-	WhyOff: func(_ string, a Arguments) string { return cmp.Or(a.Name, "measuring was off") },
+	WhyOff: func(_ string, a Arguments) string { return cmp.Or(a.Name, offTexts[a.Kind], "measuring was off") },
 	WhyThreads: func(_ string, a Arguments) string {
 		return "it used no MPI, and what its threads did is not known: " + cmp.Or(a.Name, "some of them are not OpenMP's")
 	},
@@ -205,7 +204,11 @@ func noMPI(_ string, a Arguments) string {
 	case KindStep:
 		return text + " in step " + a.Name
 	case KindContainer:
-		text += fmt.Sprintf(": step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", a.Name)
+		step := "a step"
+		if a.Name != "" {
+			step = "step " + a.Name
+		}
+		text += fmt.Sprintf(": %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", step)
 	default:
 		text += ": no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)"
 	}
@@ -214,6 +217,9 @@ func noMPI(_ string, a Arguments) string {
 	}
 	return text
 }
+
+// because adds a reason, if there is one.
+func because(text, why string) string { return strings.TrimSuffix(text+": "+why, ": ") }
 
 // someNames names the first of `of` things: "n1, n2 and 3 more".
 func someNames(first string, of int) string {
@@ -254,7 +260,7 @@ func unreadable(_ string, a Arguments) string {
 	case KindGivenUp:
 		return "folding this node's record failed again and again (slurmd's log says how), so jobeff gave it up"
 	}
-	return "the record was not read: " + a.Other
+	return because("the record was not read", a.Other)
 }
 
 func wrongExit(text string, a Arguments) string {

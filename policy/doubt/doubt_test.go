@@ -1,9 +1,11 @@
 package doubt_test
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,5 +49,58 @@ func TestWarningTexts(t *testing.T) {
 	none := slices.DeleteFunc(codes, func(c [][]byte) bool { return doubt.Text(doubt.NewWarning(string(c[1]), 0)) != string(c[1]) })
 	if len(none) > 0 {
 		t.Errorf("without a text: %s", none)
+	}
+}
+
+// TestReasons: reasons are told apart by code and kind alone, whatever a node wrote. What spank writes has a kind.
+func TestReasons(t *testing.T) {
+	off := func(name string) doubt.Warning {
+		return doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: name}}
+	}
+	kind := func(code, kind string) doubt.Warning {
+		return doubt.Warning{Code: code, Args: doubt.Arguments{Kind: kind}}
+	}
+	for _, c := range []struct {
+		why, want doubt.Warning
+		hole      bool
+	}{
+		{off("asked by the job (--jobeff=off)"), kind(doubt.WhyOff, doubt.KindJob), false},
+		{off("asked by the step (JOBEFF=off)"), kind(doubt.WhyOff, doubt.KindJob), false},
+		{off("the step preloads a libjobeff.so of its own"), kind(doubt.WhyOff, doubt.KindJob), false},
+		{off("not among the jobs that the site measures, 0.1 % of all (measure.share)"), kind(doubt.WhyOff, doubt.KindShare), false},
+		{off("the site does not measure partition (x) (measure.partitions, measure.exclude_partitions)"), kind(doubt.WhyOff, doubt.KindSite), false},
+		{off("the site measures no jobs at present (measure.enabled)"), kind(doubt.WhyOff, doubt.KindSite), false},
+		{off("switched off on this node (/etc/jobeff/off)"), kind(doubt.WhyOff, doubt.KindNode), false},
+		{off("libjobeff.so is missing on this node"), kind(doubt.WhyOff, doubt.KindLibrary), true},
+		{off("no prolog told whether the site measures this job"), kind(doubt.WhyOff, doubt.KindFailed), true},
+		{off("jobeff.toml:3: unknown key measure.shar"), kind(doubt.WhyOff, doubt.KindFailed), true},
+		{doubt.Warning{Code: doubt.WhyNoReport, Args: doubt.Arguments{Kind: doubt.KindFailed, Name: "NODE_FAIL"}}, kind(doubt.WhyNoReport, doubt.KindFailed), false},
+		{doubt.Warning{Code: doubt.WhyNoReport}, kind(doubt.WhyNoReport, ""), true},
+		{doubt.Warning{Code: doubt.WhyNoMPI, Args: doubt.Arguments{Kind: doubt.KindContainer, Name: "0"}}, kind(doubt.WhyNoMPI, doubt.KindContainer), false},
+		{doubt.Warning{Code: doubt.WarnOutboxFull, Args: doubt.Arguments{N: 2, Names: "n1,n2"}, Count: 2}, kind(doubt.WarnOutboxFull, ""), true},
+		{doubt.Warning{Code: doubt.WarnUnreadable, Args: doubt.Arguments{Kind: "made up", Other: "x"}}, kind(doubt.WarnUnreadable, ""), true},
+		{doubt.Warning{Code: "made up"}, doubt.Warning{}, false},
+	} {
+		got := doubt.Reason(c.why)
+		if got != c.want || doubt.Hole(got) != c.hole || doubt.Reason(got) != got {
+			t.Errorf("%+v: %+v, a hole: %v", c.why, got, doubt.Hole(got))
+		}
+		if text := doubt.Text(got); got.Code != "" && (text == got.Code || strings.Contains(text, "  ") || strings.HasSuffix(text, " ") || strings.HasSuffix(text, ":")) {
+			t.Errorf("%+v: %q", got, text)
+		}
+	}
+	step, err := os.ReadFile("../../spank/step.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`return "([^"]+)";`).FindAllSubmatch(bytes.ReplaceAll(step, []byte(`" JE_KILL_SWITCH "`), []byte("/etc/jobeff/off")), -1)
+	for _, m := range found {
+		unknown := strings.HasPrefix(string(m[1]), "no prolog") || string(m[1]) == "the job is not measured"
+		if r := doubt.Reason(off(string(m[1]))); (r.Args.Kind == doubt.KindFailed) != unknown {
+			t.Errorf("sums count %q as %q", m[1], r.Args.Kind)
+		}
+	}
+	if len(found) < 7 {
+		t.Errorf("spank/step.c has only %d reasons", len(found))
 	}
 }

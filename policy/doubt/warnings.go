@@ -80,6 +80,7 @@ const (
 	WhyNoStep     = "no_step"      // no step ran under the plugin
 	WhyNoMPI      = "no_mpi"       // Kind: in a container, or one step is asked for; Name: the step; Other: why the step Names was not measured
 	WhyFolded     = "folded"       // the executions of the step Name, if it had any
+	WhyRemoved    = "removed"      // retention dropped the job: only its month's sums are kept
 )
 
 // NewWarning is a warning without arguments.
@@ -174,8 +175,13 @@ const (
 	KindHet       = "het"        // WarnPart: of a het job
 	KindStep      = "step"       // … a step whose executions were folded
 	KindYet       = "yet"        // WhyNoReport: it is expected
-	KindFailed    = "failed"     // … Name is Slurm's state
+	KindFailed    = "failed"     // … Name is Slurm's state; WhyOff: measuring could not begin
 	KindContainer = "container"  // WhyNoMPI
+	KindJob       = "job"        // WhyOff, as Reason finds it: the job or a step of it asked for it
+	KindShare     = "share"      // … the job was not drawn
+	KindSite      = "site"       // … other settings of the site
+	KindNode      = "node"       // … the kill switch of a node
+	KindLibrary   = "library"    // … a node has no library
 )
 
 // compare orders arguments.

@@ -9,7 +9,6 @@ import (
 
 	"jobeff/ingest/listing"
 	"jobeff/policy/curve"
-	"jobeff/policy/doubt"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
@@ -260,16 +259,15 @@ func health(d *notice.Digest) (all []Remark) {
 	add := func(bad bool, format string, args ...any) {
 		all = append(all, Remark{fmt.Sprintf(format, args...), bad})
 	}
-	if d.Total.Jobs > 0 {
-		add(false, "%s of the jobs were measured.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)))
+	measured, bad, holes := words.MeasuredText(h.Known)
+	if measured != "" {
+		add(bad, "%s", measured)
+	}
+	for _, hole := range holes {
+		add(true, "%s", hole)
 	}
 	if cannot := words.CannotTell(d.Comparison); cannot != "" {
 		add(false, "%s", cannot)
-	}
-	for _, r := range h.Reasons {
-		if r.Used >= 0.005*d.Total.Used {
-			add(r.NoData.Code == doubt.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
-		}
 	}
 	if h.Partial > 0 {
 		add(true, "%s with some ranks not recorded.", figure.Counted(h.Partial, "job"))
@@ -291,19 +289,6 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s could not be sent; jobeffd's log says why.", figure.Counted(h.Unsent, "mail"))
 	}
 	return all
-}
-
-// adminText says why jobs have no data, for those who can do something about it.
-func adminText(why doubt.Warning) string {
-	switch {
-	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
-		return "no report has arrived from their nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
-	case why.Code == doubt.WhyNoRoom:
-		return "the records found no room: raise measure.record_mib"
-	case why.Code == doubt.WhyOtherTimes:
-		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
-	}
-	return cmp.Or(doubt.Text(why), "no reason was recorded")
 }
 
 // namedNodes bounds the nodes that a remark names.

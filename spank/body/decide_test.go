@@ -11,6 +11,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/policy/doubt"
 )
 
 func TestDecide(t *testing.T) {
@@ -39,6 +40,11 @@ func TestDecide(t *testing.T) {
 		got := decide(c.measure, c.asked)
 		if got != c.want && (c.want == "on" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		why, off := strings.CutPrefix(got, "off ")
+		kind := doubt.Reason(doubt.Warning{Code: doubt.WhyOff, Args: doubt.Arguments{Name: why}}).Args.Kind
+		if off && (kind == doubt.KindFailed) != (name == "configuration") {
+			t.Errorf("%s: sums count it as %q", name, kind)
 		}
 	}
 }

@@ -1,0 +1,54 @@
+package listing
+
+import (
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
+)
+
+// The classes of jobs by what is known of them, the most first.
+const (
+	ClassThreads = "threads" // figures of ranks and of their threads
+	ClassRanks   = "ranks"   // figures of ranks
+	ClassMemory  = "memory"  // no figures, but memory and CPU time as Slurm or the kernel counted them
+	ClassSlurm   = "slurm"   // only Slurm's times
+	ClassRemoved = "removed" // retention dropped them: only the sums of their months are kept
+)
+
+// Ledger is the core time of all jobs that ended in a span, as sacct has it, by what is known of them.
+type Ledger struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Read is up to when sacct was read; zero: it never was.
+	Read  time.Time    `json:"sacct_read,omitzero"`
+	Lines []LedgerLine `json:"lines"`
+	// Cut says that the span cuts a month of which retention removed jobs: those of that month are left out.
+	Cut bool `json:"cut"`
+}
+
+// LedgerLine sums up the jobs of one class and reason.
+type LedgerLine struct {
+	Month     time.Time    `json:"month"`             // in which they ended: its begin, UTC
+	Partition string       `json:"partition"`         // Slurm's
+	Class     string       `json:"class"`             // what is known of them: threads, ranks, memory, slurm or removed
+	Reason    string       `json:"reason"`            // why they have no figures, the code of a warning or of a reason; "": they have some, or none was recorded
+	Kind      string       `json:"kind"`              // tells reasons of one code apart
+	Hole      bool         `json:"hole"`              // those who run the site can mend it
+	Jobs      int64        `json:"jobs"`              // attempts
+	Used      job.CoreTime `json:"core_microseconds"` // their core time, allocated CPUs x elapsed
+}
+
+// NewLedgerLine is an empty line.
+func NewLedgerLine(month time.Time, partition, class string, why doubt.Warning) LedgerLine {
+	reason := doubt.Reason(why)
+	return LedgerLine{Month: month, Partition: partition, Class: class, Reason: reason.Code, Kind: reason.Args.Kind, Hole: doubt.Hole(reason)}
+}
+
+// Why is the line's reason.
+func (l *LedgerLine) Why() doubt.Warning {
+	return doubt.Warning{Code: l.Reason, Args: doubt.Arguments{Kind: l.Kind}}
+}
+
+// Measured says that the line's jobs have figures.
+func (l *LedgerLine) Measured() bool { return l.Class == ClassThreads || l.Class == ClassRanks }

@@ -1,0 +1,50 @@
+package view
+
+import (
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/report/words"
+)
+
+// Coverage is the view of a site's ledger: which part of its core-hours has which figures, and why the rest has none.
+// The sum of all lines is what sacct has of the jobs that ended in the time.
+type Coverage struct {
+	From     time.Time      `json:"from"`                // jobs that ended since
+	To       time.Time      `json:"to"`                  // and before
+	Read     *time.Time     `json:"sacct_read"`          // up to when sacct was read; null: it never was
+	Cut      bool           `json:"cut"`                 // retention removed jobs of a month that from or to cuts: they are left out
+	Used     float64        `json:"core_hours"`          // of all lines
+	Measured float64        `json:"measured_core_hours"` // of jobs with figures
+	Lines    []CoverageLine `json:"lines"`               // a line for each month, partition, class and reason
+
+	Words words.Coverage `json:"-"`
+}
+
+// CoverageLine is the core time of the jobs of one month, partition, class and reason.
+type CoverageLine struct {
+	listing.LedgerLine
+	CoreHours float64 `json:"core_hours"` // core_microseconds in hours
+	Text      string  `json:"text"`       // the reason in words, which may change
+}
+
+// NewCoverage makes the view of a ledger. wide: its reader sees characters outside ASCII.
+func NewCoverage(l *listing.Ledger, wide bool) *Coverage {
+	c := &Coverage{From: l.From, To: l.To, Cut: l.Cut, Lines: []CoverageLine{}, Words: words.OfCoverage(l, wide)}
+	if !l.Read.IsZero() {
+		c.Read = &l.Read
+	}
+	var all, measured float64 // us: whole numbers add up without rounding as long as they can be
+	for _, one := range l.Lines {
+		line := CoverageLine{LedgerLine: one, CoreHours: one.Used.Hours()}
+		if all += float64(one.Used); one.Measured() {
+			measured += float64(one.Used)
+		} else {
+			line.Text = words.ReasonText(one.Why())
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	c.Used, c.Measured = all/job.CoreHour, measured/job.CoreHour
+	return c
+}

@@ -1,0 +1,216 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"jobeff/ingest/listing"
+	"jobeff/policy/doubt"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+)
+
+// Coverage words a ledger: which part of the core-hours has which figures, and why the rest has none.
+type Coverage struct {
+	Headline string
+	Parts    []block.Part
+	Notes    []string
+}
+
+// classes are the classes of a ledger with what is known of their jobs.
+var classes = []struct{ name, text string }{
+	{listing.ClassThreads, "figures of ranks and of their threads"},
+	{listing.ClassRanks, "figures of ranks"},
+	{listing.ClassMemory, "no figures, but memory and CPU time as Slurm or the kernel counted them"},
+	{listing.ClassSlurm, "only Slurm's times"},
+	{listing.ClassRemoved, "retention removed the jobs, and kept the sums of their months (in the table: Slurm)"},
+}
+
+// OfCoverage words a ledger. wide: its reader sees characters outside ASCII.
+func OfCoverage(ledger *listing.Ledger, wide bool) (c Coverage) {
+	l := inert.Copy(ledger, wide)
+	span := fmt.Sprintf("from %s to %s, UTC", utcMinute(l.From), utcMinute(l.To))
+	all := byClass(l.Lines)
+	c.Notes = coverageNotes(l)
+	switch {
+	case len(l.Lines) == 0 && l.Read.IsZero():
+		c.Headline = "The core-hours are not known: jobeffd has not read sacct. Its log says why."
+	case len(l.Lines) == 0:
+		c.Headline = "No job ended " + span + "."
+	case all.total() == 0:
+		c.Headline = "The jobs that ended " + span + " used no core-hours."
+	default:
+		c.Headline = fmt.Sprintf("%s of %s core-hours were measured, of jobs that ended %s.", figure.Part(all.measured(), all.total()), figure.Hours(all.total()), span)
+		c.Parts = []block.Part{{Facts: all.facts()}, {Heading: "By month and partition, in core-hours", Tables: []block.Table{coverageTable(l.Lines)}}}
+		if items := reasonItems(l.Lines, all.total()); len(items) > 0 {
+			c.Parts = append(c.Parts, block.Part{Heading: "Why the rest has no figures", Items: items})
+		}
+	}
+	return c
+}
+
+func utcMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// classHours are core-hours by class.
+type classHours map[string]float64
+
+func byClass(lines []listing.LedgerLine) classHours {
+	h := classHours{}
+	for i := range lines {
+		h[lines[i].Class] += lines[i].Used.Hours()
+	}
+	return h
+}
+
+func (h classHours) measured() float64 { return h[listing.ClassThreads] + h[listing.ClassRanks] }
+
+// total adds up in the order of the classes, so that it is the same each time.
+func (h classHours) total() (all float64) {
+	for _, c := range classes {
+		all += h[c.name]
+	}
+	return all
+}
+
+func (h classHours) facts() (facts block.Facts) {
+	for _, c := range classes {
+		if h[c.name] > 0 {
+			facts.Add(c.name, fmt.Sprintf("%s, %s core-hours: %s", figure.Part(h[c.name], h.total()), figure.Hours(h[c.name]), c.text))
+		}
+	}
+	return facts
+}
+
+// coverageTable has a row for each partition and month. What retention removed stands beside what only Slurm knows.
+func coverageTable(lines []listing.LedgerLine) block.Table {
+	t := block.Table{Heads: []string{"<=Month", "<Partition"}, Gap: " "}
+	type place struct {
+		month     time.Time
+		partition string
+	}
+	at := map[place][]listing.LedgerLine{}
+	for _, l := range lines {
+		p := place{l.Month, l.Partition}
+		at[p] = append(at[p], l)
+	}
+	type row struct {
+		place
+		hours classHours
+	}
+	var rows []row
+	for p, some := range at {
+		rows = append(rows, row{p, byClass(some)})
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(a.month.Compare(b.month), cmp.Compare(b.hours.total(), a.hours.total()), cmp.Compare(a.partition, b.partition))
+	})
+	for _, c := range classes[:4] {
+		t.Heads = append(t.Heads, upperFirst(c.name), "%")
+	}
+	for _, r := range rows {
+		total := r.hours.total()
+		r.hours[listing.ClassSlurm] += r.hours[listing.ClassRemoved]
+		cells := []string{r.month.Format("2006-01"), cmp.Or(r.partition, "-")}
+		for _, c := range classes[:4] {
+			if h := r.hours[c.name]; h > 0 {
+				cells = append(cells, figure.Hours(h), figure.Part(h, total))
+			} else {
+				cells = append(cells, "-", "")
+			}
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// reasonSum is what jobs used that have no figures for one reason.
+type reasonSum struct {
+	why   doubt.Warning
+	hole  bool
+	jobs  int
+	hours float64
+}
+
+// reasonsOf adds up the lines without figures by reason, the most core-hours first. Jobs that never began used none.
+func reasonsOf(lines []listing.LedgerLine) (all []reasonSum) {
+	for i := range lines {
+		l := &lines[i]
+		if l.Measured() || l.Used <= 0 {
+			continue
+		}
+		at := slices.IndexFunc(all, func(r reasonSum) bool { return r.why == l.Why() })
+		if at < 0 {
+			at, all = len(all), append(all, reasonSum{why: l.Why(), hole: l.Hole})
+		}
+		all[at].jobs, all[at].hours = all[at].jobs+int(l.Jobs), all[at].hours+l.Used.Hours()
+	}
+	slices.SortStableFunc(all, func(a, b reasonSum) int {
+		return cmp.Or(cmp.Compare(b.hours, a.hours), cmp.Compare(a.why.Code, b.why.Code), cmp.Compare(a.why.Args.Kind, b.why.Args.Kind))
+	})
+	return all
+}
+
+func reasonItems(lines []listing.LedgerLine, total float64) (items []string) {
+	for _, r := range reasonsOf(lines) {
+		of := figure.Counted(r.jobs, "job")
+		if r.hole {
+			of += " (a hole)"
+		}
+		items = append(items, fmt.Sprintf("%s, %s core-hours of %s: %s", figure.Part(r.hours, total), figure.Hours(r.hours), of, ReasonText(r.why)))
+	}
+	return items
+}
+
+func coverageNotes(l *listing.Ledger) (notes []string) {
+	if slices.ContainsFunc(l.Lines, func(one listing.LedgerLine) bool { return one.Hole && one.Used > 0 }) {
+		notes = append(notes, "A hole is what those who run the site can mend: doc/ADMIN.md, section 11.")
+	}
+	if l.Cut {
+		notes = append(notes, "Retention removed jobs of a month of which this time is a part: they are left out. Ask for whole months of UTC, as -S 2026-10-01T00:00:00Z.")
+	}
+	if !l.Read.IsZero() {
+		notes = append(notes, "sacct was read up to "+utcMinute(l.Read)+", UTC.")
+	}
+	return notes
+}
+
+// leastShare is the least part of the core-hours that a digest mentions.
+const leastShare = 0.005
+
+// MeasuredText says in one sentence which part of the core time has figures, and the largest reason of the rest.
+// holes words the further reasons that a site can mend. bad: so is the largest.
+func MeasuredText(lines []listing.LedgerLine) (text string, bad bool, holes []string) {
+	all := byClass(lines)
+	total := all.total()
+	if total == 0 {
+		return "", false, nil
+	}
+	text = fmt.Sprintf("Measured: %s of the core-hours", figure.Part(all.measured(), total))
+	for i, r := range reasonsOf(lines) {
+		switch {
+		case r.hours < leastShare*total:
+		case i == 0:
+			bad = r.hole
+			text += fmt.Sprintf("; the largest part without figures, %s (%s): %s", figure.Part(r.hours, total), figure.Counted(r.jobs, "job"), ReasonText(r.why))
+		case r.hole:
+			holes = append(holes, fmt.Sprintf("%s (%s core-hours) without figures: %s.", figure.Counted(r.jobs, "job"), figure.Hours(r.hours), ReasonText(r.why)))
+		}
+	}
+	return text + ".", bad, holes
+}
+
+// ReasonText says why jobs have no figures, for those who can do something about it.
+func ReasonText(why doubt.Warning) string {
+	switch {
+	case why.Code == doubt.WhyNoReport && why.Args.Kind == "":
+		return "no report has arrived from their nodes (is the package installed there, and does `jobeff admin doctor` find it well?)"
+	case why.Code == doubt.WhyNoRoom:
+		return "the records found no room: raise measure.record_mib"
+	case why.Code == doubt.WhyOtherTimes:
+		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
+	}
+	return cmp.Or(doubt.Text(why), "no reason was recorded")
+}
