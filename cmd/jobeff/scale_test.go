@@ -101,7 +101,7 @@ func TestGateOfBuilds(t *testing.T) {
 	for i := range 5 {
 		for build, ms := range map[*[]string]string{&base: "400", &slow: "520"} {
 			file := fmt.Sprintf("%s-%d.json", ms, i)
-			if r := built(t, dir, nil, "run", "--json", file, "--", "mpirun.mpich", "-n", "2", "./prog.mpicc.mpich", ms, "3", "20"); r.code != 0 || r.err != "" {
+			if r := built(t, dir, nil, "run", "--json", file, "--", "mpirun.mpich", "-n", "2", "./prog.mpicc.mpich", ms, "3", "20"); r.code != 0 || !strings.Contains(r.err, "jobeff: wrote "+file) {
 				t.Fatalf("%+v", r)
 			}
 			*build = append(*build, file)
