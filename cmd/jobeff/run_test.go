@@ -31,6 +31,10 @@ func built(t *testing.T, dir string, env []string, args ...string) (r ranWith) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ranBy(program, dir, env, args...)
+}
+
+func ranBy(program, dir string, env []string, args ...string) ranWith {
 	cmd := exec.Command(program, args...)
 	var out, errOut bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errOut

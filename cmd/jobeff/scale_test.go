@@ -15,9 +15,9 @@ import (
 func TestScale(t *testing.T) {
 	makeForRun(t)
 	dir := t.TempDir()
-	compileSleeper(t, dir)
+	jobeff := onClock(t, dir)
 	scale := func(flags ...string) ranWith {
-		return built(t, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600", "3", "60")...)
+		return ranBy(jobeff, dir, nil, append(append([]string{"scale"}, flags...), "--", "mpirun.mpich", "-n", "{n}", "./prog.mpicc.mpich", "600000", "3", "60000")...)
 	}
 	r := scale("-n", "4,1,2", "--repeat", "2", "--csv", "runs.csv", "--html", "page.html", "--proposal", "paper.html")
 	for _, want := range []string{"Workload prog.mpicc.mpich\n", "Runs       6 runs on 3 core counts, 1 to 4 cores", "Measured, by cores\n", "(compared with runs on 4 cores, as many as job n4-", "Curve of the run times alone"} {
@@ -38,7 +38,7 @@ func TestScale(t *testing.T) {
 	if page, err := os.ReadFile(filepath.Join(dir, "paper.html")); err != nil || !strings.Contains(string(page), "Ask for 1 core, for ") || !strings.Contains(string(page), "MPICH") {
 		t.Errorf("a proposal of %d bytes, %v", len(page), err)
 	}
-	if table, err := os.ReadFile(filepath.Join(dir, "paper.csv")); err != nil || strings.Count(string(table), "\n") != 4 || !strings.Contains(string(table), "\n1,1,2,0.6") {
+	if table, err := os.ReadFile(filepath.Join(dir, "paper.csv")); err != nil || strings.Count(string(table), "\n") != 4 || !strings.Contains(string(table), "\n1,1,2,600,0,1,1,1,1,") {
 		t.Errorf("%v\n%s", err, table)
 	}
 	into := filepath.Join(dir, "jobeff-scale")
@@ -79,29 +79,37 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// compileSleeper compiles a program whose ranks sleep, and so need no CPU of their own.
-func compileSleeper(t *testing.T, dir string) {
+// onClock compiles a program whose ranks sleep, with the clock of virtualclock.c, which takes no real time, and lays out a
+// jobeff whose library has it, too. So the figures are exact at any load.
+func onClock(t *testing.T, dir string) (jobeff string) {
 	t.Helper()
-	if out, err := exec.Command("make", "-C", "../..", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
-		t.Fatalf("make: %v\n%s", err, out)
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib")
+	out, err := exec.Command("bash", "-ec", `cd "$1"
+make -s build/lib/libjobeff_section.so build/test/libjobeff-clock.so
+install -D build/jobeff "$2/jobeff-clock/bin/jobeff"
+install -D build/test/libjobeff-clock.so "$2/jobeff-clock/lib/jobeff/libjobeff.so"
+mpicc.mpich -O1 -shared -fPIC -pthread -o "$2/jobeff-clock/clock.so" test/apps/virtualclock.c`, "-", root, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib",
+		dir+"/jobeff-clock/clock.so")
+	return dir + "/jobeff-clock/bin/jobeff"
 }
 
 // TestGateOfBuilds: of two builds that take turns the slower one ends with 1, and one against itself with 0.
 func TestGateOfBuilds(t *testing.T) {
 	makeForRun(t)
 	dir := t.TempDir()
-	compileSleeper(t, dir)
+	jobeff := onClock(t, dir)
 	var base, slow []string
 	for i := range 5 {
-		for build, ms := range map[*[]string]string{&base: "400", &slow: "520"} {
+		for build, ms := range map[*[]string]string{&base: "400000", &slow: "520000"} {
 			file := fmt.Sprintf("%s-%d.json", ms, i)
-			if r := built(t, dir, nil, "run", "--json", file, "--", "mpirun.mpich", "-n", "2", "./prog.mpicc.mpich", ms, "3", "20"); r.code != 0 || !strings.Contains(r.err, "jobeff: wrote "+file) {
+			if r := ranBy(jobeff, dir, nil, "run", "--json", file, "--", "mpirun.mpich", "-n", "2", "./prog.mpicc.mpich", ms, "3", "20000"); r.code != 0 || !strings.Contains(r.err, "jobeff: wrote "+file) {
 				t.Fatalf("%+v", r)
 			}
 			*build = append(*build, file)
