@@ -15,7 +15,7 @@ var written = regexp.MustCompile(`%[-+ #0]*(\*|[0-9]+)?(\.(\*|[0-9]+)?)?[feEgG][
 
 // notFigures are files that write numbers which nobody reads as a figure.
 var notFigures = map[string]string{
-	"cmd/jobeff/proposal.go":          "CSV for programs",
+	"cmd/jobeff/proposal.go":       "CSV for programs",
 	"ingest/store/export.go":       "CSV for programs: every digit that the database has",
 	"ingest/job/jobtest/growth.go": "what a failing test says",
 	"report/block/svg.go":          "coordinates of a picture",
