@@ -52,3 +52,32 @@ func (l *LedgerLine) Why() doubt.Warning {
 
 // Measured says that the line's jobs have figures.
 func (l *LedgerLine) Measured() bool { return l.Class == ClassThreads || l.Class == ClassRanks }
+
+// ClassTimes is the core time of some lines by class, us. As long as whole numbers can be, they add up without rounding.
+type ClassTimes map[string]float64
+
+// ByClass sums up lines.
+func ByClass(lines []LedgerLine) ClassTimes {
+	t := ClassTimes{}
+	for i := range lines {
+		t[lines[i].Class] += float64(lines[i].Used)
+	}
+	return t
+}
+
+// Of is the core-hours of some classes.
+func (t ClassTimes) Of(classes ...string) float64 {
+	var sum float64
+	for _, c := range classes {
+		sum += t[c]
+	}
+	return sum / job.CoreHour
+}
+
+// Measured is the core-hours of jobs with figures.
+func (t ClassTimes) Measured() float64 { return t.Of(ClassThreads, ClassRanks) }
+
+// Total is the core-hours of all classes.
+func (t ClassTimes) Total() float64 {
+	return t.Of(ClassThreads, ClassRanks, ClassMemory, ClassSlurm, ClassRemoved)
+}

@@ -3,7 +3,6 @@ package view
 import (
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/report/words"
 )
@@ -35,16 +34,14 @@ func NewCoverage(l *listing.Ledger, wide bool) *Coverage {
 	if !l.Read.IsZero() {
 		c.Read = &l.Read
 	}
-	var all, measured float64 // us: whole numbers add up without rounding as long as they can be
+	times := listing.ByClass(l.Lines)
+	c.Used, c.Measured = times.Total(), times.Measured()
 	for _, one := range l.Lines {
 		line := CoverageLine{LedgerLine: one, CoreHours: one.Used.Hours()}
-		if all += float64(one.Used); one.Measured() {
-			measured += float64(one.Used)
-		} else {
+		if !one.Measured() {
 			line.Text = words.ReasonText(one.Why())
 		}
 		c.Lines = append(c.Lines, line)
 	}
-	c.Used, c.Measured = all/job.CoreHour, measured/job.CoreHour
 	return c
 }

@@ -33,19 +33,19 @@ var classes = []struct{ name, text string }{
 func OfCoverage(ledger *listing.Ledger, wide bool) (c Coverage) {
 	l := inert.Copy(ledger, wide)
 	span := fmt.Sprintf("from %s to %s, UTC", utcMinute(l.From), utcMinute(l.To))
-	all := byClass(l.Lines)
+	all := listing.ByClass(l.Lines)
 	c.Notes = coverageNotes(l)
 	switch {
 	case len(l.Lines) == 0 && l.Read.IsZero():
 		c.Headline = "The core-hours are not known: jobeffd has not read sacct. Its log says why."
 	case len(l.Lines) == 0:
 		c.Headline = "No job ended " + span + "."
-	case all.total() == 0:
+	case all.Total() == 0:
 		c.Headline = "The jobs that ended " + span + " used no core-hours."
 	default:
-		c.Headline = fmt.Sprintf("%s of %s core-hours were measured, of jobs that ended %s.", figure.Part(all.measured(), all.total()), figure.Hours(all.total()), span)
-		c.Parts = []block.Part{{Facts: all.facts()}, {Heading: "By month and partition, in core-hours", Tables: []block.Table{coverageTable(l.Lines)}}}
-		if items := reasonItems(l.Lines, all.total()); len(items) > 0 {
+		c.Headline = fmt.Sprintf("%s of %s core-hours were measured, of jobs that ended %s.", figure.Part(all.Measured(), all.Total()), figure.Hours(all.Total()), span)
+		c.Parts = []block.Part{{Facts: classFacts(all)}, {Heading: "By month and partition, in core-hours", Tables: []block.Table{coverageTable(l.Lines)}}}
+		if items := reasonItems(l.Lines, all.Total()); len(items) > 0 {
 			c.Parts = append(c.Parts, block.Part{Heading: "Why the rest has no figures", Items: items})
 		}
 	}
@@ -54,31 +54,11 @@ func OfCoverage(ledger *listing.Ledger, wide bool) (c Coverage) {
 
 func utcMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// classHours are core-hours by class.
-type classHours map[string]float64
-
-func byClass(lines []listing.LedgerLine) classHours {
-	h := classHours{}
-	for i := range lines {
-		h[lines[i].Class] += lines[i].Used.Hours()
-	}
-	return h
-}
-
-func (h classHours) measured() float64 { return h[listing.ClassThreads] + h[listing.ClassRanks] }
-
-// total adds up in the order of the classes, so that it is the same each time.
-func (h classHours) total() (all float64) {
+// classFacts say what is known of the jobs of each class that there is.
+func classFacts(t listing.ClassTimes) (facts block.Facts) {
 	for _, c := range classes {
-		all += h[c.name]
-	}
-	return all
-}
-
-func (h classHours) facts() (facts block.Facts) {
-	for _, c := range classes {
-		if h[c.name] > 0 {
-			facts.Add(c.name, fmt.Sprintf("%s, %s core-hours: %s", figure.Part(h[c.name], h.total()), figure.Hours(h[c.name]), c.text))
+		if hours := t.Of(c.name); hours > 0 {
+			facts.Add(c.name, fmt.Sprintf("%s, %s core-hours: %s", figure.Part(hours, t.Total()), figure.Hours(hours), c.text))
 		}
 	}
 	return facts
@@ -98,24 +78,24 @@ func coverageTable(lines []listing.LedgerLine) block.Table {
 	}
 	type row struct {
 		place
-		hours classHours
+		times listing.ClassTimes
 	}
 	var rows []row
 	for p, some := range at {
-		rows = append(rows, row{p, byClass(some)})
+		rows = append(rows, row{p, listing.ByClass(some)})
 	}
 	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(a.month.Compare(b.month), cmp.Compare(b.hours.total(), a.hours.total()), cmp.Compare(a.partition, b.partition))
+		return cmp.Or(a.month.Compare(b.month), cmp.Compare(b.times.Total(), a.times.Total()), cmp.Compare(a.partition, b.partition))
 	})
 	for _, c := range classes[:4] {
 		t.Heads = append(t.Heads, upperFirst(c.name), "%")
 	}
 	for _, r := range rows {
-		total := r.hours.total()
-		r.hours[listing.ClassSlurm] += r.hours[listing.ClassRemoved]
+		total := r.times.Total()
+		r.times[listing.ClassSlurm] += r.times[listing.ClassRemoved]
 		cells := []string{r.month.Format("2006-01"), cmp.Or(r.partition, "-")}
 		for _, c := range classes[:4] {
-			if h := r.hours[c.name]; h > 0 {
+			if h := r.times.Of(c.name); h > 0 {
 				cells = append(cells, figure.Hours(h), figure.Part(h, total))
 			} else {
 				cells = append(cells, "-", "")
@@ -183,12 +163,12 @@ const leastShare = 0.005
 // MeasuredText says in one sentence which part of the core time has figures, and the largest reason of the rest.
 // holes words the further reasons that a site can mend. bad: so is the largest.
 func MeasuredText(lines []listing.LedgerLine) (text string, bad bool, holes []string) {
-	all := byClass(lines)
-	total := all.total()
+	all := listing.ByClass(lines)
+	total := all.Total()
 	if total == 0 {
 		return "", false, nil
 	}
-	text = fmt.Sprintf("Measured: %s of the core-hours", figure.Part(all.measured(), total))
+	text = fmt.Sprintf("Measured: %s of the core-hours", figure.Part(all.Measured(), total))
 	for i, r := range reasonsOf(lines) {
 		switch {
 		case r.hours < leastShare*total:
