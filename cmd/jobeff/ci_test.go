@@ -11,16 +11,14 @@ import (
 )
 
 // serverOfCI makes in $HERE what a build server has: jobeff's tarball, an MPI, and a repository whose branch slow takes 10 % longer
-// than main, and same as long. What the examples install is here. The program and the library have the clock of virtualclock.c,
-// so the times are exact; it knows the library by the folder's name.
+// than main, and same as long. What the examples install is here. It begins with what clockIn lays out.
 const serverOfCI = `
+mkdir unpacked
+mv bin lib unpacked
 mkdir bin
 for name in mpicc mpirun; do printf '#!/bin/sh\nexec %s.mpich "$@"\n' $name >bin/$name; done
 printf '#!/bin/sh\n' | tee bin/sudo >bin/apt-get
 chmod +x bin/*
-bin/mpicc -O1 -shared -fPIC -pthread -o clock.so "$REPO/test/apps/virtualclock.c"
-install -D "$REPO/build/jobeff" unpacked/bin/jobeff
-install -D "$REPO/build/test/libjobeff-clock.so" unpacked/lib/jobeff/libjobeff.so
 install -D "$REPO/doc/ci/turns.sh" unpacked/doc/ci/turns.sh
 tar -I 'gzip -1' -cf jobeff.tar.gz unpacked
 commit() {
@@ -40,17 +38,7 @@ commit 100000000
 // TestExamplesForCI: the shell lines of doc/ci, as a build server runs them, fail a version that takes 10 % longer, and no other one.
 func TestExamplesForCI(t *testing.T) {
 	makeForRun(t)
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("make", "-C", repo, "build/test/libjobeff-clock.so").CombinedOutput(); err != nil {
-		t.Fatalf("make: %v\n%s", err, out)
-	}
-	here := filepath.Join(t.TempDir(), "jobeff-clock")
-	if err := os.Mkdir(here, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	repo, here := clockIn(t, t.TempDir())
 	bash := func(script string) (said string, code int) {
 		cmd := exec.Command("bash", "-ec", script)
 		cmd.Dir = here

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -19,27 +20,28 @@ import (
 // proposalHelp says what --proposal writes.
 const proposalHelp = "write two pages for a proposal to the new `FILE`.html, and their table to FILE.csv"
 
-// proposalTable names the table beside a proposal's page; "": there is none.
-func proposalTable(page string) (string, error) {
-	name, is := strings.CutSuffix(page, ".html")
-	if page != "" && (!is || name == "") {
-		return "", cli.Usagef("--proposal %s: name a FILE.html; the table is then in FILE.csv", page)
-	}
+// tableBeside names the table of a proposal's page.
+func tableBeside(page string) string { return strings.TrimSuffix(page, ".html") + ".csv" }
+
+// wantProposal refuses what is no name for a proposal's page, and files that exist. Without a page all is well.
+func wantProposal(page string) error {
 	if page == "" {
-		return "", nil
+		return nil
 	}
-	return name + ".csv", errors.Join(wantNew(page), wantNew(name+".csv"))
+	if name, is := strings.CutSuffix(page, ".html"); !is || name == "" {
+		return cli.Usagef("--proposal %s: name a FILE.html; the table is then in FILE.csv", page)
+	}
+	return errors.Join(wantNew(page), wantNew(tableBeside(page)))
 }
 
-// saveProposal writes a proposal's page and its table.
+// saveProposal writes a proposal's page and its table, if there is to be one.
 func (p *program) saveProposal(page string, study *workload.Study) error {
-	table, err := proposalTable(page)
-	if err != nil || page == "" {
-		return err
+	if page == "" {
+		return nil
 	}
 	return errors.Join(p.save(page, func(w io.Writer) error {
 		return report.PageOfProposal(w, words.OfProposal(study, policy.RequestOf(study), etc.Version))
-	}), p.save(table, func(w io.Writer) error { return countsTable(w, study) }))
+	}), p.save(tableBeside(page), func(w io.Writer) error { return countsTable(w, study) }))
 }
 
 // countsTable writes a line for each core count. Times are seconds.
@@ -47,7 +49,7 @@ func countsTable(out io.Writer, study *workload.Study) error {
 	rows := [][]string{{"n", "nodes", "runs", "t_n", "tau_n", "speedup", "speedup_low", "speedup_high", "parallel_efficiency", "core_hours"}}
 	for i, speedup := range workload.Speedups(study.Points()) {
 		c := study.Counts[i]
-		rows = append(rows, []string{strconv.Itoa(c.N), joined(c.Nodes), strconv.Itoa(c.Runs), number(c.T), number(c.Tau),
+		rows = append(rows, []string{strconv.Itoa(c.N), strings.Trim(fmt.Sprint(c.Nodes), "[]"), strconv.Itoa(c.Runs), number(c.T), number(c.Tau),
 			number(speedup.Value), number(speedup.Low), number(speedup.High), number(c.PE), number(c.CoreHours)})
 	}
 	return csv.NewWriter(out).WriteAll(rows)
@@ -68,12 +70,3 @@ func runsTable(out io.Writer, study *workload.Study) error {
 
 // number writes a number for a program, to six digits.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
-
-// joined writes numbers of nodes: 1 2.
-func joined(all []int) string {
-	var texts []string
-	for _, n := range all {
-		texts = append(texts, strconv.Itoa(n))
-	}
-	return strings.Join(texts, " ")
-}

@@ -114,7 +114,7 @@ func (p *program) scale(ctx context.Context, stderr io.Writer, command []string,
 			return err
 		}
 	}
-	if _, err := proposalTable(flags.proposal); err != nil {
+	if err := wantProposal(flags.proposal); err != nil {
 		return err
 	}
 	if err := openFolder(flags.into, command); err != nil {

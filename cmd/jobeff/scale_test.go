@@ -79,25 +79,34 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// onClock compiles a program whose ranks sleep, with the clock of virtualclock.c, which takes no real time, and lays out a
-// jobeff whose library has it, too. So the figures are exact at any load.
-func onClock(t *testing.T, dir string) (jobeff string) {
+// clockIn lays out, in a folder of dir, the clock of virtualclock.c, which takes no real time, and a jobeff whose library has
+// it. Of a program that is linked with clock.so, the figures are exact at any load. The clock knows the library by the
+// folder's name.
+func clockIn(t *testing.T, dir string) (root, folder string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder = filepath.Join(dir, "jobeff-clock")
 	out, err := exec.Command("bash", "-ec", `cd "$1"
 make -s build/lib/libjobeff_section.so build/test/libjobeff-clock.so
-install -D build/jobeff "$2/jobeff-clock/bin/jobeff"
-install -D build/test/libjobeff-clock.so "$2/jobeff-clock/lib/jobeff/libjobeff.so"
-mpicc.mpich -O1 -shared -fPIC -pthread -o "$2/jobeff-clock/clock.so" test/apps/virtualclock.c`, "-", root, dir).CombinedOutput()
+install -D build/jobeff "$2/bin/jobeff"
+install -D build/test/libjobeff-clock.so "$2/lib/jobeff/libjobeff.so"
+mpicc.mpich -O1 -shared -fPIC -pthread -o "$2/clock.so" test/apps/virtualclock.c`, "-", root, folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return root, folder
+}
+
+// onClock compiles a program whose ranks sleep, with this clock.
+func onClock(t *testing.T, dir string) (jobeff string) {
+	t.Helper()
+	root, folder := clockIn(t, dir)
 	compileApp(t, dir, "mpicc.mpich", "sleeper.c", "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-Wl,-rpath,"+root+"/build/lib",
-		dir+"/jobeff-clock/clock.so")
-	return dir + "/jobeff-clock/bin/jobeff"
+		folder+"/clock.so")
+	return folder + "/bin/jobeff"
 }
 
 // TestGateOfBuilds: of two builds that take turns the slower one ends with 1, and one against itself with 0.

@@ -101,7 +101,7 @@ func (p *program) workloadCommand() *cobra.Command {
 func (p *program) workload(ctx context.Context, name string, flags workloadFlags) error {
 	predict, err := coreCounts("--predict", flags.predict)
 	if err == nil {
-		_, err = proposalTable(flags.proposal)
+		err = wantProposal(flags.proposal)
 	}
 	if err != nil {
 		return err
