@@ -118,7 +118,7 @@ func (x *Execution) Check() error {
 		}
 	}
 	if x.Folded != nil {
-		if m := JobMetrics([]Execution{*x}); m != nil {
+		if m := JobMetrics([]Execution{*x}); m != nil { // not what the report calls its figures
 			if err := m.Check(); err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 // classified says of each job that ended in a span what is known of it (class), and why it has no figures (why: a
-// doubt.Warning as JSON; ”: it has some, or no reason is known). It is the only place that does: the ledger, the
+// doubt.Warning as JSON; "": it has some, or no reason is known). It is the only place that does: the ledger, the
 // digest and /metrics sum it up. The reasons of jobs without a report are those of silence and explainSilence.
 const classified = `SELECT r.month, r.partition_name, COALESCE(r.used_us, 0) AS used_us,
 		CASE WHEN ` + hasFigures + ` AND r.all_threads IS NOT NULL THEN '` + listing.ClassThreads + `' WHEN ` + hasFigures + ` THEN '` + listing.ClassRanks + `'

@@ -219,14 +219,15 @@ func (c Curve) legend(p *Picture) {
 		item("curve", func(x float64) { p.stroke(inkMain, 2, point{x, at - 4}, point{x + 16, at - 4}) })
 		item(figure.Percent(c.Level)+" interval", func(x float64) { p.add(rect{x: x, y: at - 9, w: 16, h: 10, ink: inkBand}) })
 	}
-	if c.Speedup {
-		item("ideal", func(x float64) {
-			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: inkFaint, width: 1, dash: 3})
+	dashed := func(text string, ink ink) {
+		item(text, func(x float64) {
+			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: ink, width: 1, dash: 3})
 		})
 	}
+	if c.Speedup {
+		dashed("ideal", inkFaint)
+	}
 	if c.Share {
-		item("efficiency "+figure.Limit(c.Line), func(x float64) {
-			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: inkBad, width: 1, dash: 3})
-		})
+		dashed("efficiency "+figure.Limit(c.Line), inkBad)
 	}
 }

@@ -170,11 +170,12 @@ func (c *Column) written(n *float64) string {
 
 // ofEfficiencies is ofMetrics for an efficiency, of which nothing is known if the ranks never met.
 func ofEfficiencies(value func(*job.Metrics) float64) func(*job.Job) *float64 {
+	known := ofMetrics(func(j *job.Job) float64 { return value(j.Metrics) })
 	return func(j *job.Job) *float64 {
-		if j.Metrics == nil || j.NeverMet() {
+		if j.NeverMet() {
 			return nil
 		}
-		return some(value(j.Metrics))
+		return known(j)
 	}
 }
 
