@@ -207,7 +207,8 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 		{"no ranks", none("record/ranks"), doubt.WarnUnreadable, 0},
 		{"no ranks, measuring off", func(f map[string]string) { f["decision"] = "off partition p\n"; delete(f, "record/ranks") }, "", 0},
 		{"empty ranks", cut("record/ranks", 0), doubt.WarnUnreadable, 0},
-		{"ranks cut in a slot", cut("record/ranks", 4096+32768+5000), "", 1},
+		{"ranks cut in a slot", cut("record/ranks", 4096+32768+5000), doubt.WarnUnreadable, 1},
+		{"ranks cut in the first slot", cut("record/ranks", 4096+5000), doubt.WarnUnreadable, 0},
 		{"another job's ranks", func(f map[string]string) { f["record/ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, doubt.WarnForeign, 0},
 	}
 	for _, tt := range tests {

@@ -73,7 +73,8 @@ func Read(r io.ReaderAt, size int64, opt Options) (*File, error) {
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = DefaultMaxBytes
 	}
-	room := (min(size, opt.MaxBytes) - headBytes) / slotBytes
+	// not by size: at a slot that was cut off Each ends with an error
+	room := (opt.MaxBytes - headBytes) / slotBytes
 	head.Slots = int(min(int64(head.Slots), max(room, 0)))
 	head.Used = min(head.Used, head.Slots)
 	f := &File{Head: head, r: r}
