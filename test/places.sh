@@ -2,8 +2,8 @@
 # places.sh [short|full|loaded]: runs README's two commands where people first try them. The places are in a
 # Debian that is made for the run (distro.sh bare): no Go, no compiler, empty lists of packages, root with a
 # container's capabilities, an ordinary user. full adds the whole `make test` in the container, no network
-# after `make deps`, and Debian 13. loaded is `make test` alone, of what is built, beside ten busy loops, and
-# with an OpenCL that ends ASan's programs where hwloc loads it. The script prints a row for each command:
+# after `make deps`, and Debian 13. loaded is `make test` alone, of what is built and linted once, beside ten busy
+# loops, and with an OpenCL that ends ASan's programs where hwloc loads it. The script prints a row for each command:
 # seconds until the first useful line, seconds in all, and what was said of the place. With RESULT it adds
 # the rows to that file. It fails if a command does not end as it should.
 set -euo pipefail
@@ -60,7 +60,7 @@ try "no network after make deps" 0 "^build/jobeff" unshare --net make build pack
 '
 # shellcheck disable=SC2016
 loaded='
-apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null && make deps >/dev/null 2>&1 && make build packages >/dev/null 2>&1 || { echo "place: WRONG: what is tested cannot be built"; exit; }
+apt-get install -q -y mesa-opencl-icd libhwloc-plugins >/dev/null && make deps >/dev/null 2>&1 && make build packages lint >/dev/null 2>&1 && go test -run none ./... >/dev/null 2>&1 || { echo "place: WRONG: what is tested cannot be built"; exit; }
 for _ in {1..10}; do while :; do :; done & done
 try "ten busy loops, mesa-opencl-icd" 0 "^ok|passed so far" make test
 kill $(jobs -p)
