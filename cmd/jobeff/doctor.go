@@ -42,9 +42,10 @@ func (p *program) doctorCommand() *cobra.Command {
 		Short: "Check jobeff on this machine and say how to repair it",
 		Long: `doctor checks this machine, a compute node, a login node or the server. It looks at
 the configuration, the plugin and the library, the tmpfs of the records, munge, the
-connection to jobeffd, and the reports that wait on this node. Each line says ok,
-warn or fail, and what to do. doctor changes nothing. It exits with 1 if a check
-fails. Run it as root: other users cannot see everything.`,
+connection to jobeffd, the reports that wait on this node, and on a compute node at
+what makes one slow: clock, heat, memory errors. Each line says ok, warn or fail, and
+what to do. doctor changes nothing. It exits with 1 if a check fails. Run it as root:
+other users cannot see everything.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
@@ -74,6 +75,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.sockets(ctx)
 	d.outbox()
 	d.mails()
+	d.hardware()
 }
 
 func (d *doctor) say(s words.Status, what, found, mend string) {

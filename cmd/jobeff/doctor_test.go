@@ -164,6 +164,59 @@ func mode(path string, m os.FileMode) func(*testing.T, *doctor) {
 	}
 }
 
+// TestDoctorOnHardware: what the kernel counts of clocks, heat and memory is told, and nothing where it tells nothing.
+func TestDoctorOnHardware(t *testing.T) {
+	const cpu, mc = "/sys/devices/system/cpu/", "/sys/devices/system/edac/mc/"
+	clock := func(at, may, made string) map[string]string {
+		return map[string]string{cpu + at + "/cpufreq/scaling_max_freq": may, cpu + at + "/cpufreq/cpuinfo_max_freq": made}
+	}
+	hot := func(times, ms string) map[string]string {
+		dir := cpu + "cpu1/thermal_throttle/"
+		return map[string]string{dir + "core_throttle_count": "0", dir + "package_throttle_count": times, dir + "package_throttle_total_time_ms": ms,
+			cpu + "cpu0/thermal_throttle/core_throttle_count": "3", "/proc/uptime": "7200.52 100.00\n"}
+	}
+	for name, c := range map[string]struct {
+		files []map[string]string
+		what  string
+		want  string
+	}{
+		"nothing": {nil, "hardware", "ok the kernel tells neither the clock, nor throttling, nor memory errors here -> "},
+		"whole clock": {[]map[string]string{clock("cpu0", "3500000\n", "3500000"), clock("cpu1", "3500000", "3500000")}, "clock",
+			"ok the 2 CPUs may reach 3.50 GHz -> "},
+		"two kinds of core": {[]map[string]string{clock("cpu0", "5200000", "5200000"), clock("cpu1", "4000000", "4000000")}, "clock",
+			"ok of the 2 CPUs some may reach 4.00 GHz, others 5.20 GHz -> "},
+		"one held back": {[]map[string]string{clock("cpu0", "3500000", "3500000"), clock("cpu1", "1200000", "3500000"), {cpu + "intel_pstate/no_turbo": "1"}}, "clock",
+			"warn of the 2 CPUs some may reach 1.20 GHz, others 3.50 GHz, turbo is off; 1 of them made for up to 3.50 GHz -> unless"},
+		"held back by the BIOS": {[]map[string]string{clock("cpu0", "3500000", "3500000"), {cpu + "cpu0/cpufreq/bios_limit": "2000000"}}, "clock",
+			"warn the 1 CPU may reach 2.00 GHz; 1 of them made for up to 3.50 GHz"},
+		"garbage":          {[]map[string]string{clock("cpu0", "fast", "3500000")}, "hardware", "ok the kernel tells neither"},
+		"cool":             {[]map[string]string{{cpu + "cpu0/thermal_throttle/core_throttle_count": "0"}}, "throttling", "ok no core lowered its clock against heat since boot -> "},
+		"how long unknown": {[]map[string]string{{cpu + "cpu0/thermal_throttle/core_throttle_count": "12"}}, "throttling", "ok a core lowered its clock against heat up to 12 times since boot; for how long"},
+		"a moment":         {[]map[string]string{hot("12", "7199")}, "throttling", "ok no core lowered its clock against heat for longer than 7.199s since boot -> "},
+		"hot":              {[]map[string]string{hot("12", "7201")}, "throttling", "warn a core lowered its clock against heat for 7s of the 2h0m0s since boot -> look at"},
+		"whole memory":     {[]map[string]string{{mc + "mc0/ce_count": "0", mc + "mc0/ue_count": "0"}}, "memory", "ok the memory controllers counted no error since boot -> "},
+		"broken memory": {[]map[string]string{{mc + "mc0/ce_count": "0", mc + "mc0/ue_count": "0", mc + "mc1/ce_count": "1500", mc + "mc1/ue_count": "1"}}, "memory",
+			"warn the memory controllers counted 1,500 corrected and 1 uncorrected errors since boot -> see which"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
+			for _, files := range c.files {
+				for path, text := range files {
+					d.write(t, path, text)
+				}
+			}
+			d.hardware()
+			if got := d.line(c.what); !strings.HasPrefix(got, c.want) || len(d.checks) != 1 {
+				t.Errorf("got  %q of %d checks\nwant %q…", got, len(d.checks), c.want)
+			}
+			d.checks, d.node = nil, false
+			if d.hardware(); len(d.checks) > 0 {
+				t.Errorf("off a node: %v", d.checks)
+			}
+		})
+	}
+}
+
 func TestDoctorOffANode(t *testing.T) {
 	d := &doctor{root: t.TempDir(), cfg: etc.Default()}
 	t.Setenv("SLURM_CONF", "")
