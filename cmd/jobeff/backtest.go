@@ -89,10 +89,13 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workload, error) {
 	w, err := c.Workload(ctx, job.WorkloadOf(j), "")
 	var e *client.ServerError
-	if errors.As(err, &e) && e.Status == http.StatusNotFound {
+	switch {
+	case errors.As(err, &e) && e.Status == http.StatusNotFound:
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return w, err
+	return w.Workload, nil
 }
 
 // eachJob calls do with every job of a query, page by page.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,6 +104,13 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 		return err
 	}
 	defer c.Close()
+	if flags.json && !slices.ContainsFunc(args, isFile) {
+		document, err := c.CompareDocument(ctx, args, flags.force)
+		if err != nil {
+			return err
+		}
+		return view.Write(p.stdout, document)
+	}
 	compared, err := compareJobs(ctx, c, args, flags.force)
 	var refused *compare.Refusal
 	switch {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -68,12 +67,8 @@ const predictHelp = "predict the time on these core `COUNTS`, as 64,128; default
 
 // coreCounts reads the values of a flag.
 func coreCounts(flag string, texts []string) (counts []int, err error) {
-	for _, text := range texts {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, cli.Usagef("%s %q: core counts are whole numbers from 1, as %[1]s 64,128", flag, text)
-		}
-		counts = append(counts, n)
+	if counts, err = curve.ReadCounts(texts); err != nil {
+		return nil, cli.Usagef("%s %w", flag, err)
 	}
 	return counts, nil
 }

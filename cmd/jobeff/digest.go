@@ -68,7 +68,15 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	both, err := c.Digest(ctx, client.DigestQuery{Week: f.week, Accounts: f.accounts})
+	q := client.DigestQuery{Week: f.week, Accounts: f.accounts}
+	if f.json {
+		document, err := c.DigestDocument(ctx, q)
+		if err != nil {
+			return err
+		}
+		return view.Write(p.stdout, document)
+	}
+	both, err := c.Digest(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -77,9 +85,6 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 		return fmt.Errorf("jobeffd's weeks begin by the clock of %.40q, which is not known here: install tzdata", both.Zone)
 	}
 	digest := view.NewDigest(notice.NewDigest(both), view.Site{Zone: zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
-	if f.json {
-		return digest.Write(p.stdout)
-	}
 	templates, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
 		return err

@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -276,6 +280,100 @@ func withThreads(t *testing.T, text []byte) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// answers: each command prints with --json, byte for byte, what jobeffd answers over HTTP.
+func (s *sums) answers(socket string) {
+	s.t.Helper()
+	browser := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	compared := 0
+	same := func(answer any, args ...string) {
+		s.t.Helper()
+		var want bytes.Buffer
+		if err := view.Write(&want, answer); err != nil {
+			s.t.Fatal(err)
+		}
+		if d := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(s.jobeff(args...), "\n")); d != "" {
+			s.t.Errorf("jobeff %v (-answered +printed):\n%s", args, d)
+		}
+		compared++
+	}
+	get := func(path string) (status int, text json.RawMessage) {
+		s.t.Helper()
+		resp, err := browser.Get("http://jobeffd" + path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if text, err = io.ReadAll(resp.Body); err != nil {
+			s.t.Fatal(err)
+		}
+		return resp.StatusCode, text
+	}
+	one := func(path string, args ...string) {
+		s.t.Helper()
+		if status, text := get(path); status != http.StatusOK {
+			s.t.Errorf("%s: %d %s", path, status, text)
+		} else {
+			same(text, args...)
+		}
+	}
+	list := func(path string, into any) {
+		s.t.Helper()
+		if status, text := get(path); json.Unmarshal(text, into) != nil {
+			s.t.Fatalf("%s: %d %s", path, status, text)
+		}
+	}
+	const since = "2026-11-10"
+	var jobs view.Jobs
+	list("/v1/jobs?limit=5&start="+since, &jobs)
+	list("/v1/pending", &jobs.Pending)
+	slices.Reverse(jobs.Jobs)
+	same(jobs, "-a", "--json", "-S", since, "--limit", "5")
+	var all, named view.Workloads
+	list("/v1/workloads?limit=8&since="+since, &all)
+	list("/v1/workloads?named=1&limit=8&since="+since, &named)
+	slices.Reverse(all.Workloads)
+	slices.Reverse(named.Named)
+	same(view.Workloads{Workloads: all.Workloads, Named: named.Named, More: all.More || named.More}, "workload", "-a", "--json", "-S", since, "--limit", "8")
+	one("/v1/digest?week=2026-W46", "digest", "--json", "--week", "2026-W46")
+	one("/v1/digest?week=2026-W46&account=physics", "digest", "--json", "--week", "2026-W46", "-A", "physics")
+	one("/v1/coverage?start="+since+"&end=2026-11-21", "admin", "coverage", "--json", "-S", since, "-E", "2026-11-21")
+	for _, text := range named.Named[:2] {
+		var n view.Named
+		if err := json.Unmarshal(text, &n); err != nil {
+			s.t.Fatal(err)
+		}
+		one(fmt.Sprintf("/v1/workloads/%s?user=%d", url.PathEscape(n.Name), n.UID), "workload", "--json", "-u", fmt.Sprint(n.UID), n.Name)
+	}
+	pairs, medians := 0, 0
+	for _, text := range all.Workloads {
+		var w view.Workload
+		if err := json.Unmarshal(text, &w); err != nil {
+			s.t.Fatal(err)
+		}
+		one("/v1/workloads/"+w.Key, "workload", "--json", w.Key)
+		one("/v1/workloads/"+w.Key+"?predict=3,64", "workload", "--json", "--predict", "3,64", w.Key)
+		if len(w.Runs) < 2 {
+			continue
+		}
+		first, last := w.Runs[0].DisplayID, w.Runs[len(w.Runs)-1].DisplayID
+		one("/v1/jobs/"+last, "--json", last)
+		one("/v1/workloads/"+last, "workload", "--json", last)
+		if status, text := get("/v1/jobs/" + first + "/compare/" + last + "?force=1"); status == http.StatusOK {
+			same(text, "compare", "--json", "--force", first, last)
+			pairs++
+		}
+		if status, text := get("/v1/jobs/" + last + "/compare"); status == http.StatusOK {
+			same(text, "compare", "--json", last)
+			medians++
+		}
+	}
+	if compared < 30 || pairs == 0 || medians == 0 {
+		s.t.Errorf("%d documents, of them %d of two jobs and %d of a job and earlier ones", compared, pairs, medians)
+	}
 }
 
 // ofCommand is what a command of jobeff prints.

@@ -575,6 +575,7 @@ func TestSums(t *testing.T) {
 	for n := 34; n <= 46; n++ {
 		before = s.digest(fmt.Sprintf("2026-W%02d", n), before)
 	}
+	s.answers(d.socket)
 	s.list("-a", "-S", "2026-11-10", "-E", "2026-11-20", "--tasks", "--limit", "400")
 	s.list("-a", "-S", "2026-11-20", "-E", "2026-11-21")
 	s.list("-a", "-A", "physics", "-s", "CD", "-S", "2026-11-01", "-E", "2026-11-20", "--tasks", "--limit", "400")

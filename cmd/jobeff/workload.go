@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -19,7 +17,6 @@ import (
 	"jobeff/ingest/listing"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy/curve"
-	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/view"
@@ -103,6 +100,9 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if err == nil {
 		err = wantProposal(flags.proposal)
 	}
+	if err == nil && name == "" {
+		err = cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
+	}
 	if err != nil {
 		return err
 	}
@@ -111,22 +111,26 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 		return err
 	}
 	defer c.Close()
-	w, j, err := findWorkload(ctx, c, name, flags.user)
+	if flags.json {
+		document, err := c.WorkloadDocument(ctx, name, flags.user, predict)
+		if err != nil {
+			return err
+		}
+		return view.Write(p.stdout, document)
+	}
+	w, err := c.Workload(ctx, name, flags.user)
 	if err != nil {
 		return err
 	}
-	if len(w.Runs) == 0 && len(w.Jobs) > 0 {
-		return p.namedJobs(w, flags)
+	study := workload.NewStudy(w.Workload, w.Job(), p.now(), curve.Settings{Predict: predict})
+	if study == nil {
+		return p.namedJobs(w.Workload, flags)
 	}
-	study := workload.NewStudy(w, j, p.now(), curve.Settings{Predict: predict})
 	if err := p.saveProposal(flags.proposal, study); err != nil || flags.proposal != "" && flags.html == "" {
 		return err
 	}
 	v := view.NewWorkload(study, flags.html != "" || p.options().Unicode)
-	switch {
-	case flags.json:
-		return view.Write(p.stdout, v)
-	case flags.html != "":
+	if flags.html != "" {
 		return p.save(flags.html, func(w io.Writer) error { return report.PageOfWorkload(w, v, report.Links{}) })
 	}
 	return report.TextOfWorkload(p.stdout, v, p.options())
@@ -137,69 +141,20 @@ func (p *program) namedJobs(w *job.Workload, flags workloadFlags) error {
 	if flags.html+flags.proposal != "" {
 		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to draw", w.Name)
 	}
-	v := view.NewNamedJobs(w, p.options().Unicode)
-	if flags.json {
-		return view.Write(p.stdout, v)
-	}
-	return report.TextOfNamedJobs(p.stdout, v, p.options())
-}
-
-// findWorkload asks for a workload by its name, or for the workload of a job, with the job.
-// A number that is no job may still be a workload's name.
-func findWorkload(ctx context.Context, c *client.Client, name, user string) (*job.Workload, *job.Job, error) {
-	if name == "" {
-		return nil, nil, cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
-	}
-	ref, err := slurmid.Parse(name)
-	if err != nil { // not a job id: a name
-		w, err := c.Workload(ctx, name, user)
-		return w, nil, err
-	}
-	ref.Step = ""
-	found, err := c.Job(ctx, ref.String())
-	var gone *client.ServerError
-	if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
-		if named, e := c.Workload(ctx, name, user); e == nil {
-			return named, nil, nil
-		}
-	}
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case found.Workload == nil && len(found.Job.Alike) > 0:
-		j := found.Job
-		named := job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, j.Alike)
-		named.Room, named.Last = j.Room, j
-		return named, j, nil
-	case found.Workload == nil:
-		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
-	}
-	found.Workload.Jobs, found.Workload.Last = found.Job.Alike, found.Job
-	return found.Workload, found.Job, nil
-}
-
-// whyNoWorkload says why a job belongs to no workload, and what to do next.
-func whyNoWorkload(j *job.Job) string {
-	switch {
-	case len(j.Executions) == 0:
-		return cmp.Or(doubt.Text(j.NoData), "nothing was measured in it")
-	case job.WorkloadOf(j) == "":
-		return "its program or its arguments are not known; sbatch --jobeff-workload=NAME names the workload of the next job"
-	}
-	return "its figures are not there yet; ask again in a few seconds"
+	return report.TextOfNamedJobs(p.stdout, view.NewNamedJobs(w, p.options().Unicode), p.options())
 }
 
 // keyOfJob returns the key of a job's workload if name reads as a job id, else name.
 func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string, error) {
-	if _, err := slurmid.Parse(name); err != nil && name != "" {
+	if _, err := slurmid.Parse(name); err != nil {
 		return name, nil
 	}
-	w, j, err := findWorkload(ctx, c, name, user)
-	if err == nil && len(w.Runs) == 0 && j != nil {
-		err = fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, whyNoWorkload(j))
-	}
+	w, err := c.Workload(ctx, name, user)
 	if err != nil {
 		return "", err
+	}
+	if j := w.Job(); j != nil && len(w.Runs) == 0 {
+		return "", fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, job.WhyNoWorkload(j))
 	}
 	return w.Key, nil
 }
@@ -232,11 +187,21 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	defer c.Close()
 	ofNames, ofRuns := q, q
 	ofNames.Named, ofRuns.Detail = true, true
-	named, moreNamed, err := allWorkloads(ctx, c, ofNames)
+	if flags.json {
+		return p.workloadDocuments(ctx, c, q, ofNames)
+	}
+	summaries := func(ctx context.Context, q listing.WorkloadQuery) ([]listing.WorkloadSummary, string, error) {
+		list, err := c.Workloads(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		return list.Workloads, listing.After(list.Next), nil
+	}
+	named, moreNamed, err := allWorkloads(ctx, ofNames, summaries)
 	if err != nil {
 		return err
 	}
-	detailed, more, err := allWorkloads(ctx, c, ofRuns)
+	detailed, more, err := allWorkloads(ctx, ofRuns, summaries)
 	if err != nil {
 		return err
 	}
@@ -248,24 +213,34 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	}
 	opts, list := p.options(), flags.list
 	list.Most, list.More = flags.limit, more || moreNamed
-	v := view.NewWorkloads(studies, named, list, opts.Unicode)
-	if flags.json {
-		return view.Write(p.stdout, v)
+	return report.TextOfWorkloads(p.stdout, view.NewWorkloads(studies, named, list, opts.Unicode), flags.list, opts)
+}
+
+// workloadDocuments writes the JSON of the workloads of two queries: of programs, and of names of jobs.
+func (p *program) workloadDocuments(ctx context.Context, c *client.Client, ofRuns, ofNames listing.WorkloadQuery) error {
+	named, moreNamed, err := allWorkloads(ctx, ofNames, c.WorkloadDocuments)
+	if err != nil {
+		return err
 	}
-	return report.TextOfWorkloads(p.stdout, v, flags.list, opts)
+	all, more, err := allWorkloads(ctx, ofRuns, c.WorkloadDocuments)
+	if err != nil {
+		return err
+	}
+	return view.Write(p.stdout, view.Workloads{Workloads: all, Named: named, More: more || moreNamed})
 }
 
 // allWorkloads asks for the first q.Limit workloads, page by page, and returns the oldest first.
-func allWorkloads(ctx context.Context, c *client.Client, q listing.WorkloadQuery) (all []listing.WorkloadSummary, more bool, err error) {
+func allWorkloads[T any](ctx context.Context, q listing.WorkloadQuery, page func(context.Context, listing.WorkloadQuery) (some []T, next string, err error)) (all []T, more bool, err error) {
+	all = []T{}
 	most := q.Limit
 	for more = true; more && len(all) < most; {
 		q.Limit = most - len(all)
-		list, err := c.Workloads(ctx, q)
+		some, next, err := page(ctx, q)
 		if err != nil {
 			return nil, false, err
 		}
-		all, q.After = append(all, list.Workloads...), listing.After(list.Next)
-		more = q.After != ""
+		all, q.After = append(all, some...), next
+		more = next != ""
 	}
 	slices.Reverse(all)
 	return all, more, nil

@@ -161,8 +161,14 @@ func TestOneLoss(t *testing.T) {
 		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost}
 	}
 	want("months", sums, s.ended)
+	for _, by := range []string{"months", "users", "accounts"} {
+		var answered view.Sums
+		s.get("/v1/"+by+"?start=2020-01-01", &answered)
+		want(by+" over HTTP", ofHours(answered.Total.Jobs, answered.Total.Used, answered.Total.Judged, answered.Total.Lost), s.ended)
+	}
+	year := "/v1/digest?from=" + demoUntil.AddDate(0, 0, -366).Format(time.RFC3339) + "&to=" + demoUntil.Format(time.RFC3339)
 	var weeks listing.TwoWeeks
-	s.get("/v1/digest?from="+demoUntil.AddDate(0, 0, -366).Format(time.RFC3339)+"&to="+demoUntil.Format(time.RFC3339), &weeks)
+	s.get(year+"&stored=1", &weeks)
 	total := weeks.This.Total
 	for _, one := range weeks.This.Accounts {
 		total.Jobs -= one.Jobs
@@ -170,7 +176,9 @@ func TestOneLoss(t *testing.T) {
 	if total.Jobs != 0 {
 		t.Errorf("the accounts of a digest lack %d jobs", total.Jobs)
 	}
-	total = weeks.This.Total
+	var digest view.Digest
+	s.get(year, &digest)
+	total = digest.Total
 	want("a digest", ofHours(total.Jobs, total.Used, total.Judged, total.Lost), s.endedUntil(demoUntil))
 	var ledger view.Coverage
 	s.get("/v1/coverage?start=2020-01-01T00:00:00Z", &ledger)

@@ -4,11 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
-	"jobeff/ingest/job"
-	"jobeff/policy/curve"
-	"jobeff/policy/workload"
 	"jobeff/report/view"
 )
 
@@ -38,8 +34,7 @@ func (s *hoursSite) askedFor(path string, r *view.Request) string {
 	return line
 }
 
-// requests: the page of each job and of each workload asks for what its JSON asks for. A workload's JSON is made here from
-// jobeffd's answer, as jobeff makes it.
+// requests: the page of each job and of each workload asks for what its JSON asks for.
 func (s *hoursSite) requests() {
 	s.Helper()
 	asked := 0
@@ -52,12 +47,12 @@ func (s *hoursSite) requests() {
 		s.Errorf("only %d of %d jobs have a request", asked, len(s.pages))
 	}
 	var all struct{ Workloads []struct{ Key string } }
-	s.get("/v1/workloads?limit=1000", &all)
+	s.get("/v1/workloads?stored=1&limit=1000", &all)
 	for _, w := range all.Workloads {
-		stored := new(job.Workload)
+		var document view.Workload
 		at := url.PathEscape(w.Key)
-		s.get("/v1/workloads/"+at, stored)
-		s.askedFor("/workloads/"+at, view.NewWorkload(workload.NewStudy(stored, nil, time.Now(), curve.Settings{}), true).Request)
+		s.get("/v1/workloads/"+at, &document)
+		s.askedFor("/workloads/"+at, document.Request)
 	}
 	if len(all.Workloads) < 20 {
 		s.Errorf("%d workloads", len(all.Workloads))

@@ -21,7 +21,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/listing"
 	"jobeff/ingest/wire"
 	"jobeff/report/view"
 )
@@ -33,11 +32,11 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 
 // documented are the documents that programs get; the types inside them are found from there. If two types have
 // one name, the first gets it.
-var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{}, view.Coverage{},
-	listing.WorkloadList{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
+var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{}, view.Coverage{}, view.Sums{},
+	view.Named{}, view.NamedJobs{}, job.Workload{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
 // byHand are the schemas that describe no Go type.
-var byHand = []string{"JobList", "Healthy", "Taken", "BatchAnswers", "TwoWeeks"}
+var byHand = []string{"JobList", "WorkloadList", "Healthy", "Taken", "BatchAnswers"}
 
 // describedIn are the packages whose comments describe a new field.
 var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt"}

@@ -273,12 +273,14 @@ var known = regexp.MustCompile(`known are ([\w, ]+)`)
 // checkParameters asks a path for a parameter that none has: the answer names those that it takes.
 func checkParameters(t *testing.T, site madeUpSite, a *api, method, path string, op *yaml.Node) {
 	t.Helper()
-	_, _, text := site.ask(t, method+" "+strings.NewReplacer("{id}", "1", "{name}", "x").Replace(path)+"?zzz=1", "")
+	_, _, text := site.ask(t, method+" "+strings.NewReplacer("{id}", "1", "{before}", "1", "{name}", "x").Replace(path)+"?zzz=1", "")
 	var got, want []string
 	if m := known.FindSubmatch(text); m != nil {
 		want = strings.Split(string(m[1]), ", ")
 	}
-	want = slices.DeleteFunc(want, func(p string) bool { return p == "stored" || p == "tasks" }) // for jobeff's own commands
+	want = slices.DeleteFunc(want, func(p string) bool { // for jobeff's own commands
+		return p == "stored" || p == "tasks" || p == "detail" && path == "/v1/workloads"
+	})
 	parameters := at(op, "parameters")
 	for i := 0; parameters != nil && i < len(parameters.Content); i++ {
 		p := parameters.Content[i]
@@ -308,6 +310,13 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 		s.check(path, request, status, kind, text)
 		return text
 	}
+	compared := map[string]int{}
+	compare := func(path, asked string) { // some cannot be compared
+		status, kind, text := site.ask(t, "GET "+asked, "")
+		if s.check(path, "GET "+asked, status, kind, text); status == 200 {
+			compared[path]++
+		}
+	}
 	var jobs, workloads int
 	for next := "/v1/jobs?limit=50&detail=1"; next != ""; {
 		var list struct {
@@ -325,10 +334,13 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 		next = list.Next
 	}
 	key := ""
-	for next := "/v1/workloads?limit=10&detail=1"; next != ""; {
+	for next := "/v1/workloads?limit=10"; next != ""; {
 		var list struct {
-			Workloads []struct{ Key string }
-			Next      string
+			Workloads []struct {
+				Key  string
+				Runs []struct{ ID string }
+			}
+			Next string
 		}
 		if err := json.Unmarshal(ask("/v1/workloads", "GET "+next, "", 200), &list); err != nil {
 			t.Fatal(err)
@@ -337,16 +349,29 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 			workloads++
 			key = w.Key
 			ask("/v1/workloads/{name}", "GET /v1/workloads/"+key, "", 200)
+			if n := len(w.Runs); n > 1 {
+				compare("/v1/jobs/{before}/compare/{id}", "/v1/jobs/"+w.Runs[0].ID+"/compare/"+w.Runs[n-1].ID+"?force=1")
+				compare("/v1/jobs/{id}/compare", "/v1/jobs/"+w.Runs[n-1].ID+"/compare")
+			}
 		}
 		next = list.Next
 	}
+	var names struct{ Named []struct{ Name string } }
+	if err := json.Unmarshal(ask("/v1/workloads", "GET /v1/workloads?named=1", "", 200), &names); err != nil || len(names.Named) == 0 {
+		t.Fatalf("%d names of jobs, %v", len(names.Named), err)
+	}
+	ask("/v1/workloads/{name}", "GET /v1/workloads/"+key+"?predict=64,100000", "", 200)
 	ask("/v1/jobs/{id}", "GET /v1/jobs/1999999_7", "", 200)
 	ask("/v1/pending", "GET /v1/pending?job=1", "", 200)
-	if jobs < 1400 || workloads < 30 {
-		t.Errorf("%d jobs of %d workloads", jobs, workloads)
+	if jobs < 1400 || workloads < 30 || len(compared) != 2 {
+		t.Errorf("%d jobs of %d workloads, compared: %v", jobs, workloads, compared)
 	}
 	ask("/v1/digest", "GET /v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z", "", 200)
 	ask("/v1/coverage", "GET /v1/coverage?start=2026-10-01", "", 200)
+	for _, path := range []string{"/v1/months", "/v1/users", "/v1/accounts"} {
+		ask(path, "GET "+path+"?start=2026-01-01&sort=-lost&offset=1", "", 200)
+	}
+	ask("/v1/programs", "GET /v1/programs?name=l", "", 200)
 	mute := string(mustJSON(t, map[string]any{"until": time.Now().Add(time.Hour), "reason": "a test"}))
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", mute, 200)
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", "{", 400)

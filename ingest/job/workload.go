@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -318,6 +319,17 @@ func WorkloadOf(j *Job) string {
 		return ""
 	}
 	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
+}
+
+// WhyNoWorkload says why a job belongs to no workload, and what to do next.
+func WhyNoWorkload(j *Job) string {
+	switch {
+	case len(j.Executions) == 0:
+		return cmp.Or(doubt.Text(j.NoData), "nothing was measured in it")
+	case WorkloadOf(j) == "":
+		return "its program or its arguments are not known; sbatch --jobeff-workload=NAME names the workload of the next job"
+	}
+	return "its figures are not there yet; ask again in a few seconds"
 }
 
 // Lineage is the same for executions that may be compared although their executable changed. They

@@ -97,7 +97,7 @@ type Node struct {
 const LateAfter = 10 * time.Minute
 
 // TwoWeeks are the facts of a span of time and of the span before it, as
-// GET /v1/digest?from=&to=&account=… answers them.
+// GET /v1/digest?stored=1 answers them.
 type TwoWeeks struct {
 	Accounts []string `json:"accounts,omitempty"` // whose jobs they sum up; empty: all
 	This     *Facts   `json:"this"`

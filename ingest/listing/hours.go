@@ -2,7 +2,7 @@ package listing
 
 // Hours are sums over jobs.
 type Hours struct {
-	Jobs     int     `json:"jobs"`
+	Jobs     int     `json:"jobs"`     // how many; of programs their runs
 	Measured int     `json:"measured"` // with metrics
 	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
 	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known, as policy.CoreHours defines it
@@ -17,6 +17,6 @@ func (h *Hours) Add(o Hours) {
 
 // NamedHours are the hours of one account, user or program.
 type NamedHours struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // "": it has none
 	Hours
 }

@@ -145,7 +145,7 @@ func After(next string) string {
 
 // Parameters lists all fields of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
-	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "detail": &q.Detail}
+	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "stored": &q.Stored, "detail": &q.Detail}
 }
 
 // Values is the query as the API's parameters.
@@ -161,7 +161,8 @@ type WorkloadQuery struct {
 
 	Offset int    // skips so many
 	After  string // as in a JobQuery
-	Detail bool   // with their runs; the server then returns fewer at a time
+	Stored bool   // answers a WorkloadList, for jobeff's own commands; else documents
+	Detail bool   // with their runs, as documents are; the server then returns fewer at a time
 	Lost   bool   // the ones that lost most first; the API has no parameter for it
 }
 
@@ -181,13 +182,27 @@ type WorkloadSummary struct {
 	Workload *job.Workload `json:"workload,omitempty"` // where the query asked for detail
 }
 
-// WorkloadList is the answer to GET /v1/workloads, the workload of the newest run first.
+// WorkloadList is the answer to GET /v1/workloads?stored=1, the workload of the newest run first.
 type WorkloadList struct {
 	Workloads []WorkloadSummary `json:"workloads"`
 	// More says that the limit, or the most bytes of one answer, left out workloads.
 	More bool `json:"more,omitempty"`
 	// Next is then the path that answers the next ones.
 	Next string `json:"next,omitempty"`
+}
+
+// FoundWorkload is the answer to GET /v1/workloads/NAME?stored=1.
+type FoundWorkload struct {
+	*job.Workload
+	OfJob bool `json:"of_job,omitempty"` // NAME was the id of a job, which is Last; else it was its name or key
+}
+
+// Job is the job whose id was asked for; nil: it was a name or a key.
+func (w *FoundWorkload) Job() *job.Job {
+	if w.OfJob {
+		return w.Last
+	}
+	return nil
 }
 
 // JobAndWorkload is a job with its workload and the verdicts on it: the answer to GET /v1/jobs/ID?stored=1.

@@ -47,8 +47,11 @@ var refusals = []struct {
 		Retry: 5 * time.Second}},
 }
 
-// refuse turns an error of the store into an answer.
+// refuse turns an error of the store into an answer. A refusal stays as it is.
 func refuse(err error) *refusal {
+	if e := new(refusal); errors.As(err, &e) {
+		return e
+	}
 	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
 		return &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
 	}

@@ -76,7 +76,7 @@ func TestWorkloadsEndAfterSomeBytes(t *testing.T) {
 	for _, most := range []int{1, mostAnswer} {
 		s.server.mostAnswer = most
 		seen, pages := map[string]bool{}, 0
-		for path := "/v1/workloads?detail=1&limit=2&user=61001"; path != "" && pages < 2*workloads; pages++ {
+		for path := "/v1/workloads?stored=1&detail=1&limit=2&user=61001"; path != "" && pages < 2*workloads; pages++ {
 			got := request{Addr: s.unix, Method: "GET", Path: path}.do()
 			var list listing.WorkloadList
 			if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {

@@ -25,18 +25,17 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	stored := r.URL.Query().Get("stored")
-	if stored != "" && stored != "1" {
-		s.fail(w, r, by, badQuery("stored", stored, "1"))
-		return
+	var found *listing.JobAndWorkload
+	stored, e := wantsStored(r)
+	if e == nil {
+		found, e = s.findJob(r, by)
 	}
-	found, e := s.findJob(r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
 	by.note(s.log.Debug()).Str("job", found.Job.DisplayID).Msg("read")
-	if stored == "" {
+	if !stored {
 		study, verdicts := s.rules.JudgeFound(found, time.Now())
 		answer(w, r, view.NewJob(found, study, verdicts, true))
 		return
@@ -50,6 +49,12 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer(w, r, found)
+}
+
+// wantsStored reads ?stored=1: the answer is then what is stored, for jobeff's own commands, and no document.
+func wantsStored(r *http.Request) (stored bool, e *refusal) {
+	e = readParameters(r.URL.Query(), listing.Parameters{"stored": &stored})
+	return stored, e
 }
 
 // findJob reads the job that a request names in its path and ?attempt=, and the workload of its main
@@ -273,15 +278,19 @@ func parseSpan(text string) (time.Duration, error) {
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers the figures of a digest: GET /v1/digest?week=&account=, or of any time,
-// ?from=&to=&account=. Coordinators get those of their accounts. Only jobeffd's clock and settings
-// decide which days a week has.
+// getDigest answers a digest: GET /v1/digest?week=&account=, or of any time, ?from=&to=&account=. Coordinators
+// get that of their accounts. Only jobeffd's clock and settings decide which days a week has. ?stored=1
+// answers a listing.TwoWeeks.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "week", "from", "to", "account"+repeated)
+	by, ok := s.viewer(w, r, "week", "from", "to", "account"+repeated, "stored")
 	if !ok {
 		return
 	}
-	from, to, e := s.digestSpan(r.URL.Query())
+	var from, to time.Time
+	stored, e := wantsStored(r)
+	if e == nil {
+		from, to, e = s.digestSpan(r.URL.Query())
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -296,8 +305,12 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, refuse(err))
 		return
 	}
-	both.Zone = s.weeks.Zone.String()
 	by.note(s.log.Debug()).Time("from", from).Time("to", to).Msg("digest")
+	if !stored {
+		answer(w, r, s.digest(both))
+		return
+	}
+	both.Zone = s.weeks.Zone.String()
 	answer(w, r, both)
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	views "jobeff/report"
+	"jobeff/report/view"
 	"jobeff/report/words"
 )
 
@@ -49,10 +51,10 @@ func (s *Server) lists() map[string]list {
 	return map[string]list{
 		"/{$}":       {jobsKnown, s.ownJobs},
 		"/jobs":      {append([]string{"user"}, jobsKnown...), s.jobs},
-		"/months":    {monthsKnown, s.months("month")},
-		"/users":     {monthsKnown, s.months("user")},
-		"/accounts":  {monthsKnown, s.months("account")},
-		"/programs":  {pageKnown, s.programs},
+		"/months":    {monthsKnown, sumsPage(s.months("month"))},
+		"/users":     {monthsKnown, sumsPage(s.months("user"))},
+		"/accounts":  {monthsKnown, sumsPage(s.months("account"))},
+		"/programs":  {pageKnown, sumsPage(s.programs)},
 		"/workloads": {[]string{"user", "start", "sort", "offset"}, s.workloads},
 		"/nodes":     {[]string{"name", "offset"}, s.nodes},
 		"/digests":   {nil, s.digests},
@@ -179,9 +181,49 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p *words.JobsPage, uids []
 	return listed(words.OfJobs(p), menu(r, by.Viewer, here))
 }
 
-// months makes the page of the sums by month, or of whole months by user or by account.
-func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery, []uint32) ([]byte, error) {
+// sumsMaker makes sums of what a viewer may see.
+type sumsMaker func(*http.Request, viewer, listing.JobQuery) (*view.Sums, error)
+
+// sumsPage writes sums as a page.
+func sumsPage(sums sumsMaker) func(*http.Request, viewer, listing.JobQuery, []uint32) ([]byte, error) {
 	return func(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+		v, err := sums(r, by, q)
+		if err != nil {
+			return nil, err
+		}
+		return listed(v.Words, menu(r, by.Viewer, v.By+"s"))
+	}
+}
+
+// getSums answers sums to programs, by the parameters of their page: GET /v1/months, /v1/users, /v1/accounts and /v1/programs.
+func (s *Server) getSums(known []string, sums sumsMaker) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, ok := s.viewer(w, r, known...)
+		if !ok {
+			return
+		}
+		q, _, e := s.selection(r.Context(), by, r.URL.Query())
+		var v *view.Sums
+		if e == nil {
+			var err error
+			if v, err = sums(r, by, q); errors.Is(err, store.ErrNotFound) {
+				e = &refusal{Status: http.StatusForbidden, Message: "these sums are for root and operators, and for coordinators of their accounts", Hint: "/v1/months sums up your own jobs"}
+			} else if err != nil {
+				e = refuse(err)
+			}
+		}
+		if e != nil {
+			s.fail(w, r, by, e)
+			return
+		}
+		by.note(s.log.Debug()).Str("by", v.By).Msg("sums")
+		answer(w, r, v)
+	}
+}
+
+// months sums up jobs by month, or whole months by user or by account.
+func (s *Server) months(of string) sumsMaker {
+	return func(r *http.Request, by viewer, q listing.JobQuery) (*view.Sums, error) {
 		now := time.Now().UTC()
 		if q.Start.IsZero() {
 			q.Start = now.AddDate(-1, 0, 0)
@@ -204,7 +246,7 @@ func (s *Server) months(of string) func(*http.Request, viewer, listing.JobQuery,
 			}
 			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
 		}
-		return listed(words.OfSums(p), menu(r, by.Viewer, of+"s"))
+		return view.NewSums(p), nil
 	}
 }
 
@@ -244,7 +286,7 @@ func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	}
 }
 
-func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []uint32) ([]byte, error) {
+func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery) (*view.Sums, error) {
 	q = since(q, allDays)
 	now := time.Now()
 	if now.Sub(q.Start) > longestDays*24*time.Hour {
@@ -260,7 +302,7 @@ func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery, _ []ui
 	}
 	p := &words.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
 		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
-	return listed(words.OfSums(p), menu(r, by.Viewer, "programs"))
+	return view.NewSums(p), nil
 }
 
 func (s *Server) workloads(r *http.Request, by viewer, q listing.JobQuery, uids []uint32) ([]byte, error) {

@@ -9,10 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
-	"jobeff/policy/compare"
 	"jobeff/policy/curve"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
@@ -119,12 +117,9 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *
 
 // made turns a page's error into a refusal.
 func made(html []byte, err error) ([]byte, *refusal) {
-	var e *refusal
 	switch {
 	case err == nil:
 		return html, nil
-	case errors.As(err, &e):
-		return nil, e
 	case errors.Is(err, store.ErrNotFound):
 		return nil, &refusal{Status: http.StatusNotFound, Message: "there is no such page for you"}
 	}
@@ -156,56 +151,15 @@ func (s *Server) jobPage(r *http.Request, by viewer) ([]byte, error) {
 	return written(func(w io.Writer) error { return views.PageOfJob(w, view.NewJob(found, study, verdicts, true), links) })
 }
 
-// comparePage writes why a job took longer than the one that the path names before it. If the path
-// names none, it compares the job with the median of earlier runs of its workload. If the reason
-// cannot be found, it says so.
-func (s *Server) comparePage(r *http.Request, by viewer) ([]byte, error) {
-	after, e := s.findJob(r, by)
-	if e != nil {
-		return nil, e
-	}
-	var c *compare.Comparison
-	var err error
-	if id := r.PathValue("before"); id != "" {
-		before, e := s.jobOf(r, by, id, 0)
-		if e != nil {
-			return nil, e
-		}
-		c, err = compare.New(before, after, false)
-	} else {
-		c, err = compare.WithMedian(after, false, func(run *job.Run) (*listing.JobAndWorkload, error) {
-			found, e := s.jobOf(r, by, run.DisplayID, run.Attempt)
-			if e != nil {
-				return nil, errors.New(e.Message)
-			}
-			return found, nil
-		})
-	}
-	links := menu(r, by.Viewer, "")
-	var refused *compare.Refusal
-	if errors.As(err, &refused) {
-		return written(func(w io.Writer) error {
-			return views.PageOfComparison(w, view.NoComparison(after.Job, refused.Why, true), links)
-		})
-	} else if err != nil {
-		return nil, err
-	}
-	return written(func(w io.Writer) error { return views.PageOfComparison(w, view.NewComparison(c, true), links) })
-}
-
 func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
-	name, uid, e := s.whichWorkload(r, by)
+	found, e := s.findWorkload(r, by)
 	if e != nil {
 		return nil, e
 	}
-	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
-	if err != nil {
-		return nil, noWorkload(name, err)
+	study := workload.NewStudy(found.Workload, found.Job(), time.Now(), curve.Settings{})
+	if study == nil { // of its jobs there is nothing to draw
+		return nil, noWorkload(r.PathValue("name"), store.ErrNoWorkload)
 	}
-	if err = s.store.AddJobsOf(r.Context(), by.Viewer, found); err != nil {
-		return nil, err
-	}
-	study := workload.NewStudy(found, nil, time.Now(), curve.Settings{})
 	return written(func(w io.Writer) error {
 		return views.PageOfWorkload(w, view.NewWorkload(study, true), menu(r, by.Viewer, ""))
 	})
@@ -223,6 +177,11 @@ func (s *Server) digestPage(r *http.Request, by viewer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	letter, err := s.letters.Digest(view.NewDigest(notice.NewDigest(both), view.Site{Zone: s.weeks.Zone, Help: s.help, Link: s.link}))
+	letter, err := s.letters.Digest(s.digest(both))
 	return []byte(letter.HTML), err
+}
+
+// digest makes the view of a digest.
+func (s *Server) digest(both *listing.TwoWeeks) *view.Digest {
+	return view.NewDigest(notice.NewDigest(both), view.Site{Zone: s.weeks.Zone, Help: s.help, Link: s.link})
 }

@@ -58,7 +58,7 @@ func TestRoomOfAnswers(t *testing.T) {
 		t.Helper()
 		for cluster, want := range wants {
 			w := new(job.Workload)
-			got := request{Addr: s.unix, Method: "GET", Path: "/v1/workloads/on-" + cluster}.as(t, alice)
+			got := request{Addr: s.unix, Method: "GET", Path: "/v1/workloads/on-" + cluster + "?stored=1"}.as(t, alice)
 			if err := json.Unmarshal([]byte(got.Text), w); err != nil || got.Status != 200 || cmp.Diff(want, w.Room) != "" {
 				t.Errorf("%s, the workload on %s: %v, %d, %+v", when, cluster, err, got.Status, w.Room)
 			}

@@ -142,12 +142,17 @@ func TestDigestOfCoordinator(t *testing.T) {
 		status int
 		text   string
 	}{
-		{daemon, "", 200, `{"accounts":["bio","chem"],`}, {daemon, "&account=chem", 200, `{"accounts":["chem"],`}, {daemon, "&account=chem&account=phys", 403, "one of an account for its coordinators"},
-		{daemon, "&account=", 403, "coordinators"}, {wwwData, "", 403, "coordinators"}, {wwwData, "&account=chem", 403, "coordinators"}, {games, "", 200, `{"this":`}, {games, "&account=phys", 200, `{"accounts":["phys"],`},
+		{daemon, "", 200, `"accounts":["bio","chem"],`}, {daemon, "&account=chem", 200, `"accounts":["chem"],`}, {daemon, "&account=chem&account=phys", 403, "one of an account for its coordinators"},
+		{daemon, "&account=", 403, "coordinators"}, {wwwData, "", 403, "coordinators"}, {wwwData, "&account=chem", 403, "coordinators"}, {games, "", 200, `"accounts":[],`}, {games, "&account=phys", 200, `"accounts":["phys"],`},
 	} {
 		got := request{Addr: "unix:" + l.Addr().String(), Method: "GET", Path: "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z" + c.query}.as(t, c.uid)
 		if got.Status != c.status || !strings.Contains(got.Text, c.text) {
 			t.Errorf("%d asks for %q: %d %s", c.uid, c.query, got.Status, got.Text)
+		}
+	}
+	for uid, status := range map[int]int{daemon: 200, wwwData: 403} {
+		if got := (request{Addr: "unix:" + l.Addr().String(), Method: "GET", Path: "/v1/programs"}).as(t, uid); got.Status != status {
+			t.Errorf("%d asks for programs: %d %s", uid, got.Status, got.Text)
 		}
 	}
 }
@@ -161,7 +166,7 @@ func TestDigestWeek(t *testing.T) {
 	s := start(t, func(o *Options) { o.Weeks = notice.Weekly{Day: time.Wednesday, Zone: zone} })
 	for query, want := range map[string][2]string{"week=2026-W46": {"2026-11-09T00:00:00+13:00", "2026-11-16T00:00:00+13:00"}, "week=": {}, "": {},
 		"from=2026-11-09T00:00:00Z&to=2026-11-10T00:00:00Z": {"2026-11-09T00:00:00Z", "2026-11-10T00:00:00Z"}} {
-		got := request{Addr: s.unix, Method: "GET", Path: "/v1/digest?" + query}.do()
+		got := request{Addr: s.unix, Method: "GET", Path: "/v1/digest?stored=1&" + query}.do()
 		var both listing.TwoWeeks
 		if err := json.Unmarshal([]byte(got.Text), &both); err != nil || got.Status != 200 || both.Zone != "Pacific/Auckland" {
 			t.Fatalf("%q: %d %v %.300s", query, got.Status, err, got.Text)
@@ -183,7 +188,7 @@ func TestGuestsOfASite(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.check(t, "a report", s.post(t, report(7, alice)), 200, "true")
-	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/metrics": {403, 200}, "/v1/coverage": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
+	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/v1/months": {200, 200}, "/metrics": {403, 200}, "/v1/coverage": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
 		for i, uid := range []int{61003, bob} {
 			if got := (request{Addr: s.unix, Method: "GET", Path: path}).as(t, uid); got.Status != statuses[i] {
 				t.Errorf("%d asks for %s: %d %.300s", uid, path, got.Status, got.Text)

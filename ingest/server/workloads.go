@@ -1,20 +1,27 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
+	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+	"jobeff/report/view"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&after=&detail=1.
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&after=. ?stored=1 answers a
+// listing.WorkloadList.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
@@ -30,7 +37,22 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := &listAnswer{of: "workloads", most: s.mostAnswer}
-	next, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *listing.WorkloadSummary) error { return l.add(one) })
+	if q.Named && !q.Stored {
+		l.of = "named"
+	}
+	read := q
+	read.Detail = q.Detail || !q.Stored
+	next, err := s.store.EachWorkload(r.Context(), by.Viewer, read, uid, func(one *listing.WorkloadSummary) error {
+		switch {
+		case q.Stored:
+			return l.add(one)
+		case q.Named:
+			return l.add(view.NamedOf(one))
+		case one.Workload == nil: // its runs were removed meanwhile
+			return nil
+		}
+		return l.add(view.ListedWorkload(workload.NewStudy(one.Workload, nil, time.Now(), curve.Settings{})))
+	})
 	if q.Offset, q.After = 0, next; next != "" {
 		next = "/v1/workloads?" + q.Values().Encode()
 	}
@@ -38,7 +60,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 }
 
 // workloadParameters are what getWorkloads understands.
-var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "after", "detail"}
+var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "after", "stored", "detail"}
 
 // parseWorkloads reads what listing.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
@@ -46,34 +68,100 @@ func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
 	return q, e
 }
 
-// getWorkload answers one workload with its runs: GET /v1/workloads/NAME?user=. NAME is its
-// name or key, or the name of jobs that left no record of a program, or the beginning of a name or key.
+// getWorkload answers one workload: GET /v1/workloads/NAME?user=&predict=64,128. ?stored=1 answers a listing.FoundWorkload.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "user")
+	by, ok := s.viewer(w, r, "user", "predict", "stored")
 	if !ok {
 		return
 	}
-	name, uid, e := s.whichWorkload(r, by)
+	var settings curve.Settings
+	var found *listing.FoundWorkload
+	stored, e := wantsStored(r)
+	if e == nil {
+		settings.Predict, e = coreCounts(r.URL.Query())
+	}
+	if e == nil {
+		found, e = s.findWorkload(r, by)
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
-	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
+	by.note(s.log.Debug()).Str("workload", found.Key).Msg("read")
+	if stored {
+		answer(w, r, found)
+	} else if study := workload.NewStudy(found.Workload, found.Job(), time.Now(), settings); study != nil {
+		answer(w, r, view.NewWorkload(study, true))
+	} else {
+		answer(w, r, view.NewNamedJobs(found.Workload, true))
+	}
+}
+
+// coreCounts reads ?predict=64,128.
+func coreCounts(v url.Values) ([]int, *refusal) {
+	if !v.Has("predict") {
+		return nil, nil
+	}
+	counts, err := curve.ReadCounts(strings.Split(v.Get("predict"), ","))
+	if err != nil {
+		return nil, &refusal{Status: http.StatusBadRequest, Message: "predict " + err.Error()}
+	}
+	return counts, nil
+}
+
+// findWorkload reads the workload that a request names: by its name or key, by the name of jobs that left no record of a
+// program, by the beginning of a name or key, or by the id of a job of it. A number that is no job may still be a name.
+func (s *Server) findWorkload(r *http.Request, by viewer) (*listing.FoundWorkload, *refusal) {
+	name, uid, e := s.whichWorkload(r, by)
+	if e != nil {
+		return nil, e
+	}
+	ref, err := slurmid.Parse(name)
+	if err != nil {
+		return s.namedWorkload(r.Context(), by, name, uid)
+	}
+	ref.Step = ""
+	found, e := s.jobOf(r, by, ref.String(), 0)
+	switch {
+	case e == nil:
+		return workloadOf(found.Workload, found.Job)
+	case e.Status == http.StatusNotFound:
+		if named, none := s.namedWorkload(r.Context(), by, name, uid); none == nil {
+			return named, nil
+		}
+	}
+	return nil, e
+}
+
+// workloadOf is the workload of a job; w is that of its programs, nil if these have none.
+func workloadOf(w *job.Workload, j *job.Job) (*listing.FoundWorkload, *refusal) {
+	if w == nil && len(j.Alike) == 0 {
+		return nil, &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("job %s belongs to no workload: %s", j.DisplayID, job.WhyNoWorkload(j))}
+	}
+	if w == nil {
+		w = job.NamedWorkload(j.Cluster, j.UID, j.User, j.Name, nil)
+		w.Room = j.Room
+	}
+	w.Jobs, w.Last = j.Alike, j
+	return &listing.FoundWorkload{Workload: w, OfJob: true}, nil
+}
+
+// namedWorkload reads a workload by its name or key, or by the beginning of one.
+func (s *Server) namedWorkload(ctx context.Context, by viewer, name string, uid *uint32) (*listing.FoundWorkload, *refusal) {
+	found, err := s.store.Workload(ctx, by.Viewer, name, uid)
 	var several *store.AmbiguousError
 	if errors.Is(err, store.ErrNoWorkload) || errors.As(err, &several) && several.Beginning || err == nil && found.Name != name && found.Key != name {
-		if named, e := s.store.NamedJobs(r.Context(), by.Viewer, name, uid); !errors.Is(e, store.ErrNoWorkload) {
+		if named, e := s.store.NamedJobs(ctx, by.Viewer, name, uid); !errors.Is(e, store.ErrNoWorkload) {
 			found, err = named, e
 		}
 	}
 	if err == nil && len(found.Runs) > 0 {
-		err = s.store.AddJobsOf(r.Context(), by.Viewer, found)
+		err = s.store.AddJobsOf(ctx, by.Viewer, found)
 	}
 	if err != nil {
-		s.fail(w, r, by, noWorkload(name, err))
-		return
+		return nil, noWorkload(name, err)
 	}
-	by.note(s.log.Debug()).Str("workload", found.Key).Msg("read")
-	answer(w, r, found)
+	return &listing.FoundWorkload{Workload: found}, nil
 }
 
 // whichWorkload reads a workload's name and its owner; uid is nil if the viewer names none.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/listing"
 	views "jobeff/report"
+	"jobeff/report/view"
 )
 
 // TestSaidToBeWrong: who got a notice says once that it was wrong, by a button on a page of ours. No link, no other
@@ -85,14 +85,14 @@ func TestSaidToBeWrong(t *testing.T) {
 		}
 	}
 	now := time.Now().UTC()
-	digest := fmt.Sprintf("/v1/digest?from=%s&to=%s", now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
-	var both listing.TwoWeeks
-	if got := (request{Addr: socket, Method: "GET", Path: digest}).as(t, games); json.Unmarshal([]byte(got.Text), &both) != nil {
+	path := fmt.Sprintf("/v1/digest?from=%s&to=%s", now.Add(-time.Hour).Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
+	var digest view.Digest
+	if got := (request{Addr: socket, Method: "GET", Path: path}).as(t, games); json.Unmarshal([]byte(got.Text), &digest) != nil {
 		t.Fatalf("%+v", got)
 	}
 	by := map[string]uint32{}
-	for _, one := range both.This.Wrong {
-		by[one.Rule] = one.WrongBy
+	for _, one := range digest.Wrong {
+		by[one.Rule] = one.By
 	}
 	if want := map[string]uint32{"low": daemon, "hung": daemon, "shadowed": games}; !maps.Equal(by, want) {
 		t.Errorf("said by %v, want %v", by, want)

@@ -2,8 +2,10 @@ package curve
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Point is one run of a workload.
@@ -24,6 +26,24 @@ type Settings struct {
 	// Spread is the standard deviation of ln t between single runs that the search for n_fast assumes,
 	// as long as few core counts were run twice; 0 means 0.05. Nothing else depends on it.
 	Spread float64
+}
+
+// mostPredicted bounds the core counts that one question names.
+const mostPredicted = 100
+
+// ReadCounts reads core counts that people typed.
+func ReadCounts(texts []string) (counts []int, err error) {
+	if len(texts) > mostPredicted {
+		return nil, fmt.Errorf("names %d core counts: give %d at most", len(texts), mostPredicted)
+	}
+	for _, text := range texts {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%.40q: core counts are whole numbers from 1, as 64,128", text)
+		}
+		counts = append(counts, n)
+	}
+	return counts, nil
 }
 
 // Method names how a curve is made from the data.

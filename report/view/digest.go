@@ -4,7 +4,6 @@
 package view
 
 import (
-	"io"
 	"time"
 
 	"jobeff/ingest/listing"
@@ -184,9 +183,6 @@ func NewDigest(d *notice.Digest, site Site) *Digest {
 	}
 	return out
 }
-
-// Write writes the figures as JSON.
-func (d *Digest) Write(w io.Writer) error { return Write(w, d) }
 
 func sharesOf(all []notice.Share) []Share {
 	out := []Share{}

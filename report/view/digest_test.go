@@ -44,7 +44,7 @@ func TestTroubledOutboxes(t *testing.T) {
 func TestAlarmsInJSON(t *testing.T) {
 	var b bytes.Buffer
 	d := NewDigest(&notice.Digest{Alarms: []harm.Alarm{{Kind: harm.AlarmCrashed, MeasuredBad: 9}}}, Site{Zone: time.UTC})
-	if err := d.Write(&b); err != nil || !strings.Contains(b.String(), `"measured_bad": 9`) || !strings.HasPrefix(d.Words.Subject, "ALARM: ") {
+	if err := Write(&b, d); err != nil || !strings.Contains(b.String(), `"measured_bad": 9`) || !strings.HasPrefix(d.Words.Subject, "ALARM: ") {
 		t.Errorf("%v, %q, %s", err, d.Words.Subject, &b)
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"time"
 
 	"jobeff/ingest/job"
@@ -158,50 +159,51 @@ func countOf(c workload.Count) Count {
 	return d
 }
 
+// ListedWorkload is the Workload of one in a list. It has no request and no words.
+func ListedWorkload(s *workload.Study) Workload { return workloadFigures(s, policy.RequestOf(s)) }
+
 // Workloads is the view of a list of workloads.
 type Workloads struct {
-	Workloads []Workload `json:"workloads"`
-	Named     []Named    `json:"named"` // of jobs that left no record of a program
-	More      bool       `json:"more"`
+	Workloads []json.RawMessage `json:"workloads"` // as jobeffd answers them, each a Workload
+	Named     []json.RawMessage `json:"named"`     // likewise each a Named, of jobs that left no record of a program
+	More      bool              `json:"more"`
 
 	Words words.Workloads `json:"-"`
 }
 
 // Named is a workload of jobs that left no record of a program, in a list: they share a user and a name.
 type Named struct {
-	Key           string    `json:"key"`
-	Name          string    `json:"name"`
-	Cluster       string    `json:"cluster"`
-	UID           uint32    `json:"uid"`
-	User          string    `json:"user,omitempty"`
-	Jobs          int       `json:"jobs"`
-	FewestCPUs    int       `json:"fewest_cpus"`
-	MostCPUs      int       `json:"most_cpus"`
-	UsedCoreHours float64   `json:"used_core_hours"`
-	Newest        time.Time `json:"newest"` // when the newest began
+	Key           string    `json:"key"`             // names it for programs
+	Name          string    `json:"name"`            // of the jobs
+	Cluster       string    `json:"cluster"`         // Slurm's name of it
+	UID           uint32    `json:"uid"`             // of its user
+	User          string    `json:"user,omitempty"`  // its user's name
+	Jobs          int       `json:"jobs"`            // how many
+	FewestCPUs    int       `json:"fewest_cpus"`     // of its jobs
+	MostCPUs      int       `json:"most_cpus"`       // of its jobs
+	UsedCoreHours float64   `json:"used_core_hours"` // of all its jobs
+	Newest        time.Time `json:"newest"`          // when the newest began
 }
 
-// NewWorkloads makes the view of a list of workloads. Its words are in the order of opts, its figures in the given one.
+// NamedOf is the Named of a workload in a list.
+func NamedOf(n *listing.WorkloadSummary) Named {
+	return Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start}
+}
+
+// NewWorkloads makes the view of a list of workloads, for people and for programs that do not read JSON.
 func NewWorkloads(studies []*workload.Study, named []listing.WorkloadSummary, opts words.ListOptions, wide bool) *Workloads {
-	d := &Workloads{[]Workload{}, []Named{}, opts.More, words.OfWorkloads(studies, named, opts, wide)}
-	for _, n := range named {
-		d.Named = append(d.Named, Named{n.Key, n.Name, n.Newest.Cluster, n.Newest.UID, n.Newest.User, n.Runs, n.FewestCores, n.MostCores, n.CoreHours, n.Newest.Start})
-	}
-	for _, s := range studies {
-		d.Workloads = append(d.Workloads, workloadFigures(s, policy.RequestOf(s)))
-	}
-	return d
+	return &Workloads{More: opts.More, Words: words.OfWorkloads(studies, named, opts, wide)}
 }
 
 // NamedJobs is the view of a workload of jobs that left no record of a program.
 type NamedJobs struct {
-	Key     string    `json:"key"`
-	Name    string    `json:"name"`
-	Cluster string    `json:"cluster"`
-	UID     uint32    `json:"uid"`
-	User    string    `json:"user,omitempty"`
-	Request *Request  `json:"request"`
-	Jobs    []job.Ran `json:"jobs"`
+	Key     string    `json:"key"`            // names it for programs
+	Name    string    `json:"name"`           // of the jobs
+	Cluster string    `json:"cluster"`        // Slurm's name of it
+	UID     uint32    `json:"uid"`            // of its user
+	User    string    `json:"user,omitempty"` // its user's name
+	Request *Request  `json:"request"`        // for a job like its newest
+	Jobs    []job.Ran `json:"jobs"`           // the newest, oldest first
 
 	Words words.NamedJobs `json:"-"`
 }

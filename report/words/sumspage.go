@@ -24,20 +24,25 @@ type SumsPage struct {
 	Link    func(name string) string
 }
 
-// OfSums makes a page of sums. Rows are selected by a part of their name, and the totals cover these.
-func OfSums(p *SumsPage) *ListPage {
-	rows := slices.DeleteFunc(slices.Clone(p.Rows), func(r listing.NamedHours) bool {
+// Selected returns the rows of the page, in its order. The query selects rows by a part of their name, n in all, and sum
+// covers these.
+func (p *SumsPage) Selected() (rows []listing.NamedHours, sum listing.Hours, n int) {
+	rows = slices.DeleteFunc(slices.Clone(p.Rows), func(r listing.NamedHours) bool {
 		return !strings.Contains(strings.ToLower(r.Name), strings.ToLower(p.Query.Name))
 	})
 	sortHours(rows, p.Query.Sort)
-	var sum listing.Hours
 	for _, r := range rows {
 		sum.Add(r.Hours)
 	}
 	from := min(p.Query.Offset, len(rows))
-	to := min(from+p.Query.Limit, len(rows))
+	return rows[from:min(from+p.Query.Limit, len(rows))], sum, len(rows)
+}
+
+// OfSums makes a page of sums.
+func OfSums(p *SumsPage) *ListPage {
+	rows, sum, n := p.Selected()
 	l := &ListPage{Heading: p.Heading, Span: p.Span + ", " + OrderWords(p.Query.Sort) + ".", Fold: p.Query == unasked(p.Query),
-		Notes: []string{figure.Counted(len(rows), p.Of) + ". " + sumText(figure.Counted(sum.Jobs, p.Counted), sum)},
+		Notes: []string{figure.Counted(n, p.Of) + ". " + sumText(figure.Counted(sum.Jobs, p.Counted), sum)},
 		Empty: "There is nothing in this time."}
 	l.Fields = []block.Field{{Name: "name", Label: "Name has", Value: p.Query.Name, Kind: "search"}}
 	since := block.Field{Name: "start", Label: "Since", Value: p.Query.Start.Format(time.DateOnly), Kind: "date"}
@@ -46,8 +51,8 @@ func OfSums(p *SumsPage) *ListPage {
 		l.Fields = append(l.Fields, block.Field{Name: "account", Label: "Accounts", Value: p.Query.Account, Kind: "text"}, block.Field{Name: "partition", Label: "Partitions", Value: p.Query.Partition, Kind: "text"})
 	}
 	l.Fields = append(l.Fields, since, sortField(p.Query.Sort, sumOrders))
-	l.Table = sumsTable(p, rows[from:to])
-	return l.asked(p.Query, to-from, to < len(rows))
+	l.Table = sumsTable(p, rows)
+	return l.asked(p.Query, len(rows), p.Query.Offset+len(rows) < n)
 }
 
 // sortHours sorts by a field; by name if it does not know the field.
