@@ -169,6 +169,10 @@ hangs: deps build packages ## let jobs hang on the cluster in twenty ways, and w
 	@rm -f test/results/hangs.txt
 	@RESULT=test/results/hangs.txt JOBEFF_TEST_HANGS=1 test/run-tests.sh ./test ./ingest/node -run '^(TestHung|TestNoneIsTold|TestHungAreTold)$$'
 
+.PHONY: slow
+slow: ## watch a year of made-up sites of 10,000 nodes: which nodes are named, rightly or wrongly, and after how many jobs (ten minutes)
+	@go test ./policy/slow -run 'TestSites|TestFound' -count=1 -v -timeout 2h -args -slow.nodes 10000
+
 .PHONY: cluster-up
 cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package
 	@test/cluster.sh up 3 build/jobeff*_*.deb

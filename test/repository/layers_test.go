@@ -19,7 +19,7 @@ import (
 // verdicts carries no compiler of conditions. The path of a package is matched by its longest prefix.
 var flow = []string{
 	"jobeff/etc", "jobeff/doc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/policy/doubt", "jobeff/policy/overhead", "jobeff/ingest/slurmid", "jobeff/ingest/when", "jobeff/ingest/hang",
-	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/job/jobtest", "jobeff/policy/harm", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
+	"jobeff/ingest/job", "jobeff/ingest/assemble", "jobeff/ingest/wire", "jobeff/ingest/job/jobtest", "jobeff/policy/harm", "jobeff/policy/slow", "jobeff/ingest/listing", "jobeff/ingest/replay", "jobeff/ingest/node",
 	"jobeff/policy/curve", "jobeff/policy/workload", "jobeff/policy/compare", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/shell",
 	"jobeff/report/words", "jobeff/report/view", "jobeff/report", "jobeff/report/mail", "jobeff/policy/rule",
