@@ -49,6 +49,14 @@ func (m *Measure) Covers(partition string) bool {
 // job agree, and a requeued job stays what it was.
 func (m *Measure) Draws(jobID uint32) bool { return draw(jobID) < m.Share }
 
+// Coin is the chance that a job of these partitions has to be measured.
+func (m *Measure) Coin() float64 {
+	if !m.Enabled {
+		return 0
+	}
+	return m.Share
+}
+
 // draw maps job ids evenly to [0, 1) (splitmix64).
 func draw(jobID uint32) float64 {
 	z := uint64(jobID) + 0x9e3779b97f4a7c15

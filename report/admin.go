@@ -118,15 +118,23 @@ func PageOfWrong(w io.Writer, of words.Wrong, links Links) error {
 	return writePage(w, "wrong", p)
 }
 
-// TextOfCoverage writes which part of a site's core-hours has which figures.
-func TextOfCoverage(w io.Writer, v *view.Coverage, opts Options) error {
+// TextOfAnswer writes what an admin asked about the whole site.
+func TextOfAnswer(w io.Writer, a words.Answer, opts Options) error {
 	p := newTerminal(opts)
-	p.paragraph("", "", v.Words.Headline, p.Title)
-	if len(v.Words.Parts) > 0 {
-		p.line("")
-		p.parts(v.Words.Parts...)
+	p.paragraph("", "", a.Headline, p.Title)
+	if len(a.Parts) > 0 {
+		if a.Parts[0].Heading == "" { // a heading has a blank line of its own
+			p.line("")
+		}
+		p.parts(a.Parts...)
 		p.line("")
 	}
-	p.part(block.Part{Notes: v.Words.Notes})
+	p.part(block.Part{Notes: a.Notes})
 	return p.writeTo(w)
+}
+
+// PageOfStatus writes how jobeff itself does as a page.
+func PageOfStatus(w io.Writer, v *view.Status, links Links) error {
+	return writePage(w, "status", &statusPage{frame: newFrame("Status – jobeff", links), Verdict: block.Headline{Text: v.Words.Headline, Bad: len(v.Hands) > 0, Good: len(v.Hands) == 0},
+		Parts: partsOf(v.Words.Parts...), Notes: v.Words.Notes})
 }

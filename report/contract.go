@@ -107,6 +107,14 @@ type listPage struct {
 	Pages   []Link   // the pages of the list before and after this one
 }
 
+// statusPage is the data for the template of the page that says how jobeff itself does.
+type statusPage struct {
+	frame
+	Verdict block.Headline
+	Parts   []part
+	Notes   []string
+}
+
 // refusalPage is the data for the template of a page that says why the one asked for is not shown.
 type refusalPage struct {
 	frame

@@ -92,7 +92,7 @@ func newFrame(title string, links Links) frame {
 // jobeff write no page.
 var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
-	for _, name := range []string{"array", "job", "list", "workload", "proposal", "compare", "wrong", "refusal"} {
+	for _, name := range []string{"array", "job", "list", "workload", "proposal", "compare", "wrong", "status", "refusal"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all

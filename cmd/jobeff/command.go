@@ -153,7 +153,7 @@ the server, as root or as jobeffd's user.`,
 		Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	admin.AddCommand(p.doctorCommand(), p.coverageCommand(), p.policyCommand())
+	admin.AddCommand(p.statusCommand(), p.doctorCommand(), p.coverageCommand(), p.costCommand(), p.policyCommand())
 	admin.AddCommand(handedOn()...)
 	return admin
 }

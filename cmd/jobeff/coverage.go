@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
+	"jobeff/ingest/client"
 	"jobeff/report"
 	"jobeff/report/view"
+	"jobeff/report/words"
 )
 
 const coverageHelp = `jobeff admin coverage shows which part of the site's core-hours has which figures,
@@ -26,47 +28,115 @@ Without options it is about the month before and this one so far. jobeffd reads 
 job of the time, so a long one takes a while. Only root and operators may ask.`
 
 func (p *program) coverageCommand() *cobra.Command {
-	var start, end string
-	var asJSON bool
-	c := &cobra.Command{
+	return p.ofSpan(&cobra.Command{
 		Use:   "coverage",
 		Short: "Show which core-hours have figures, and why the others have none",
 		Long:  coverageHelp,
 		Example: `  jobeff admin coverage
   jobeff admin coverage -S 2026-10-01 -E 2026-11-01 --json`,
+	}, func(ctx context.Context, c *client.Client, from, to time.Time) (any, words.Answer, error) {
+		l, err := c.Coverage(ctx, from, to)
+		if err != nil {
+			return nil, words.Answer{}, err
+		}
+		v := view.NewCoverage(l, p.options().Unicode)
+		return v, v.Words, nil
+	})
+}
+
+const costHelp = `jobeff admin cost shows what jobeff costs: run times of measured and unmeasured jobs
+of the same work, with the interval as it is; what the library takes of the runs
+that call MPI most often; reports, records and CPU time.
+
+Run times are compared only if the share of measured jobs is below 1: the job's id
+then decides which jobs are measured. Without options it is about the last four
+weeks, or since that share was changed. jobeffd reads every job of the time. Only
+root and operators may ask.`
+
+func (p *program) costCommand() *cobra.Command {
+	return p.ofSpan(&cobra.Command{
+		Use:   "cost",
+		Short: "Show what jobeff costs: run times, calls, reports, CPU time",
+		Long:  costHelp,
+		Example: `  jobeff admin cost
+  jobeff admin cost -S -90days --json`,
+	}, func(ctx context.Context, c *client.Client, from, to time.Time) (any, words.Answer, error) {
+		of, err := c.Cost(ctx, from, to)
+		if err != nil {
+			return nil, words.Answer{}, err
+		}
+		v := view.NewCost(of, p.options().Unicode)
+		return v, v.Words, nil
+	})
+}
+
+const statusHelp = `jobeff admin status shows what needs a hand today, each with what helps, and how
+jobeff itself does on all nodes: what was measured in the last 24 hours, outboxes,
+silent nodes, the alarm, and what jobeff costs. The web page "Status" is the same.
+Only root and operators may ask. jobeff admin doctor checks one machine.`
+
+func (p *program) statusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show what needs a hand today",
+		Long:  statusHelp,
+		Example: `  jobeff admin status
+  jobeff admin status --json`,
 		Args: cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.coverage(cmd.Context(), start, end, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			jobeffd, err := connect()
+			if err != nil {
+				return err
+			}
+			defer jobeffd.Close()
+			is, err := jobeffd.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			v := view.NewStatus(is, p.options().Unicode)
+			if asJSON {
+				return view.Write(p.stdout, v)
+			}
+			return report.TextOfAnswer(p.stdout, v.Words.Answer, p.options())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	return c
+}
+
+// ofSpan completes a command that asks about the whole site in a time.
+func (p *program) ofSpan(c *cobra.Command, ask func(ctx context.Context, c *client.Client, from, to time.Time) (document any, said words.Answer, err error)) *cobra.Command {
+	var start, end string
+	var asJSON bool
+	c.Args = cli.NoArgs
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		var span [2]time.Time
+		for i, text := range []string{start, end} {
+			if text == "" {
+				continue
+			}
+			var err error
+			if span[i], err = cli.ParsePast(text, p.now()); err != nil {
+				return fmt.Errorf("--%s: %w", []string{"starttime", "endtime"}[i], err)
+			}
+		}
+		jobeffd, err := connect()
+		if err != nil {
+			return err
+		}
+		defer jobeffd.Close()
+		document, said, err := ask(cmd.Context(), jobeffd, span[0], span[1])
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return view.Write(p.stdout, document)
+		}
+		return report.TextOfAnswer(p.stdout, said, p.options())
 	}
 	c.Flags().StringVarP(&start, "starttime", "S", "", "jobs that ended at `TIME` or later")
 	c.Flags().StringVarP(&end, "endtime", "E", "", "jobs that ended before `TIME`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c
-}
-
-// coverage prints the ledger of a time.
-func (p *program) coverage(ctx context.Context, start, end string, asJSON bool) error {
-	var span [2]time.Time
-	for i, text := range []string{start, end} {
-		if text == "" {
-			continue
-		}
-		var err error
-		if span[i], err = cli.ParsePast(text, p.now()); err != nil {
-			return fmt.Errorf("--%s: %w", []string{"starttime", "endtime"}[i], err)
-		}
-	}
-	c, err := connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	l, err := c.Coverage(ctx, span[0], span[1])
-	if err != nil {
-		return err
-	}
-	v := view.NewCoverage(l, p.options().Unicode)
-	if asJSON {
-		return view.Write(p.stdout, v)
-	}
-	return report.TextOfCoverage(p.stdout, v, p.options())
 }

@@ -114,10 +114,7 @@ func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 
 // begin begins a new comparison if the share of measured jobs was changed, or if an alarm was cleared.
 func (w *watcher) begin(ctx context.Context) error {
-	share := w.measure.Share
-	if !w.measure.Enabled {
-		share = 0
-	}
+	share := w.measure.Coin()
 	was, err := w.db.Mark(ctx, store.MarkShare)
 	if mark := time.UnixMicro(1 + int64(share*1e6)); err == nil && !was.Equal(mark) {
 		if err = w.db.SetMark(ctx, store.MarkCompared, w.now()); err == nil {

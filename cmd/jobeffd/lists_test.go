@@ -175,6 +175,7 @@ func TestListsOfViewers(t *testing.T) {
 		{"daemon", "/notices", 200, []string{"Nobody was told"}, nil},
 		{"daemon", "/programs", 404, []string{"there is no such page for you"}, nil},
 		{"daemon", "/nodes", 404, []string{"there is no such page for you"}, nil},
+		{"daemon", "/status", 404, []string{"there is no such page for you"}, nil},
 		{"daemon", "/digests", 404, []string{"there is no such page for you"}, nil},
 		{"daemon", "/" + filter, 200, []string{"Total of 1 job", "Your jobs"}, []string{"<script"}},
 		{"daemon", "/?account=" + url.QueryEscape(hostile), 200, []string{"Total of 2 jobs"}, nil},
@@ -192,6 +193,8 @@ func TestListsOfViewers(t *testing.T) {
 		{"bin", "/programs", 200, []string{"md"}, []string{"script"}},
 		{"bin", "/digests", 200, []string{"of the accounts that you coordinate", `href="digest?week=`}, []string{"account="}},
 		{"bin", "/nodes", 404, nil, nil},
+		{"bin", "/status", 404, nil, nil},
+		{"games", "/status", 200, []string{"a hand today", "jobeffd has not read sacct", `<a href="status" aria-current="page">Status</a>`, "no alarm is up"}, []string{"<script"}},
 		{"games", "/", 200, []string{"There are no such jobs", `href="nodes"`}, nil},
 		{"games", "/jobs?user=daemon", 200, []string{"Total of 5 jobs"}, nil},
 		{"games", "/jobs?name=convert", 200, []string{">60 tasks: 57 CD, 3 F</a>", "Total of 60 jobs", "tasks=1"}, []string{"Next page"}},
@@ -325,7 +328,7 @@ func (r *reader) reads(what, want string) {
 func TestListsLookRight(t *testing.T) {
 	axe := browser.Axe(t)
 	r := newReader(t)
-	for i, path := range []string{"jobs", "jobs?user=daemon", "months", "users", "accounts", "programs", "workloads", "nodes", "notices", "digests", "", "nosuch", "jobs?name=convert", "jobs/7", "jobs/7/compare", "jobs/8/compare/7"} {
+	for i, path := range []string{"jobs", "jobs?user=daemon", "months", "users", "accounts", "programs", "workloads", "nodes", "status", "notices", "digests", "", "nosuch", "jobs?name=convert", "jobs/7", "jobs/7/compare", "jobs/8/compare/7"} {
 		for k, width := range []int64{1280, 800, 400} {
 			scheme := []string{"light", "dark"}[(i+k)%2]
 			browser.Look(r.ctx, t, width, scheme)
@@ -367,7 +370,7 @@ func TestListsAreUsed(t *testing.T) {
 	r.follow("on from it", chromedp.Click(chromedp.CSS(`nav a[href="../workloads"]`)))
 	r.reads("on from it", "Workloads")
 	r.follow("a workload's page", chromedp.Click(chromedp.CSS("tbody th > a")))
-	r.byKeyboard("a workload's page", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,DIV picture")
+	r.byKeyboard("a workload's page", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,A Status,DIV picture")
 	var seen []string
 	r.do("all jobs", chromedp.Navigate(r.at+"/jobs?sort=start"))
 	for range 2 {
@@ -378,7 +381,7 @@ func TestListsAreUsed(t *testing.T) {
 		t.Errorf("the pages are %q", seen)
 	}
 	r.do("by keyboard", chromedp.Navigate(r.at+"/jobs"))
-	r.byKeyboard("a list", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,SUMMARY Filter and sort,DIV Jobs")
+	r.byKeyboard("a list", "A Skip to the content,A jobeff,INPUT job,BUTTON Show,A Your jobs,A All jobs,A Months,A Users,A Accounts,A Programs,A Workloads,A Notices,A Digests,A Nodes,A Status,SUMMARY Filter and sort,DIV Jobs")
 	r.do("the form by keyboard", chromedp.Navigate(r.at+"/jobs"), chromedp.Evaluate[chromedp.Void](`document.querySelector("summary").focus()`), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent("7,8"))
 	r.follow("send it by keyboard", chromedp.KeyEvent(kb.Enter))
 	r.reads("by keyboard", "Total of 2 jobs")

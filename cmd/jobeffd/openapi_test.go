@@ -32,14 +32,14 @@ var update = flag.Bool("update", false, "write fields and examples of doc/openap
 
 // documented are the documents that programs get; the types inside them are found from there. If two types have
 // one name, the first gets it.
-var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{}, view.Coverage{}, view.Sums{},
+var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparison{}, view.Coverage{}, view.Cost{}, view.Status{}, view.Sums{},
 	view.Named{}, view.NamedJobs{}, job.Workload{}, job.Mute{}, wire.Problem{}, wire.BatchAnswer{}}
 
 // byHand are the schemas that describe no Go type.
 var byHand = []string{"JobList", "WorkloadList", "Healthy", "Taken", "BatchAnswers"}
 
 // describedIn are the packages whose comments describe a new field.
-var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt"}
+var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt", "../../policy/harm", "../../ingest/wire"}
 
 // api is the file.
 type api struct {

@@ -372,6 +372,8 @@ func checkAll(t *testing.T, site madeUpSite, s schemas) {
 		ask(path, "GET "+path+"?start=2026-01-01&sort=-lost&offset=1", "", 200)
 	}
 	ask("/v1/programs", "GET /v1/programs?name=l", "", 200)
+	ask("/v1/status", "GET /v1/status", "", 200)
+	ask("/v1/cost", "GET /v1/cost?start=2026-10-01&end=2026-11-21", "", 200)
 	mute := string(mustJSON(t, map[string]any{"until": time.Now().Add(time.Hour), "reason": "a test"}))
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", mute, 200)
 	ask("/v1/workloads/{name}/mute", "PUT /v1/workloads/"+key+"/mute", "{", 400)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -23,7 +24,7 @@ import (
 // options returns the settings that the servers of both processes share, without the store.
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
-		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace)}
+		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace), Measure: cfg.Measure, Spent: spent}
 	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
 		return o, err
 	}
@@ -38,6 +39,17 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 		}
 	}
 	return o, err
+}
+
+var began = time.Now()
+
+// spent is the CPU time of this process, and how long it has run.
+func spent() (cpu, up time.Duration) {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // its arguments are right
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), time.Since(began)
 }
 
 // show fills in what judging and showing jobs needs: rules, weeks, links and the templates of letters.

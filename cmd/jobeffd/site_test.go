@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -153,11 +152,9 @@ func opened(browser *http.Client, path string) ([]byte, error) {
 
 // cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	b.Helper()
+	cpu, _ := spent()
+	return cpu
 }
 
 // reportWaits reports the middle, the slowest hundredth and the slowest.

@@ -213,12 +213,25 @@ func (c *Client) Digest(ctx context.Context, q DigestQuery) (*listing.TwoWeeks, 
 	return both, nil
 }
 
-// Coverage fetches the ledger of the jobs that ended in a span; a zero end leaves it to jobeffd.
+// Coverage fetches the ledger of the jobs that ended in a span. A time that is zero is left to jobeffd.
 func (c *Client) Coverage(ctx context.Context, from, to time.Time) (*listing.Ledger, error) {
 	l := new(listing.Ledger)
+	return l, c.askSpan(ctx, "/v1/coverage", from, to, l, "ledger")
+}
+
+// Cost fetches what jobeff costs the jobs that ended in a span, likewise.
+func (c *Client) Cost(ctx context.Context, from, to time.Time) (*listing.Cost, error) {
+	of := new(listing.Cost)
+	return of, c.askSpan(ctx, "/v1/cost", from, to, of, "cost")
+}
+
+// Status fetches how jobeff itself does.
+func (c *Client) Status(ctx context.Context) (*listing.Status, error) {
+	is := new(listing.Status)
+	return is, c.ask(ctx, "GET", "/v1/status", nil, is, "status")
+}
+
+func (c *Client) askSpan(ctx context.Context, path string, from, to time.Time, into any, what string) error {
 	q := listing.JobQuery{Start: from, End: to}
-	if err := c.ask(ctx, "GET", "/v1/coverage?"+q.Values().Encode(), nil, l, "ledger"); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return c.ask(ctx, "GET", path+"?"+q.Values().Encode(), nil, into, what)
 }

@@ -83,7 +83,7 @@ type Health struct {
 
 // NodeOutbox is what a node said of its outbox.
 type NodeOutbox struct {
-	Node string `json:"node"`
+	Node string `json:"node"` // its name
 	wire.OutboxState
 }
 

@@ -50,7 +50,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %s", path, got.Text)
 		}
 	}
-	for path, want := range map[string]string{"?start=never": "is not a time", "?start=2026-11-02&end=2026-11-01": "a time after start", "?week=2026-W46": "known are start, end"} {
+	for path, want := range map[string]string{"?start=never": "is not a time", "?start=2026-11-02&end=2026-11-01": "a time after start", "?week=2026-W46": "known are end, start"} {
 		of := get
 		of.Path += path
 		s.check(t, path, of.do(), 400, want)

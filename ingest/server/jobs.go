@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -344,20 +346,11 @@ func (s *Server) digestSpan(v url.Values) (from, to time.Time, e *refusal) {
 // getCoverage answers which part of the core-hours has which figures: GET /v1/coverage?start=&end=, of jobs that ended
 // then. Without a start it is the first of the month before, without an end the end of this month, UTC.
 func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "start", "end")
-	if !ok {
-		return
-	}
-	if !by.Operates() {
-		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Message: "the ledger of all core-hours is for root and operators",
-			Hint: "server.operators in jobeff.toml names operators; coordinators have jobeff digest"})
-		return
-	}
 	now := time.Now().UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	from, to := month.AddDate(0, -1, 0), month.AddDate(0, 1, 0)
-	if e := readParameters(r.URL.Query(), listing.Parameters{"start": &from, "end": &to}); e != nil {
-		s.fail(w, r, by, e)
+	by, ok := s.operator(w, r, "the ledger of all core-hours", listing.Parameters{"start": &from, "end": &to})
+	if !ok {
 		return
 	}
 	if !to.After(from) {
@@ -370,4 +363,20 @@ func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, r, view.NewCoverage(l, true))
+}
+
+// operator reads parameters of what is for root and operators alone. If ok is false, the request is already answered.
+func (s *Server) operator(w http.ResponseWriter, r *http.Request, what string, p listing.Parameters) (by viewer, ok bool) {
+	if by, ok = s.viewer(w, r, slices.Sorted(maps.Keys(p))...); !ok {
+		return by, false
+	}
+	e := readParameters(r.URL.Query(), p)
+	if !by.Operates() {
+		e = &refusal{Status: http.StatusForbidden, Message: what + " is for root and operators",
+			Hint: "server.operators in jobeff.toml names operators; coordinators have jobeff digest"}
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+	}
+	return by, e == nil
 }

@@ -93,7 +93,7 @@ func menu(r *http.Request, v store.Viewer, here string) views.Links {
 		shown    bool
 	}{
 		{"Your jobs", "./", true}, {"All jobs", "jobs", seesOthers(v)}, {"Months", "months", true}, {"Users", "users", seesOthers(v)}, {"Accounts", "accounts", seesOthers(v)},
-		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()},
+		{"Programs", "programs", seesOthers(v)}, {"Workloads", "workloads", true}, {"Notices", "notices", true}, {"Digests", "digests", v.Operates() || len(v.Coordinates()) > 0}, {"Nodes", "nodes", v.Operates()}, {"Status", "status", v.Operates()},
 	} {
 		if one.shown {
 			all.Nav = append(all.Nav, views.Link{Text: one.text, Address: up + strings.TrimPrefix(one.at, map[bool]string{true: "./"}[up != ""]), Here: one.at == here})

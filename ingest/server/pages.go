@@ -38,6 +38,7 @@ func (s *Server) servePages() {
 		"/jobs/{before}/compare/{id}": {views.FormPolicy, nil, s.comparePage},
 		"/workloads/{name}":           {views.FormPolicy, []string{"user"}, s.workloadPage},
 		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "account" + repeated}, s.digestPage},
+		"/status":                     {views.FormPolicy, nil, s.statusPage},
 		wrong:                         {views.FormPolicy, []string{"rule"}, s.wrongPage},
 	} {
 		s.pageMux.HandleFunc("GET "+path, s.page(p.policy, p.known, p.make))

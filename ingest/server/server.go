@@ -20,6 +20,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,9 +29,11 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
+	"jobeff/etc"
 	"jobeff/ingest/admit"
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
+	"jobeff/policy/harm"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/report/mail"
@@ -59,6 +62,9 @@ type Server struct {
 	weeks      notice.Weekly
 	help, link string
 	counts     *counts
+	measure    etc.Measure
+	spent      func() (cpu, up time.Duration)
+	slowdown   lately[*harm.Slowdown]
 }
 
 // New makes a server; it starts nothing.
@@ -66,7 +72,8 @@ func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, rules: cmp.Or(o.Rules, new(rule.Rules)), letters: o.Letters, weeks: o.Weeks, help: o.Help, link: o.Link, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
-		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
+		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer, measure: o.Measure, spent: o.Spent}
+	s.slowdown.ask, s.slowdown.lifetime = s.runTimes, slowdownLifetime
 	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
@@ -104,6 +111,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /v1/accounts", s.getSums(monthsKnown, s.months("account")))
 	s.mux.HandleFunc("GET /v1/programs", s.getSums(pageKnown, s.programs))
 	s.mux.HandleFunc("GET /v1/coverage", s.getCoverage)
+	s.mux.HandleFunc("GET /v1/cost", s.getCost)
+	s.mux.HandleFunc("GET /v1/status", s.getStatus)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
 	s.mux.HandleFunc("/", s.unknownPath)
 	return s
@@ -134,7 +143,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost { // reports have addTimeout
 		limit := longestRead
-		if of := path.Base(r.URL.Path); of == "digest" || of == "coverage" {
+		if slices.Contains([]string{"digest", "coverage", "cost", "status"}, path.Base(r.URL.Path)) {
 			limit = longestDigestRead
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -145,8 +154,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 }
 
 // longestRead is how long one question may read the database. While it reads, SQLite's log
-// grows by everything that is written. A digest asks many questions, one after the other, and a ledger
-// reads all jobs of its span; jobeff waits no longer for them.
+// grows by everything that is written. A digest asks many questions, one after the other, and ledger, cost
+// and status read all jobs of their span; jobeff waits no longer for them.
 const (
 	longestRead       = 10 * time.Second
 	longestDigestRead = 30 * time.Second
@@ -336,6 +345,9 @@ type Options struct {
 	Connections int           // at once of one user or one node; 0: no bound
 	StrictNode  bool          // a node may report only from its own address
 	Grace       time.Duration // how long after its end a job counts as complete without all reports; 0: never
+	Measure     etc.Measure   // which jobs nodes measure
+	// Spent is the CPU time of this process, and how long it has run. It may be nil.
+	Spent func() (cpu, up time.Duration)
 
 	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
 }

@@ -188,7 +188,7 @@ func TestGuestsOfASite(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.check(t, "a report", s.post(t, report(7, alice)), 200, "true")
-	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/v1/months": {200, 200}, "/metrics": {403, 200}, "/v1/coverage": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
+	for path, statuses := range map[string][2]int{"/v1/jobs/7": {200, 200}, "/v1/months": {200, 200}, "/metrics": {403, 200}, "/v1/coverage": {403, 200}, "/v1/cost": {403, 200}, "/v1/status": {403, 200}, "/v1/digest?from=2026-11-09T00:00:00Z&to=2026-11-16T00:00:00Z": {403, 200}} {
 		for i, uid := range []int{61003, bob} {
 			if got := (request{Addr: s.unix, Method: "GET", Path: path}).as(t, uid); got.Status != statuses[i] {
 				t.Errorf("%d asks for %s: %d %.300s", uid, path, got.Status, got.Text)

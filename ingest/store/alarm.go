@@ -19,16 +19,21 @@ const (
 	MarkShare    = "compared_share" // which part of the jobs was measured then, in millionths
 )
 
-// EndedBetween reads what Slurm says of the jobs that ended in a span, in the order of their ends.
+// EndedBetween reads what Slurm says of the jobs that ended in a span, in the order of their ends. Metrics hold the
+// parallel efficiency alone, and are nil without one.
 func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*job.Job)) error {
-	err := s.eachRow(ctx, `SELECT cluster, job_id, uid, name, partition_name, alloc_cpus, nodes, state, exit_code, slurm_elapsed_s, end_us, decision FROM attempts
+	err := s.eachRow(ctx, `SELECT cluster, job_id, uid, name, partition_name, alloc_cpus, nodes, state, exit_code, slurm_elapsed_s, end_us, decision, parallel_efficiency FROM attempts
 		WHERE end_us > ? AND end_us <= ? AND slurm_end_us IS NOT NULL ORDER BY end_us, cluster, job_id, attempt`,
 		[]any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
 			var j job.Job
 			var end int64
 			var elapsed sql.NullInt64
-			err := rows.Scan(&j.Cluster, &j.JobID, &j.UID, &j.Name, &j.Partition, &j.CPUs, &j.Nodes, &j.State, &j.ExitCode, &elapsed, &end, &j.Decision)
+			var parallel sql.NullFloat64
+			err := rows.Scan(&j.Cluster, &j.JobID, &j.UID, &j.Name, &j.Partition, &j.CPUs, &j.Nodes, &j.State, &j.ExitCode, &elapsed, &end, &j.Decision, &parallel)
 			j.End, j.Elapsed = time.UnixMicro(end).UTC(), time.Duration(elapsed.Int64)*time.Second
+			if parallel.Valid {
+				j.Metrics = &job.Metrics{Efficiencies: job.Efficiencies{Parallel: parallel.Float64}}
+			}
 			if err == nil {
 				do(&j)
 			}

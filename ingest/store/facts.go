@@ -126,9 +126,34 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 		return err
 	}
 	h.Outboxes = troubled(boxes)
-	h.Silent, err = onlyColumn[string](s.read.QueryContext(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
-		p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent))
+	h.Silent, err = s.silent(ctx, p.from)
 	return err
+}
+
+// silent are the nodes that have not reported since a time, but did in the four weeks before.
+func (s *Store) silent(ctx context.Context, since time.Time) ([]string, error) {
+	return onlyColumn[string](s.read.QueryContext(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
+		since.Add(-silentAfter).UnixMicro(), since.UnixMicro(), mostSilent))
+}
+
+// Status reads how jobeff itself does: in the last 24 hours, but for nodes, which are silent if no job ended there in a
+// week.
+func (s *Store) Status(ctx context.Context, now time.Time) (*listing.Status, error) {
+	is := &listing.Status{At: now, Damaged: s.Damaged()}
+	is.Doubt, is.Hint = s.Doubt(ctx)
+	for _, read := range []func() error{
+		func() error { return s.health(ctx, span{from: now.Add(-24 * time.Hour), to: now}, &is.Health) },
+		func() (err error) { is.Health.Silent, err = s.silent(ctx, now.Add(-7*24*time.Hour)); return err },
+		func() (err error) { is.Alarms, err = s.AlarmsUp(ctx); return err },
+		func() (err error) { is.Comparison, err = s.Comparison(ctx); return err },
+		func() (err error) { is.Read, err = s.Mark(ctx, MarkRead); return err },
+		func() (err error) { is.Nodes, is.Quiet, err = s.NodesHeard(ctx, now, 24*time.Hour); return err },
+	} {
+		if err := read(); err != nil {
+			return nil, fmt.Errorf("store: status: %w", unavailable(err))
+		}
+	}
+	return is, nil
 }
 
 // Limits of what is read to find savings and changes.

@@ -484,6 +484,8 @@ func plannedQueries(t *testing.T) []string {
 		dueMails,
 		ofClasses + classified + ") t GROUP BY 1, 2, 3, 4",
 		lateReports,
+		reportSizes,
+		newestOfWorkloads,
 		heavyHours + " GROUP BY w.workload_key, w.cores",
 		programHours + " GROUP BY e.executable",
 		runsOfLineage,

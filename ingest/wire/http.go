@@ -56,7 +56,7 @@ const (
 
 // OutboxState is what a node's spool holds. Reports carry it to jobeffd.
 type OutboxState struct {
-	Waiting int           `json:"waiting"`
+	Waiting int           `json:"waiting"`   // reports that are not sent yet
 	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest waiting report; 0: none waits
 	Refused int           `json:"refused"`   // set aside for good
 	Cut     int           `json:"cut"`       // reports that were cut to a line, since full.log began

@@ -61,7 +61,7 @@ type Watch struct {
 	// does not count.
 	seen  [2]map[attempted]bool
 	week  float64                  // the newest, counted from since
-	times map[work][]time.Duration // of the newest runs
+	times map[Work][]time.Duration // of the newest runs
 }
 
 // attempted identifies a job, for all of its attempts.
@@ -74,17 +74,22 @@ type attempted struct {
 // several, nobody is two users.
 const nobody = math.MaxUint32
 
-// work identifies jobs that should take as long as each other.
-type work struct {
+// Work is what jobs have in common that should take as long as each other.
+type Work struct {
 	cluster         string
 	uid             uint32
 	name, partition string
 	cpus, nodes     int
 }
 
+// WorkOf is a job's. It alone decides which jobs are alike, for the alarm and for Times.
+func WorkOf(j *job.Job) Work {
+	return Work{j.Cluster, j.UID, j.Name, j.Partition, j.CPUs, j.Nodes}
+}
+
 // New watches the jobs that end from since on, a share of which was measured.
 func New(share float64, since time.Time) *Watch {
-	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[work][]time.Duration{}}
+	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[Work][]time.Duration{}}
 	if share > 0 && share < 1 {
 		w.factors = coinFactors(share)
 	}
@@ -154,16 +159,19 @@ const (
 	mostWorks = 100_000
 )
 
+// timed reports whether a job's time says how long its work takes.
+func timed(j *job.Job) bool { return j.State == "COMPLETED" && j.Elapsed >= leastTime }
+
 // longer reports whether a job took longer than the median of the same work before it. known is false if that
 // ran too rarely.
 func (w *Watch) longer(j *job.Job) (longer, known bool) {
-	if j.State != "COMPLETED" || j.Elapsed < leastTime {
+	if !timed(j) {
 		return false, false
 	}
 	if len(w.times) >= mostWorks {
 		clear(w.times)
 	}
-	key := work{j.Cluster, j.UID, j.Name, j.Partition, j.CPUs, j.Nodes}
+	key := WorkOf(j)
 	runs := w.times[key]
 	if known = len(runs) >= leastRuns; known {
 		sorted := slices.Sorted(slices.Values(runs))

@@ -68,3 +68,22 @@ func Signed(change float64) string {
 	}
 	return sign + fixed(100*math.Abs(change), digits) + " %"
 }
+
+// Between writes the interval of a change with signs, in percent, rounded outwards, so that it is never narrower than
+// it is: "between -0.93 % and +1.08 %". It has two digits behind the point where both ends are within 1 %, one within
+// 10 %.
+func Between(low, high float64) string {
+	digits, widest := 2, 100*max(math.Abs(low), math.Abs(high))
+	for limit := 1.0; digits > 0 && widest > limit; limit *= 10 {
+		digits--
+	}
+	unit := 100 * math.Pow(10, float64(digits))
+	end := func(v float64) string {
+		sign := ""
+		if v > 0 {
+			sign = "+"
+		}
+		return sign + fixed(100*v/unit, digits) + " %"
+	}
+	return "between " + end(math.Floor(low*unit+1e-9)) + " and " + end(math.Ceil(high*unit-1e-9))
+}

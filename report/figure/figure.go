@@ -58,6 +58,15 @@ func Bound(v float64) string {
 	return fixed(math.Ceil(100*v-1e-9), 0) + " %"
 }
 
+// Small writes a share, given as a fraction, that is mostly far below 1 %, with three digits: "0.0277 %". Above 0 and
+// below 0.00001 it is "under 0.001 %".
+func Small(v float64) string {
+	if v > 0 && v < 1e-5 {
+		return "under 0.001 %"
+	}
+	return Number(100*v) + " %"
+}
+
 // Points writes a difference of two shares, given as a fraction, in percentage points with its sign: "+3",
 // "-12". It returns "" for a difference that rounds to 0.
 func Points(v float64) string {

@@ -17,6 +17,7 @@ func TestFigures(t *testing.T) {
 		"Percent": {Percent, map[float64]string{0: "0 %", 1e-9: "under 1 %", 0.0049: "under 1 %", 0.006: "1 %", 0.385: "39 %", 0.7996: "79 %", 0.8: "80 %", 0.994: "99 %",
 			0.997: "over 99 %", 1: "100 %", 1.5: "150 %"}},
 		"Bound":  {Bound, map[float64]string{0: "0.0 %", 1e-6: "0.1 %", 0.01: "1.0 %", 0.0101: "1.1 %", 0.012: "1.2 %", 0.0992: "10 %", 0.099: "9.9 %", 0.1: "10 %", 0.123: "13 %", 1.5: "150 %"}},
+		"Small":  {Small, map[float64]string{0: "0 %", 1e-9: "under 0.001 %", 1e-5: "0.001 %", 2.77e-4: "0.0277 %", 0.0123: "1.23 %", 0.5: "50.0 %"}},
 		"Points": {Points, map[float64]string{0: "", 0.004: "", -0.004: "", 0.03: "+3", -0.12: "-12"}},
 		"Limit":  {Limit, map[float64]string{0.8: "0.8", 0.125: "0.125", 1: "1", 0.805: "0.805"}},
 		"Ratio":  {Ratio, map[float64]string{0: "0.00", -0.001: "0.00", 0.7996: "0.80", 0.997: "1.00", 1.003: "1.00", 2.345: "2.35"}},
@@ -52,6 +53,26 @@ func TestWholeFigures(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestBetween(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{-0.00931, 0.0099, "between -0.94 % and +0.99 %"},
+		{-0.009, 0.0108, "between -0.9 % and +1.1 %"},
+		{0.0012, 0.0034, "between +0.12 % and +0.34 %"},
+		{-0.00341, -0.00121, "between -0.35 % and -0.12 %"},
+		{-0.00001, 0, "between -0.01 % and 0.00 %"},
+		{-0.05, 0.1, "between -5.0 % and +10.0 %"},
+		{-0.05, 0.101, "between -5 % and +11 %"},
+		{-0.5, 3, "between -50 % and +300 %"},
+	} {
+		if got := Between(c.low, c.high); got != c.want {
+			t.Errorf("%v: %q, want %q", c, got, c.want)
 		}
 	}
 }

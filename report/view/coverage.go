@@ -18,7 +18,7 @@ type Coverage struct {
 	Measured float64        `json:"measured_core_hours"` // of jobs with figures
 	Lines    []CoverageLine `json:"lines"`               // a line for each month, partition, class and reason
 
-	Words words.Coverage `json:"-"`
+	Words words.Answer `json:"-"`
 }
 
 // CoverageLine is the core time of the jobs of one month, partition, class and reason.

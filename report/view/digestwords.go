@@ -255,86 +255,10 @@ func followed(data *DigestWords, d *notice.Digest, zone *time.Location) {
 
 // health describes how jobeff itself is doing.
 func health(d *notice.Digest) (all []Remark) {
-	h := &d.Health
-	add := func(bad bool, format string, args ...any) {
-		all = append(all, Remark{fmt.Sprintf(format, args...), bad})
-	}
-	measured, bad, holes := words.MeasuredText(h.Known)
-	if measured != "" {
-		add(bad, "%s", measured)
-	}
-	for _, hole := range holes {
-		add(true, "%s", hole)
-	}
-	if cannot := words.CannotTell(d.Comparison); cannot != "" {
-		add(false, "%s", cannot)
-	}
-	if h.Partial > 0 {
-		add(true, "%s with some ranks not recorded.", figure.Counted(h.Partial, "job"))
-	}
-	if h.NodesMissed > 0 {
-		add(true, "%s of jobs did not report although others of the same job did.", figure.Counted(h.NodesMissed, "node"))
-	}
-	if h.PrologFailed > 0 {
-		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
-	}
-	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(listing.LateAfter))
-	}
-	if len(h.Silent) > 0 {
-		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
-	}
-	all = append(all, outboxes(h.Outboxes)...)
-	if h.Unsent > 0 {
-		add(true, "%s could not be sent; jobeffd's log says why.", figure.Counted(h.Unsent, "mail"))
+	for _, r := range words.OfHealth(&d.Health, d.Comparison) {
+		all = append(all, Remark{r.Text, r.Bad})
 	}
 	return all
-}
-
-// namedNodes bounds the nodes that a remark names.
-const namedNodes = 10
-
-// outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []listing.NodeOutbox) (all []Remark) {
-	for _, trouble := range []struct {
-		format string
-		of     func(*listing.NodeOutbox) int
-	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *listing.NodeOutbox) int { return b.Refused }},
-		{"%s dropped, and their owners told, since a node's spool was full", func(b *listing.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *listing.NodeOutbox) int { return b.Lost }},
-	} {
-		sum, nodes := 0, []string{}
-		for i := range boxes {
-			if n := trouble.of(&boxes[i]); n > 0 {
-				sum += n
-				nodes = append(nodes, fmt.Sprintf("%s (%s)", boxes[i].Node, figure.Count(n)))
-			}
-		}
-		if sum > 0 {
-			all = append(all, Remark{fmt.Sprintf(trouble.format, figure.Counted(sum, "report")) + ": " + someOf(nodes) + ".", true})
-		}
-	}
-	var oldest time.Duration
-	var nodes []string
-	for _, b := range boxes {
-		if b.Oldest >= listing.LateAfter {
-			oldest = max(oldest, b.Oldest)
-			nodes = append(nodes, b.Node)
-		}
-	}
-	if len(nodes) > 0 {
-		all = append(all, Remark{fmt.Sprintf("Reports wait to be sent on %s, the oldest for %s: %s.", figure.Counted(len(nodes), "node"), figure.Age(oldest), someOf(nodes)), oldest >= time.Hour})
-	}
-	return all
-}
-
-// someOf lists the first names.
-func someOf(names []string) string {
-	if more := len(names) - namedNodes; more > 0 {
-		return strings.Join(names[:namedNodes], ", ") + " and " + figure.Count(more) + " more"
-	}
-	return strings.Join(names, ", ")
 }
 
 // spanText names the days of a week: "9 to 15 November 2026". to is its end.

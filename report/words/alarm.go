@@ -45,6 +45,9 @@ var cannotWords = map[string]string{
 	harm.AllMeasured:  "all jobs are measured: there are no others to compare with. measure.share = 0.9 leaves a tenth of the jobs alone",
 	harm.FewUsers:     fmt.Sprintf("jobs of fewer than %d users have ended since the comparison began", harm.AlarmUsers),
 	harm.FewJobs:      "too few jobs have ended since the comparison began: chance alone could do as much as one crash in ten measured jobs. It compares on",
+
+	harm.FewAlike:   fmt.Sprintf("fewer than %d measured jobs, or fewer than %[1]d others, completed whose user, name, partition, CPUs and nodes are the same", harm.LeastAlike),
+	harm.OtherShare: "jobs that the share leaves alone have figures: nodes measure another share than this jobeffd knows, or did in that time ([measure] share in jobeff.toml)",
 }
 
 // CannotTell says why a harm by jobeff would not be noticed; "": it would be, or nothing is known yet.
@@ -52,7 +55,11 @@ func CannotTell(c *harm.Comparison) string {
 	if c == nil || cannotWords[c.Cannot] == "" {
 		return ""
 	}
-	return "Whether jobeff harms jobs: cannot tell, because " + cannotWords[c.Cannot] + "."
+	return cannotTell("jobeff harms jobs", c.Cannot)
+}
+
+func cannotTell(whether, cannot string) string {
+	return "Whether " + whether + ": cannot tell, because " + cannotWords[cannot] + "."
 }
 
 // comparisonText says which harm would have been noticed by now.

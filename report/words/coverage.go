@@ -13,8 +13,8 @@ import (
 	"jobeff/report/inert"
 )
 
-// Coverage words a ledger: which part of the core-hours has which figures, and why the rest has none.
-type Coverage struct {
+// Answer is what an admin asked about the whole site, in words.
+type Answer struct {
 	Headline string
 	Parts    []block.Part
 	Notes    []string
@@ -30,14 +30,14 @@ var classes = []struct{ name, text string }{
 }
 
 // OfCoverage words a ledger. wide: its reader sees characters outside ASCII.
-func OfCoverage(ledger *listing.Ledger, wide bool) (c Coverage) {
+func OfCoverage(ledger *listing.Ledger, wide bool) (c Answer) {
 	l := inert.Copy(ledger, wide)
 	span := fmt.Sprintf("from %s to %s, UTC", utcMinute(l.From), utcMinute(l.To))
 	all := listing.ByClass(l.Lines)
 	c.Notes = coverageNotes(l)
 	switch {
 	case len(l.Lines) == 0 && l.Read.IsZero():
-		c.Headline = "The core-hours are not known: jobeffd has not read sacct. Its log says why."
+		c.Headline = notRead
 	case len(l.Lines) == 0:
 		c.Headline = "No job ended " + span + "."
 	case all.Total() == 0:
@@ -51,6 +51,8 @@ func OfCoverage(ledger *listing.Ledger, wide bool) (c Coverage) {
 	}
 	return c
 }
+
+const notRead = "The core-hours are not known: jobeffd has not read sacct. Its log says why."
 
 func utcMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
