@@ -55,11 +55,7 @@ const clientTimeout = 30 * time.Second
 // job shows one job: its first screen, or all.
 func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 	if asJSON {
-		served, err := served(ctx, id)
-		if err != nil {
-			return err
-		}
-		return view.Write(p.stdout, served)
+		return p.document(served(ctx, id))
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
@@ -75,6 +71,14 @@ func (p *program) job(ctx context.Context, id string, asJSON, full bool) error {
 		return report.TextOfJob(p.stdout, a.view(p.options().Unicode), p.options())
 	}
 	return report.ScreenOfJob(p.stdout, a.view(p.options().Unicode), p.options())
+}
+
+// document prints the JSON document that jobeffd answered.
+func (p *program) document(answered json.RawMessage, err error) error {
+	if err != nil {
+		return err
+	}
+	return view.Write(p.stdout, answered)
 }
 
 // served asks jobeffd for the JSON document of a job.

@@ -105,11 +105,7 @@ func (p *program) compare(ctx context.Context, args []string, flags compareFlags
 	}
 	defer c.Close()
 	if flags.json && !slices.ContainsFunc(args, isFile) {
-		document, err := c.CompareDocument(ctx, args, flags.force)
-		if err != nil {
-			return err
-		}
-		return view.Write(p.stdout, document)
+		return p.document(c.CompareDocument(ctx, args, flags.force))
 	}
 	compared, err := compareJobs(ctx, c, args, flags.force)
 	var refused *compare.Refusal

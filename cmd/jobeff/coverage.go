@@ -85,20 +85,14 @@ func (p *program) statusCommand() *cobra.Command {
   jobeff admin status --json`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			jobeffd, err := connect()
-			if err != nil {
-				return err
-			}
-			defer jobeffd.Close()
-			is, err := jobeffd.Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			v := view.NewStatus(is, p.options().Unicode)
-			if asJSON {
-				return view.Write(p.stdout, v)
-			}
-			return report.TextOfAnswer(p.stdout, v.Words.Answer, p.options())
+			return p.answer(asJSON, func(c *client.Client) (any, words.Answer, error) {
+				is, err := c.Status(cmd.Context())
+				if err != nil {
+					return nil, words.Answer{}, err
+				}
+				v := view.NewStatus(is, p.options().Unicode)
+				return v, v.Words.Answer, nil
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
@@ -121,22 +115,27 @@ func (p *program) ofSpan(c *cobra.Command, ask func(ctx context.Context, c *clie
 				return fmt.Errorf("--%s: %w", []string{"starttime", "endtime"}[i], err)
 			}
 		}
-		jobeffd, err := connect()
-		if err != nil {
-			return err
-		}
-		defer jobeffd.Close()
-		document, said, err := ask(cmd.Context(), jobeffd, span[0], span[1])
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			return view.Write(p.stdout, document)
-		}
-		return report.TextOfAnswer(p.stdout, said, p.options())
+		return p.answer(asJSON, func(c *client.Client) (any, words.Answer, error) { return ask(cmd.Context(), c, span[0], span[1]) })
 	}
 	c.Flags().StringVarP(&start, "starttime", "S", "", "jobs that ended at `TIME` or later")
 	c.Flags().StringVarP(&end, "endtime", "E", "", "jobs that ended before `TIME`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c
+}
+
+// answer asks jobeffd about the whole site, and prints what it said.
+func (p *program) answer(asJSON bool, ask func(*client.Client) (document any, said words.Answer, err error)) error {
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	document, said, err := ask(c)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return view.Write(p.stdout, document)
+	}
+	return report.TextOfAnswer(p.stdout, said, p.options())
 }

@@ -70,11 +70,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	defer c.Close()
 	q := client.DigestQuery{Week: f.week, Accounts: f.accounts}
 	if f.json {
-		document, err := c.DigestDocument(ctx, q)
-		if err != nil {
-			return err
-		}
-		return view.Write(p.stdout, document)
+		return p.document(c.DigestDocument(ctx, q))
 	}
 	both, err := c.Digest(ctx, q)
 	if err != nil {

@@ -69,16 +69,16 @@ func (d *doctor) clock() {
 
 // throttling adds up how long the cores lowered their clock against heat since boot.
 func (d *doctor) throttling() {
-	var times, cores int64
+	var times int64
 	var longest time.Duration
-	timed := false
+	counted, timed := false, false
 	for _, dir := range d.matches("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle") {
 		for _, of := range []string{"core", "package"} {
 			n, known := whole(dir + "/" + of + "_throttle_count")
 			if !known {
 				continue
 			}
-			cores, times = cores+1, max(times, n)
+			counted, times = true, max(times, n)
 			if ms, is := whole(dir + "/" + of + "_throttle_total_time_ms"); is {
 				timed, longest = true, max(longest, time.Duration(ms)*time.Millisecond)
 			}
@@ -86,7 +86,7 @@ func (d *doctor) throttling() {
 	}
 	up := d.uptime()
 	switch {
-	case cores == 0:
+	case !counted:
 	case times == 0:
 		d.say(words.OK, "throttling", "no core lowered its clock against heat since boot", "")
 	case !timed:
@@ -102,9 +102,8 @@ func (d *doctor) throttling() {
 // memoryErrors adds up what the memory controllers counted since boot.
 func (d *doctor) memoryErrors() {
 	var corrected, lost int64
-	dirs := d.matches("/sys/devices/system/edac/mc/mc[0-9]*")
 	known := false
-	for _, dir := range dirs {
+	for _, dir := range d.matches("/sys/devices/system/edac/mc/mc[0-9]*") {
 		ce, is := whole(dir + "/ce_count")
 		ue, also := whole(dir + "/ue_count")
 		known, corrected, lost = known || is && also, corrected+ce, lost+ue

@@ -112,11 +112,7 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	}
 	defer c.Close()
 	if flags.json {
-		document, err := c.WorkloadDocument(ctx, name, flags.user, predict)
-		if err != nil {
-			return err
-		}
-		return view.Write(p.stdout, document)
+		return p.document(c.WorkloadDocument(ctx, name, flags.user, predict))
 	}
 	w, err := c.Workload(ctx, name, flags.user)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -118,8 +119,12 @@ func (c *Client) Workload(ctx context.Context, name, user string) (*listing.Foun
 // WorkloadDocument fetches the JSON document of a workload, with the expected times on the core counts of predict.
 func (c *Client) WorkloadDocument(ctx context.Context, name, user string, predict []int) (document json.RawMessage, err error) {
 	v := url.Values{}
-	if len(predict) > 0 {
-		v.Set("predict", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(predict), "[]")), ","))
+	counts := make([]string, len(predict))
+	for i, n := range predict {
+		counts[i] = strconv.Itoa(n)
+	}
+	if len(counts) > 0 {
+		v.Set("predict", strings.Join(counts, ","))
 	}
 	err = c.onWorkload(ctx, "GET", name, "", user, v, nil, &document)
 	return document, err

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"jobeff/ingest/job"
 )
 
@@ -63,8 +65,10 @@ const (
 	leastWork = 4 // jobs of a work: fewer say nothing of how much its times differ
 	// Nodes measure another share than this jobeffd knows of if more than this part of the others has figures.
 	mostFigures = .1
-	normal90    = 1.6448536269514722 // 95 % of a normal distribution lie below
 )
+
+// normal90 is how many standard deviations either way hold Level of a normal distribution.
+var normal90 = distuv.UnitNormal.Quantile((1 + Level) / 2)
 
 // NewTimes compares jobs a share of which was measured.
 func NewTimes(share float64) *Times {
