@@ -245,13 +245,12 @@ bool je_mpi_initialized(void)
 /* The first line of the library's version; "": it has none. */
 static const char *note_version(struct je_slot *slot)
 {
-	static char text[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
+	static char text[8192 + 1]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING, and a zero */
 	int (*get)(char *, int *) = (int (*)(char *, int *))je_symbol("PMPI_Get_library_version");
 	int n = 0;
 
 	if (get == NULL || get(text, &n) != 0)
 		return "";
-	text[sizeof(text) - 1] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	copy(slot->mpi_version, sizeof(slot->mpi_version), text);
 	return text;

@@ -53,11 +53,12 @@ enum {
 	JE_OPEN_MOST = 4096,	 /* descriptors of the program that are looked at */
 };
 
-/* Not on the stack: a program may have given its thread a small one. */
+/* Not on the stack: a program may have given its thread a small one. What is always written comes
+ * first: behind the buffers it would cost each rank a page. */
 static struct {
+	uint64_t until_ns;
 	char line[JE_LINE_MOST];
 	uint8_t block[JE_READ_MOST];
-	uint64_t until_ns;
 } work;
 
 /* a file's identity, size and kind */
