@@ -14,6 +14,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/slow"
 	"jobeff/policy/workload"
 	"jobeff/report/view"
 	"jobeff/report/words"
@@ -236,7 +237,8 @@ func TestSitePages(t *testing.T) {
 		"nodes": func(w io.Writer) error {
 			nodes := []listing.Node{{NodeOutbox: listing.NodeOutbox{Node: "silent"}, Heard: began.Add(-50 * time.Hour)}, {NodeOutbox: listing.NodeOutbox{Node: "n<1>"}, Heard: began},
 				{NodeOutbox: listing.NodeOutbox{Node: "lossy", OutboxState: wire.OutboxState{Waiting: 2, Oldest: 3 * time.Hour, Lost: 4}}, Heard: began, Said: began}}
-			return PageOfList(w, words.OfNodes(listing.JobQuery{Limit: 2}, nodes, began), listLinks)
+			look := &listing.SlowNodes{At: began, Observed: 3, Nodes: []slow.Slow{{Machine: slow.Machine{Node: "silent"}, Slower: 1.051, Low: 1.038, High: 1.0613}}}
+			return PageOfList(w, words.OfNodes(listing.JobQuery{Limit: 2}, nodes, look, began), listLinks)
 		},
 		"notices": func(w io.Writer) error {
 			told := listing.Told{At: began, User: "<u>", Name: "lj", Workload: "3fa2c1aabbccddeeff00", Rule: "past-inflexion", Job: "9", Jobs: 3, Lost: 12, Cores: 512, Advised: 128}
@@ -261,7 +263,7 @@ func TestSitePages(t *testing.T) {
 		text := pageText(b.String())
 		for _, want := range map[string][]string{
 			"workloads": {"<b>lj <i> =cmd 3 1 to 512 12.4 3.00", "7_3", "Next page"},
-			"nodes":     {"lossy", "2 3 hours 0 0 4", "silent", "2 days", "3 nodes.", "Next page"},
+			"nodes":     {"lossy", "2 3 hours 0 0 4 -", "silent", "5.1 % longer (3.8 to 6.2 %)", "2 days", "3 nodes.", "Next page"},
 			"notices": {"cannot tell: no runs to compare", "not told: muted; told that it is better on 2026-11-20; said to be wrong on 2026-11-20", "12 runs since, most on 128 cores; 5.00 core-hours saved (90 %: 4.00 to 6.00)",
 				"1 run since, most on 64 cores; 74.9 core-hours saved, but not surely (90 %: 34.3 more to 184 saved)"},
 			"digests": {"2026-W46"},

@@ -72,8 +72,8 @@ func (p *program) costCommand() *cobra.Command {
 
 const statusHelp = `jobeff admin status shows what needs a hand today, each with what helps, and how
 jobeff itself does on all nodes: what was measured in the last 24 hours, outboxes,
-silent nodes, the alarm, and what jobeff costs. The web page "Status" is the same.
-Only root and operators may ask. jobeff admin doctor checks one machine.`
+silent and slow nodes, the alarm, and what jobeff costs. The web page "Status" is the
+same. Only root and operators may ask. jobeff admin doctor checks one machine.`
 
 func (p *program) statusCommand() *cobra.Command {
 	var asJSON bool

@@ -39,7 +39,7 @@ var documented = []any{view.Job{}, view.Workload{}, view.Digest{}, view.Comparis
 var byHand = []string{"JobList", "WorkloadList", "Healthy", "Taken", "BatchAnswers"}
 
 // describedIn are the packages whose comments describe a new field.
-var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt", "../../policy/harm", "../../ingest/wire"}
+var describedIn = []string{"../../report/view", "../../ingest/job", "../../ingest/listing", "../../policy/doubt", "../../policy/harm", "../../policy/slow", "../../ingest/wire"}
 
 // api is the file.
 type api struct {

@@ -75,6 +75,8 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	wg.Go(func() { judge(background, db, how, log) })
 	harms := &watcher{db: db, srv: srv, mails: mails, measure: cfg.Measure, log: log, now: time.Now}
 	wg.Go(func() { harms.run(background) })
+	slows := &slowWatcher{db: db, log: log, now: time.Now}
+	wg.Go(func() { slows.run(background) })
 	wg.Go(func() { srv.ReplayLogs(background, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	wg.Go(func() { check(background, db, log) })

@@ -78,7 +78,8 @@ type Health struct {
 	Unsent       int      `json:"unsent"`  // mails that wait or were given up
 	// Outboxes are those in which reports are stuck or got lost, the worst first, as each node
 	// said last.
-	Outboxes []NodeOutbox `json:"outboxes,omitempty"`
+	Outboxes  []NodeOutbox `json:"outboxes,omitempty"`
+	SlowNodes *SlowNodes   `json:"slow_nodes"` // what the last look at them found; null: there was none from the span's begin until as long after its end
 }
 
 // NodeOutbox is what a node said of its outbox.

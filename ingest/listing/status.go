@@ -16,7 +16,8 @@ type Status struct {
 	Hint  string `json:"hint"`
 	// Read is up to when sacct was read; zero: it never was.
 	Read time.Time `json:"sacct_read,omitzero"`
-	// Health is that of the last 24 hours, but for its silent nodes: those were silent for a week.
+	// Health is that of the last 24 hours, but for two: its silent nodes were so for a week, and its slow ones are those of
+	// the last look, however old.
 	Health     Health           `json:"health"`
 	Comparison *harm.Comparison `json:"comparison"`  // how rare a harm could have been noticed by now; null: nothing was compared yet
 	Nodes      int64            `json:"nodes"`       // that reported within four weeks

@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
@@ -23,6 +24,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
 	"jobeff/policy/doubt"
+	"jobeff/policy/slow"
 	"jobeff/test/mungetest"
 )
 
@@ -278,6 +280,10 @@ func TestMetrics(t *testing.T) {
 	if _, err := s.store.Merge(ctx); err != nil { // writes what nodes said of their outboxes
 		t.Fatal(err)
 	}
+	look := &listing.SlowNodes{At: time.Now().Add(-47 * time.Hour), Nodes: []slow.Slow{{Machine: slow.Machine{Cluster: "c", Node: "n\"1"}, Slower: 1.051}}}
+	if err := s.store.KeepSlowNodes(ctx, look); err != nil {
+		t.Fatal(err)
+	}
 	request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: []byte("{")}.do()
 	get := request{Addr: s.unix, Method: "GET", Path: "/metrics"}
 	s.check(t, "a user", get.as(t, alice), 403, "for operators")
@@ -288,10 +294,18 @@ func TestMetrics(t *testing.T) {
 		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_jobs_to_merge 0", "jobeff_connections_refused_total 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
 		`jobeff_outbox_reports{state="waiting"} 7`, `jobeff_outbox_reports{state="lost"} 3`, `jobeff_jobs_of_day{state="unknown"} 1`,
 		"jobeff_run_dir_used_ratio 0.93", "jobeff_run_dir_full_records 2", "jobeff_run_dir_held_bytes 1.048576e+06",
+		`jobeff_node_slower_ratio{cluster="c",node="n\"1"} 1.051`,
 		"jobeff_jobs_of_day_measured 1", "jobeff_jobs_of_day_coverage 1", "process_resident_memory_bytes"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("no %s in\n%s", want, got.Text)
 		}
+	}
+	look.At = time.Now().Add(-49 * time.Hour)
+	if err := s.store.KeepSlowNodes(ctx, look); err != nil {
+		t.Fatal(err)
+	}
+	if got := get.do(); strings.Contains(got.Text, "node_slower") {
+		t.Errorf("an old look tells of now:\n%s", got.Text)
 	}
 }
 

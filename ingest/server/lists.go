@@ -334,8 +334,12 @@ func (s *Server) nodes(r *http.Request, by viewer, q listing.JobQuery, _ []uint3
 	if err != nil {
 		return nil, err
 	}
+	look, err := s.store.SlowNodes(r.Context())
+	if err != nil {
+		return nil, err
+	}
 	q.Limit = listedRows
-	return listed(words.OfNodes(q, nodes, time.Now()), menu(r, by.Viewer, "nodes"))
+	return listed(words.OfNodes(q, nodes, look, time.Now()), menu(r, by.Viewer, "nodes"))
 }
 
 // digests links to the digests of whole weeks since the first month that has jobs.

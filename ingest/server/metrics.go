@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged, damaged)
 	}
-	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{lately[store.Day]{ask: db.DayUntil, lifetime: dayLifetime}},
+	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, slowNodes{db}, &jobsOfDay{lately[store.Day]{ask: db.DayUntil, lifetime: dayLifetime}},
 		&ledgerOfDay{lately[[]listing.LedgerLine]{ask: db.DayOfLines, lifetime: ledgerLifetime}}, newCoreTime(db),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
@@ -168,6 +169,27 @@ func (o alarms) Collect(ch chan<- prometheus.Metric) {
 			value = 1
 		}
 		ch <- prometheus.MustNewConstMetric(alarmUp, prometheus.GaugeValue, value, kind)
+	}
+}
+
+// slowNodes collects which nodes the last look found slow.
+type slowNodes struct{ db *store.Store }
+
+var nodeSlower = prometheus.NewDesc("jobeff_node_slower_ratio", "How many times as long jobs computed on a node as alike jobs elsewhere, of nodes that the last look found slow, within two days; jobeff admin status says more.", []string{"cluster", "node"}, nil)
+
+// Describe and Collect make it a prometheus.Collector.
+func (o slowNodes) Describe(ch chan<- *prometheus.Desc) { ch <- nodeSlower }
+
+// Collect sends the nodes that are named. An old look tells nothing of now.
+func (o slowNodes) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	look, err := o.db.SlowNodes(ctx)
+	if err != nil || look == nil || look.Old(time.Now()) {
+		return
+	}
+	for _, n := range look.Nodes {
+		ch <- prometheus.MustNewConstMetric(nodeSlower, prometheus.GaugeValue, n.Slower, strings.ToValidUTF8(n.Cluster, "?"), strings.ToValidUTF8(n.Node, "?"))
 	}
 }
 

@@ -47,33 +47,43 @@ func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*j
 
 // KeepComparison keeps how rare a harm could have been noticed by now.
 func (s *Store) KeepComparison(ctx context.Context, c *harm.Comparison) error {
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = s.do(ctx, func(w *writer) error {
-			return w.exec("INSERT INTO comparison (id, comparison_json) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET comparison_json = excluded.comparison_json", string(text))
-		})
-	}
-	if err != nil {
-		return fmt.Errorf("store: comparison: %w", err)
-	}
-	return nil
+	return s.keepOnly(ctx, "comparison", c)
 }
 
 // Comparison is what KeepComparison kept last; nil: nothing yet.
 func (s *Store) Comparison(ctx context.Context) (*harm.Comparison, error) {
+	return keptOnly[harm.Comparison](ctx, s, "comparison")
+}
+
+// keepOnly replaces what is in a table's one row.
+func (s *Store) keepOnly(ctx context.Context, table string, v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = s.do(ctx, func(w *writer) error {
+			return w.exec("INSERT INTO "+table+" (id, "+table+"_json) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET "+table+"_json = excluded."+table+"_json", string(text))
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", table, err)
+	}
+	return nil
+}
+
+// keptOnly reads what keepOnly kept last; nil: nothing yet.
+func keptOnly[T any](ctx context.Context, s *Store, table string) (*T, error) {
 	var text string
-	err := s.read.QueryRowContext(ctx, "SELECT comparison_json FROM comparison").Scan(&text)
+	err := s.read.QueryRowContext(ctx, "SELECT "+table+"_json FROM "+table).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	c := new(harm.Comparison)
+	v := new(T)
 	if err == nil {
-		err = json.Unmarshal([]byte(text), c)
+		err = json.Unmarshal([]byte(text), v)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: comparison: %w", unavailable(err))
+		return nil, fmt.Errorf("store: %s: %w", table, unavailable(err))
 	}
-	return c, nil
+	return v, nil
 }
 
 // KeepAlarm raises an alarm. If one of its kind is up, nothing changes.

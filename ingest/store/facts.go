@@ -126,6 +126,12 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 		return err
 	}
 	h.Outboxes = troubled(boxes)
+	if h.SlowNodes, err = s.SlowNodes(ctx); err != nil {
+		return err
+	}
+	if look := h.SlowNodes; look != nil && (look.At.Before(p.from) || !look.At.Before(p.to.Add(p.to.Sub(p.from)))) {
+		h.SlowNodes = nil
+	}
 	h.Silent, err = s.silent(ctx, p.from)
 	return err
 }
@@ -136,14 +142,15 @@ func (s *Store) silent(ctx context.Context, since time.Time) ([]string, error) {
 		since.Add(-silentAfter).UnixMicro(), since.UnixMicro(), mostSilent))
 }
 
-// Status reads how jobeff itself does: in the last 24 hours, but for nodes, which are silent if no job ended there in a
-// week.
+// Status reads how jobeff itself does: in the last 24 hours, but for nodes. They are silent if no job ended there in a
+// week, and slow if the last look says so.
 func (s *Store) Status(ctx context.Context, now time.Time) (*listing.Status, error) {
 	is := &listing.Status{At: now, Damaged: s.Damaged()}
 	is.Doubt, is.Hint = s.Doubt(ctx)
 	for _, read := range []func() error{
 		func() error { return s.health(ctx, span{from: now.Add(-24 * time.Hour), to: now}, &is.Health) },
 		func() (err error) { is.Health.Silent, err = s.silent(ctx, now.Add(-7*24*time.Hour)); return err },
+		func() (err error) { is.Health.SlowNodes, err = s.SlowNodes(ctx); return err },
 		func() (err error) { is.Alarms, err = s.AlarmsUp(ctx); return err },
 		func() (err error) { is.Comparison, err = s.Comparison(ctx); return err },
 		func() (err error) { is.Read, err = s.Mark(ctx, MarkRead); return err },

@@ -102,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema != schemaVersion && l.Schema != schema967a4cf4:
+	case l.Format > exportFormat || (l.Schema < 1 || l.Schema > schemaVersion) && l.Schema != schema967a4cf4: // the steps so far only added tables
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
@@ -184,7 +184,7 @@ func (i *importer) typed(ctx context.Context, table string, in map[string]any) (
 		switch v := v.(type) {
 		case nil, string:
 			out[c] = v
-			if text, is := v.(string); is && (c == "body" || c == "detail" || c == "letter") {
+			if text, is := v.(string); is && (c == "body" || c == "detail" || c == "letter" || c == "times") {
 				if out[c], err = base64.StdEncoding.DecodeString(text); err != nil {
 					return nil, fmt.Errorf("column %s: %w", c, err)
 				}

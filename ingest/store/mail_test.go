@@ -397,6 +397,33 @@ func TestOutboxesOfAWeek(t *testing.T) {
 	}
 }
 
+// TestSlowNodesOfSpan: a digest has a look from its span's begin until as long after its end; the status has any.
+func TestSlowNodesOfSpan(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	to := day.AddDate(0, 0, 7)
+	for _, c := range []struct {
+		at   time.Time // zero: there was no look
+		want bool
+	}{{}, {day.Add(-1), false}, {day, true}, {to, true}, {to.AddDate(0, 0, 7).Add(-1), true}, {to.AddDate(0, 0, 7), false}} {
+		at := c.at
+		if !at.IsZero() {
+			if err := s.KeepSlowNodes(ctx, &listing.SlowNodes{At: at, Observed: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole, err := s.facts(ctx, day, to, nil)
+		some, also := s.facts(ctx, day, to, []string{"chem"})
+		is, too := s.Status(ctx, day)
+		if err := errors.Join(err, also, too); err != nil {
+			t.Fatal(err)
+		}
+		if got := whole.Health.SlowNodes != nil; got != c.want || some.Health.SlowNodes != nil || (is.Health.SlowNodes == nil) != at.IsZero() {
+			t.Errorf("%v: %+v, of some accounts %+v, status %+v", at, whole.Health.SlowNodes, some.Health.SlowNodes, is.Health.SlowNodes)
+		}
+	}
+}
+
 // TestSilentNodes: a node that reported in the weeks before but not in the span is named,
 // whichever daemon heard it. After long enough it is forgotten.
 func TestSilentNodes(t *testing.T) {

@@ -499,6 +499,7 @@ func plannedQueries(t *testing.T) []string {
 		fmt.Sprintf(namings[1].query, ""),
 		toWeigh,
 		asked,
+		nodeTimes,
 		"SELECT attempt FROM attempts r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
 	}
 	for _, ref := range []slurmid.Ref{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {

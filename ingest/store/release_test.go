@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/wire"
 	"jobeff/policy/harm"
@@ -233,6 +234,7 @@ func fillRelease(t *testing.T, s *Store) (reports []*job.NodeReport) {
 	filled.JobID, filled.Nonce = 10, hex("filled", 1)
 	running := nodeReport(11, 1, "running", oneDay)
 	running.Sequence, running.AsOf = 7, running.End
+	timed := timedReports(13, 0, time.Hour/2)[0]
 	ended := []*job.NodeReport{runReport(8, 1, 4, nil), runReport(9, 2, 8, named("=w")), filled, nodeReport(12, 1, "long ago", -90*oneDay)}
 	reports = slices.Concat(ofNodes(7, 2, "a", 0), []*job.NodeReport{running}, ended)
 	add(t, s, reports...)
@@ -245,7 +247,8 @@ func fillRelease(t *testing.T, s *Store) (reports []*job.NodeReport) {
 	}
 	several := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
 	several.Nodes, several.NodeList = 2, "n[1-2]"
-	_, err := s.AddSlurm(ctx, []slurm.Job{several, sacct(50, "50", "FAILED", 0, 0, time.Second)})
+	add(t, s, timed)
+	_, err := s.AddSlurm(ctx, []slurm.Job{several, timedLine(13, "COMPLETED", 0, 1), sacct(50, "50", "FAILED", 0, 0, time.Second)})
 	do(err)
 	_, err = s.Retain(ctx, Retention{Jobs: 30 * oneDay}, day.Add(oneDay), nil)
 	do(err)
@@ -269,7 +272,11 @@ func fillRelease(t *testing.T, s *Store) (reports []*job.NodeReport) {
 	setPending(t, s, waiting(60, "60", 1001, "chem"))
 	do(s.KeepAlarm(ctx, &harm.Alarm{Kind: harm.AlarmCrashed, From: day, At: day.Add(time.Hour), Measured: 5, MeasuredBad: 2, Others: 4, Jobs: []uint32{7}}))
 	do(s.KeepComparison(ctx, &harm.Comparison{Users: 14, Measured: 780, Others: 770, OneIn: 20}))
-	return reports
+	do(s.JudgeBy(ctx, 5))
+	for judged(t, s, rulesOf(5), oneDay) > 0 {
+	}
+	do(s.KeepSlowNodes(ctx, &listing.SlowNodes{At: day, Observed: 1}))
+	return append(reports, timed)
 }
 
 func exported(t *testing.T, s *Store) string {

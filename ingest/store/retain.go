@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/slow"
 )
 
 // Retention is how long things are kept; 0 means for ever.
@@ -68,25 +69,27 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 }
 
 // How long other things are kept: finished mails, notices to users (longer than the year that
-// a decision looks back), and nodes that are silent.
+// a decision looks back), and nodes that are silent. The times of jobs' nodes are kept for slow.Year: no look goes
+// further back.
 const (
 	mailsKept   = 90 * 24 * time.Hour
 	noticesKept = 400 * 24 * time.Hour
 	nodesKept   = 2 * silentAfter
 )
 
-// retainRest drops old mails, notices and nodes.
+// retainRest drops old mails, notices, nodes and times of nodes.
 func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 	err := s.do(ctx, func(w *writer) error {
 		return errors.Join(
 			w.exec("DELETE FROM mails WHERE decided_us < ? AND (sent_us IS NOT NULL OR failed_us IS NOT NULL)", now.Add(-mailsKept).UnixMicro()),
 			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()),
 			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()),
+			w.exec("DELETE FROM node_times WHERE end_us < ?", now.Add(-slow.Year).UnixMicro()),
 			w.exec("DELETE FROM month_sums WHERE jobs = 0"),
 			w.exec("DELETE FROM day_sums WHERE jobs = 0"))
 	})
 	if err != nil {
-		return fmt.Errorf("store: old mails, notices and nodes: %w", err)
+		return fmt.Errorf("store: old mails, notices, nodes and times of nodes: %w", err)
 	}
 	return nil
 }

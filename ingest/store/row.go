@@ -304,7 +304,7 @@ func clean(s string) string { return wire.CleanText(s, 1024) }
 type row map[string]any
 
 // tablesOfAttempt hold the rows of an attempt besides that in attempts.
-var tablesOfAttempt = []string{"reports", "executions", "workload_runs"}
+var tablesOfAttempt = []string{"reports", "executions", "workload_runs", "node_times"}
 
 // computed are the columns that the database computes.
 var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}

@@ -96,7 +96,7 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 }
 
 // weight is what a row takes besides its values: its header and its entries in indexes.
-var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "workload_runs": 150}
+var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "workload_runs": 150, "node_times": 80}
 
 // monthWeight is roughly what a row of a month takes.
 const monthWeight = 200

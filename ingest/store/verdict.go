@@ -13,6 +13,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
+	"jobeff/policy/slow"
 )
 
 // Judging is what Judge needs to know.
@@ -51,7 +52,8 @@ func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
 }
 
 // Judge asks the rules about some attempts that they have not judged. For lists and sums it keeps the
-// names of the rules that flag an attempt, and what the attempt used and lost, as package policy says.
+// names of the rules that flag an attempt, and what the attempt used and lost, as package policy says; and for policy/slow
+// what it says of its nodes.
 // Like Merge it finds what waits by a query, and one of several daemons does it. It returns how many
 // attempts it judged; err names those that cannot be read, which count as judged.
 func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged int, err error) {
@@ -70,7 +72,7 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 	var damaged error
 	for i := range waiting {
 		u := &waiting[i]
-		if u.endsArray, u.flags, u.now, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		if err = s.askRules(ctx, u, by, now); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 			return 0, err
 		}
 		damaged = errors.Join(damaged, err)
@@ -82,8 +84,8 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 			if !u.now.equal(u.before) { // else the sums of the month stay untouched
 				set, args = ", used_us = ?, judged_us = ?, lost_us = ?", append(args, optional(u.now.used), optional(u.now.judged), optional(u.now.lost))
 			}
-			return w.exec("UPDATE attempts SET judged_by = ?, flags = ?"+set+" WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
-				append(append(args, u.args()...), u.judgedBy)...)
+			return errors.Join(w.keepTimes(u), w.exec("UPDATE attempts SET judged_by = ?, flags = ?"+set+" WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
+				append(append(args, u.args()...), u.judgedBy)...))
 		})
 	})
 	for i := 0; i < len(waiting) && err == nil; i++ {
@@ -106,6 +108,7 @@ type unjudged struct {
 	endsArray   uint32 // the array, if this is its last task that ended and none waits; 0: it is not
 	flags       []string
 	before, now coreTimes
+	times       []byte // what it says of its nodes, as node_times has it; nil: nothing
 }
 
 // coreTimes are what an attempt's row keeps of its core time; nil: not known.
@@ -135,13 +138,13 @@ func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (al
 	return all, nil
 }
 
-// askRules reads an attempt as Job does, with its workload, asks the rules, and works out what it used and lost. An
-// attempt that is gone is flagged by none.
-func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (endsArray uint32, flags []string, core coreTimes, err error) {
-	everybody := Viewer{All: true}
+// askRules reads an attempt as Job does, with its workload, asks the rules, and works out what it used and lost, and what
+// it says of its nodes. An attempt that is gone is flagged by none.
+func (s *Store) askRules(ctx context.Context, u *unjudged, by Judging, now time.Time) error {
+	everybody, k := Viewer{All: true}, u.attemptKey
 	rows, err := s.readAttempts(ctx, everybody, "attempts r", "r.cluster = ? AND r.job_id = ? AND r.attempt = ?", newestFirst+" LIMIT ?", k.args(), 1)
 	if err != nil || len(rows) == 0 {
-		return 0, nil, core, unavailable(err)
+		return unavailable(err)
 	}
 	j := &rows[0].job
 	found := &listing.JobAndWorkload{Job: j}
@@ -152,19 +155,25 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (endsArr
 		}
 	}
 	if err != nil {
-		return 0, nil, core, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
+		return fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
 	}
 	if j.Array != nil {
 		var later int
 		if err := s.read.QueryRowContext(ctx, endedLater, k.args()...).Scan(&later); err != nil {
-			return 0, nil, core, unavailable(err)
+			return unavailable(err)
 		}
 		if later == 0 {
-			endsArray = j.ArrayJobID
+			u.endsArray = j.ArrayJobID
+		}
+	}
+	if now.Sub(j.End) < slow.Year {
+		if u.times, err = packTimes(slow.Of(j)); err != nil {
+			return fmt.Errorf("store: job %d: %w", k.jobID, err)
 		}
 	}
 	hours := policy.CoreHoursOf(j)
-	return endsArray, by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}, nil
+	u.flags, u.now = by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}
+	return nil
 }
 
 // endedLater finds a task of an attempt's array that ended after it, or at the same second with a higher id.

@@ -206,6 +206,20 @@ func (s *Store) SetMark(ctx context.Context, name string, t time.Time) error {
 	})
 }
 
+// TakeTurn lets one of several daemons do something now and then that takes long. The mark is when it is to be done next. If that
+// time has come, the call is the only one that returns true, and moves the mark by lease: whoever does the work then moves
+// it further, and if nobody does, another tries after that. A mark further ahead than every comes from a wrong clock.
+func (s *Store) TakeTurn(ctx context.Context, mark string, now time.Time, lease, every time.Duration) (mine bool, err error) {
+	err = s.do(ctx, func(w *writer) error {
+		var us int64
+		err := w.one(`INSERT INTO marks (name, time_us) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET time_us = excluded.time_us
+			WHERE marks.time_us <= ? OR marks.time_us > ? RETURNING time_us`, []any{mark, now.Add(lease).UnixMicro(), now.UnixMicro(), now.Add(every).UnixMicro()}, []any{&us})
+		mine = err == nil
+		return orNoRow(err)
+	})
+	return mine, err
+}
+
 // markBegan names the mark of when the database was made.
 const markBegan = "began"
 

@@ -33,15 +33,14 @@ const (
 // Slow is a slow node.
 type Slow struct {
 	Machine
-	// Slower is how many times as long alike jobs compute there as elsewhere; Low and High are the ends of its 90 %
-	// interval.
-	Slower, Low, High float64
-	// Since is the day of the first of the observations that made it suspect without a break. Jobs, Users and Days are
-	// behind the figures: of the newest 64 such observations.
-	Since             time.Time
-	Jobs, Users, Days int
-	// Evidence is ln of the e-value.
-	Evidence float64
+	Slower   float64   `json:"slower"`   // how many times as long jobs computed there as alike jobs on other nodes: the median
+	Low      float64   `json:"low"`      // lower end of the 90 % interval of slower
+	High     float64   `json:"high"`     // its upper end
+	Since    time.Time `json:"since"`    // the day of the first of these jobs
+	Jobs     int       `json:"jobs"`     // behind these figures: those that made it suspect without a break, the newest 64 at most
+	Users    int       `json:"users"`    // of these jobs
+	Days     int       `json:"days"`     // on which these jobs ended
+	Evidence float64   `json:"evidence"` // ln of the e-value
 }
 
 // node is what is known of a node.

@@ -23,7 +23,10 @@ type Observation struct {
 }
 
 // Machine names a node.
-type Machine struct{ Cluster, Node string }
+type Machine struct {
+	Cluster string `json:"cluster"` // its name
+	Node    string `json:"node"`    // its name there
+}
 
 // Stratum is the same for observations that are alike except for their nodes: work, counts, machine, and place in the
 // job. Some places have more work than others, such as that of rank 0.

@@ -1,6 +1,7 @@
 // Package slow finds nodes on which jobs persistently compute slower than alike jobs do on other nodes. It
-// reads the useful time of each node of a job, and knows no clock and no database. Before it comes ingest/job. Nothing feeds
-// it yet but the simulations of its tests: the daemon shall, as jobs end, and report shall say which nodes are slow.
+// reads the useful time of each node of a job, and knows no clock and no database. Before it comes ingest/job. After it come
+// ingest/store, which keeps the observations of each job that is judged, and jobeffd, which gives them to a Watch once a day
+// and keeps what that finds.
 //
 // METRICS 10 has the formulas:
 //
@@ -30,6 +31,8 @@ const (
 	// over a longer time, the work may change. It says nothing until it has leastCells.
 	mostCells, leastCells = 128, 4
 	longest               = 28 * day
+	// Year is how far back a watch looks at most: the bound on wrong names is of a year.
+	Year = 365 * day
 	// mostOpen bounds the open blocks of a stratum. A node is in each once, so a stratum on few nodes fills several.
 	mostOpen = 8
 	// mostStrata bounds memory. Further strata are not looked at until old ones are closed.
@@ -65,6 +68,14 @@ type cell struct {
 func New() *Watch {
 	return &Watch{nodes: map[Machine]*node{}, strata: map[Stratum]*stratum{}}
 }
+
+// Begin is the earliest end of the observations that a new watch takes for a look now. It moves once in four weeks. Until then,
+// each new watch makes the blocks of the one before again, and goes on with them. If it moved each day, each day's blocks would
+// have other cells, and the bound would be of each look alone.
+func Begin(now time.Time) time.Time { return now.Add(-Year).Truncate(longest).Add(longest) }
+
+// Nodes is how many nodes were observed.
+func (w *Watch) Nodes() int { return len(w.nodes) }
 
 // Add takes an observation, once, in the order of the jobs' ends as far as that is known. The same observations in the
 // same order make the same watch.

@@ -362,3 +362,21 @@ func TestDiffers(t *testing.T) {
 		}
 	}
 }
+
+// TestBegin: a watch begins within the last year, and not more than four weeks after its beginning. Looks of four weeks begin together.
+func TestBegin(t *testing.T) {
+	begins := map[time.Time]int{}
+	for d := range 28 * 13 {
+		now := began.Add(time.Duration(d) * day)
+		b := Begin(now)
+		if age := now.Sub(b); age >= Year || age < Year-longest {
+			t.Errorf("%s begins at %s", now, b)
+		}
+		begins[b]++
+	}
+	for b, n := range begins {
+		if n > 28 || len(begins) > 14 {
+			t.Errorf("%d looks begin at %s", n, b)
+		}
+	}
+}

@@ -25,6 +25,23 @@ func Longer(change float64) string {
 	return Times(change) + " times as long"
 }
 
+// LongerBetween writes by how much longer, and the interval of that, rounded outwards, so that it is never narrower than
+// it is: "5.1 % longer" and "3.8 to 6.2 %", without the digit behind the point if it goes beyond 10 %. From twice the
+// time on, "2.3 times as long" and "1.8 to 3.4 times".
+func LongerBetween(change, low, high float64) (longer, between string) {
+	digits, factor, unit, longer := 0, 100.0, " %", " % longer"
+	if high <= 0.1 {
+		digits = 1
+	}
+	if Twice(change) {
+		digits, factor, unit, longer = 1, 1, " times", " times as long"
+		change, low, high = 1+change, 1+low, 1+high
+	}
+	least := math.Pow(10, -float64(digits)) / factor
+	low, high = math.Floor(low/least+1e-9)*least, math.Ceil(high/least-1e-9)*least
+	return fixed(factor*change, digits) + longer, fixed(factor*low, digits) + " to " + fixed(factor*high, digits) + unit
+}
+
 // Twice reports whether Longer writes "times as long".
 func Twice(change float64) bool { return math.Round(100*change) >= 100 }
 

@@ -77,6 +77,28 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// TestLongerBetween: the interval holds the figure, and is never narrower than it is.
+func TestLongerBetween(t *testing.T) {
+	for _, c := range []struct {
+		change, low, high float64
+		longer, between   string
+	}{
+		{0.051, 0.038, 0.0613, "5.1 % longer", "3.8 to 6.2 %"},
+		{0.0449, 0.0449, 0.0449, "4.5 % longer", "4.4 to 4.5 %"},
+		{0.02, 0.01, 0.1, "2.0 % longer", "1.0 to 10.0 %"},
+		{0.02, 0.0199, 0.1001, "2 % longer", "1 to 11 %"},
+		{0.096, 0.0951, 0.0999, "9.6 % longer", "9.5 to 10.0 %"},
+		{0.9949, 0.5, 1.5, "99 % longer", "50 to 150 %"},
+		{0.995, 0.99, 1.01, "2.0 times as long", "1.9 to 2.1 times"},
+		{0.995, 0.99, 0.9951, "2.0 times as long", "1.9 to 2.0 times"},
+		{32.29, 20.41, 40, "33.3 times as long", "21.4 to 41.0 times"},
+	} {
+		if longer, between := LongerBetween(c.change, c.low, c.high); longer != c.longer || between != c.between {
+			t.Errorf("%v: %q, %q", c, longer, between)
+		}
+	}
+}
+
 func TestChangeInterval(t *testing.T) {
 	for _, c := range []struct {
 		change, low, high float64

@@ -3,6 +3,7 @@ package view
 import (
 	"jobeff/ingest/listing"
 	"jobeff/policy/harm"
+	"jobeff/policy/slow"
 	"jobeff/report/words"
 )
 
@@ -24,6 +25,9 @@ type Hand struct {
 func NewStatus(of *listing.Status, wide bool) *Status {
 	s := &Status{Status: *of, Hands: []Hand{}, Words: words.OfStatus(of, wide)}
 	s.Alarms, s.Health.Known, s.Health.Silent = append([]harm.Alarm{}, of.Alarms...), append([]listing.LedgerLine{}, of.Health.Known...), append([]string{}, of.Health.Silent...)
+	if look := of.Health.SlowNodes; look != nil {
+		s.Health.SlowNodes = &listing.SlowNodes{At: look.At, Observed: look.Observed, Nodes: append([]slow.Slow{}, look.Nodes...)}
+	}
 	for _, r := range s.Words.Hands {
 		s.Hands = append(s.Hands, Hand{r.Text, r.Mend})
 	}

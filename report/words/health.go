@@ -21,6 +21,7 @@ type Remark struct {
 const (
 	mendHoles   = "jobeff admin coverage, and doc/ADMIN.md, section 11"
 	mendNodes   = "jobeff admin doctor, there"
+	mendSlow    = "jobeff admin doctor, there, and doc/ADMIN.md, section 11"
 	mendMails   = "journalctl -u jobeffd, and doc/ADMIN.md, section 7"
 	mendWarning = "doc/ADMIN.md, section 13: the warnings of these jobs"
 )
@@ -54,6 +55,9 @@ func OfHealth(h *listing.Health, c *harm.Comparison) (all []Remark) {
 	}
 	if len(h.Silent) > 0 {
 		add(true, mendNodes, "No report came from these nodes, which reported in the four weeks before: %s.", firstNodes(h.Silent))
+	}
+	if text := slowText(h.SlowNodes); text != "" {
+		add(true, mendSlow, "%s", text)
 	}
 	all = append(all, outboxes(h.Outboxes)...)
 	if h.Unsent > 0 {

@@ -129,19 +129,34 @@ func OfWorkloadsPage(q listing.JobQuery, all []listing.WorkloadSummary, more, ot
 	return l.asked(q, len(all), more)
 }
 
-// OfNodes lists when nodes reported last, and what they said about their outboxes. Those in trouble come first,
-// then those that were silent longest.
-func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage {
+// OfNodes lists when nodes reported last, what they said about their outboxes, and which are slow. Those in trouble come
+// first, then slow ones, then those that were silent longest.
+func OfNodes(q listing.JobQuery, nodes []listing.Node, look *listing.SlowNodes, now time.Time) *ListPage {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n listing.Node) bool { return !strings.Contains(n.Node, q.Name) })
 	lost := func(n *listing.Node) int { return n.Refused + n.Cut + n.Lost }
+	slower := func(n *listing.Node) float64 {
+		if found := look.Of(n.Node); found != nil {
+			return found.Slower
+		}
+		return 0
+	}
 	slices.SortStableFunc(nodes, func(a, b listing.Node) int {
-		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(listing.LateAfter), a.Oldest.Truncate(listing.LateAfter)), a.Heard.Compare(b.Heard))
+		return cmp.Or(cmp.Compare(lost(&b), lost(&a)), cmp.Compare(b.Oldest.Truncate(listing.LateAfter), a.Oldest.Truncate(listing.LateAfter)),
+			cmp.Compare(slower(&b), slower(&a)), a.Heard.Compare(b.Heard))
 	})
 	from := min(q.Offset, len(nodes))
 	to := min(from+q.Limit, len(nodes))
 	l := &ListPage{Heading: "Nodes", Span: "Nodes that ever reported: those with lost or late reports first, then those that were silent longest.", Fold: q.Name == "",
 		Fields: []block.Field{{Name: "name", Label: "Name has", Value: q.Name, Kind: "search"}}, Notes: []string{figure.Counted(len(nodes), "node") + "."},
 		Empty: "No node has reported."}
+	heads, note := "<Node|<Last report|<Ago|Waiting|<The oldest waits|Refused|Cut|Lost",
+		"A node reports when a job ends there. Waiting: reports in its outbox; Refused: set aside for good; Cut, Lost: since its outbox was full; -: it did not say."
+	named := look != nil && len(look.Nodes) > 0
+	if named {
+		heads += "|<Jobs computed"
+		note += " Jobs computed: compared with alike jobs elsewhere, as of " + dayText(look.At) + "; -: not found to be longer."
+		l.Span = "Nodes that ever reported: those with lost or late reports first, then those found slow, then those that were silent longest."
+	}
 	var rows [][]string
 	for _, n := range nodes[from:to] {
 		box := []string{"-", "-", "-", "-", "-"}
@@ -151,10 +166,12 @@ func OfNodes(q listing.JobQuery, nodes []listing.Node, now time.Time) *ListPage 
 				box[1] = figure.Age(n.Oldest)
 			}
 		}
+		if named {
+			box = append(box, slowCell(look.Of(n.Node)))
+		}
 		rows = append(rows, append([]string{n.Node, figure.Minute(n.Heard), figure.Age(now.Sub(n.Heard))}, box...))
 	}
-	l.Table = siteTable("Nodes", "<Node|<Last report|<Ago|Waiting|<The oldest waits|Refused|Cut|Lost", rows,
-		"A node reports when a job ends there. Waiting: reports in its outbox; Refused: set aside for good; Cut, Lost: since its outbox was full; -: it did not say.")
+	l.Table = siteTable("Nodes", heads, rows, note)
 	return l.asked(q, to-from, to < len(nodes))
 }
 

@@ -73,6 +73,9 @@ func statusFacts(l *listing.Status, fine []string) (facts block.Facts) {
 	if len(l.Health.Outboxes) == 0 {
 		facts.Add("outboxes", "no node told of a report that is stuck or lost")
 	}
+	if text := notSlowText(l.Health.SlowNodes, l.At); text != "" {
+		facts.Add("speed", text)
+	}
 	for i, text := range fine {
 		facts.Add(map[bool]string{true: "health"}[i == 0], text)
 	}
