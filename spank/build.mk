@@ -6,7 +6,7 @@ SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c preload/lib/hash.c
 SLURM_CFLAGS ?= $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SPANK_BODY_SRC := $(wildcard $(addsuffix /*.go,spank/body etc report/figure policy/doubt policy/overhead ingest/slurmid ingest/when ingest/hang \
-	ingest/job ingest/assemble ingest/wire ingest/replay ingest/node) etc/*.toml preload/record/*) go.mod
+	ingest/job ingest/assemble ingest/wire ingest/replay ingest/node ingest/node/gpu) ingest/node/gpu/*.[ch] etc/*.toml preload/record/*) go.mod
 
 # Without Slurm's headers all else is built (test/look.sh says so).
 SPANK := $(if $(shell printf '\043include <slurm/spank.h>\n' | $(CC) $(SLURM_CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes),build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so)

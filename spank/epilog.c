@@ -100,10 +100,10 @@ static int count_try(int dir)
 }
 
 static void write_request(char *request, size_t size, const struct je_settings *set,
-			  const char *how, const char *name, int pipe)
+			  const char *how, const char *name, int pipe, int most_ms)
 {
-	snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n%s %s\n", JE_NOTES_DIR,
-		 set->config, set->sender, pipe, how, name);
+	snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\nmost_ms %d\n%s %s\n",
+		 JE_NOTES_DIR, set->config, set->sender, pipe, most_ms, how, name);
 }
 
 /* Folds one directory, and ships its report; false: not all of that was done. */
@@ -118,14 +118,14 @@ static bool fold_and_ship(const struct je_settings *set, int run, const char *na
 	if (count_try(dir) > JE_TRIES)
 		how = "give_up";
 	else if (je_ranks_empty(dir)) {
-		write_request(fold, sizeof(fold), set, how, name, -1);
+		write_request(fold, sizeof(fold), set, how, name, -1, most_ms);
 		return je_bodies_run(set, &(struct je_body){ "jobeff_body_light", fold, -1 }, 1,
 				     most_ms);
 	}
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
-	write_request(fold, sizeof(fold), set, how, name, ends[1]);
-	write_request(ship, sizeof(ship), set, how, name, ends[0]);
+	write_request(fold, sizeof(fold), set, how, name, ends[1], most_ms);
+	write_request(ship, sizeof(ship), set, how, name, ends[0], most_ms);
 	return je_bodies_run(set,
 			     (const struct je_body[]){ { "jobeff_body_fold", fold, ends[1] },
 						       { "jobeff_body_ship", ship, ends[0] } },

@@ -190,7 +190,8 @@ void je_jobdir_complete(int dir)
 		{ "cluster", "SLURM_CLUSTER_NAME" },	{ "node", "SLURMD_NODENAME" },
 		{ "user", "SLURM_JOB_USER" },		{ "account", "SLURM_JOB_ACCOUNT" },
 		{ "partition", "SLURM_JOB_PARTITION" }, { "nodelist", "SLURM_NODELIST" },
-		{ "het_job_id", "SLURM_HET_JOB_ID" },	{ "sluid", "SLURM_JOB_SLUID" }
+		{ "het_job_id", "SLURM_HET_JOB_ID" },	{ "sluid", "SLURM_JOB_SLUID" },
+		{ "gpus", "SLURM_JOB_GPUS" },		{ "gpu_ids", "CUDA_VISIBLE_DEVICES" }
 	};
 	char text[JE_TEXT], have[JE_TEXT], line[JE_TEXT];
 

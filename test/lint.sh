@@ -30,9 +30,9 @@ unformatted=$(gofmt -l cmd etc ingest policy preload report spank test)
 go vet ./...
 go tool staticcheck ./...
 step "clang-format, clang-tidy"
-mapfile -t c_files < <(find preload spank ingest/munge test -name '*.[ch]' -not -path '*/build/*')
+mapfile -t c_files < <(find preload spank ingest test -name '*.[ch]' -not -path '*/build/*')
 clang-format-14 --dry-run -Werror "${c_files[@]}" || fail "clang-format-14 -i the files above"
-mapfile -t shipped < <(find preload/lib preload/overhead preload/record preload/stub preload/talp spank -name '*.c' -not -path '*/testdata/*')
+mapfile -t shipped < <(find preload/lib preload/overhead preload/record preload/stub preload/talp spank ingest -name '*.c' -not -path '*/testdata/*')
 clang-tidy-14 --quiet "${shipped[@]}" -- -std=gnu11 -O2 2> >(grep -v 'warnings\? generated' >&2) || fail "see .clang-tidy"
 step "gcc's analyzer (two minutes)"
 for file in "${shipped[@]}"; do

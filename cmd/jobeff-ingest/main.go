@@ -15,14 +15,18 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/node"
+	"jobeff/ingest/node/gpu"
 	"jobeff/report"
 	"jobeff/report/inert"
 	"jobeff/report/view"
 )
 
 func main() {
-	if os.Args[0] == source.Reader {
+	switch os.Args[0] {
+	case source.Reader:
 		os.Exit(source.Read(os.Stdin, os.Stdout))
+	case gpu.Name:
+		os.Exit(gpu.Read(os.Args[1:], os.Stdout))
 	}
 	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }

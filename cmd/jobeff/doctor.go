@@ -43,8 +43,8 @@ func (p *program) doctorCommand() *cobra.Command {
 		Long: `doctor checks this machine, a compute node, a login node or the server. It looks at
 the configuration, the plugin and the library, the tmpfs of the records, munge, the
 connection to jobeffd, the reports that wait on this node, and on a compute node at
-what makes one slow: clock, heat, memory errors. Each line says ok, warn or fail, and
-what to do. doctor changes nothing. It exits with 1 if a check fails. Run it as root:
+what makes one slow (clock, heat, memory errors), and whether NVIDIA's driver keeps
+accounts of its GPUs. Each line says ok, warn or fail, and what to do. doctor changes nothing. It exits with 1 if a check fails. Run it as root:
 other users cannot see everything.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,6 +76,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.outbox()
 	d.mails()
 	d.hardware()
+	d.gpus("/proc/self/exe")
 }
 
 func (d *doctor) say(s words.Status, what, found, mend string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/job"
+	"jobeff/ingest/node/gpu"
 	"jobeff/report/figure"
 	"jobeff/report/words"
 )
@@ -115,6 +118,35 @@ func (d *doctor) memoryErrors() {
 	default:
 		d.say(words.Warn, "memory", fmt.Sprintf("the memory controllers counted %s corrected and %s uncorrected errors since boot", figure.Count(int(corrected)), figure.Count(int(lost))),
 			"see which module it is (ras-mc-ctl --errors, or the service processor's log), and replace it")
+	}
+}
+
+// gpus says of which GPUs NVIDIA's driver keeps accounts, from which the epilog learns what a job's GPUs did. Without the
+// driver it says nothing. program is one that reads them.
+func (d *doctor) gpus(program string) {
+	if _, err := os.Stat(d.root + gpu.Driver); err != nil || !d.node {
+		return
+	}
+	all, why := gpu.Reader{Program: program, Driver: d.root + gpu.Driver, Most: time.Minute}.Look()
+	if why != "" {
+		d.say(words.Warn, "gpus", "what jobs' GPUs do is not known: "+words.WhyNoGPU(why), "see whether nvidia-smi answers, as another user than root, too")
+		return
+	}
+	count := map[string]int{}
+	for _, g := range all {
+		count[g.Why]++
+	}
+	for _, why := range slices.Sorted(maps.Keys(count)) {
+		of := fmt.Sprintf("%s of %s", figure.Count(count[why]), figure.Counted(len(all), "GPU"))
+		switch why {
+		case "":
+			d.say(words.OK, "gpus", "the driver keeps accounts of "+of, "")
+		case job.GPUNoPersistence, job.GPUNoAccounting:
+			d.say(words.Warn, "gpus", fmt.Sprintf("what %s do is not known: %s", of, words.WhyNoGPU(why)),
+				"systemctl enable --now nvidia-persistenced, and after it at each boot, as root: nvidia-smi -am 1")
+		default:
+			d.say(words.OK, "gpus", fmt.Sprintf("what %s do is not known: %s", of, words.WhyNoGPU(why)), "")
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/node"
+	"jobeff/ingest/node/gpu"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/report/words"
@@ -214,6 +216,42 @@ func TestDoctorOnHardware(t *testing.T) {
 				t.Errorf("off a node: %v", d.checks)
 			}
 		})
+	}
+}
+
+// TestDoctorOnGPUs: whether the driver keeps accounts, and how to have it do so at each boot; nothing without a driver.
+func TestDoctorOnGPUs(t *testing.T) {
+	of := func(whys ...string) string {
+		return `{"gpus":[{"uuid":"GPU-0","why":"` + strings.Join(whys, `"},{"uuid":"GPU-0","why":"`) + `"}]}`
+	}
+	for answer, want := range map[string][]string{
+		of("", ""): {"ok the driver keeps accounts of 2 of 2 GPUs -> "},
+		of("accounting", "accounting"): {"warn what 2 of 2 GPUs do is not known: the driver's accounting is off -> " +
+			"systemctl enable --now nvidia-persistenced, and after it at each boot, as root: nvidia-smi -am 1"},
+		of("", "mig", "persistence"): {"ok the driver keeps accounts of 1 of 3 GPUs -> ", "ok what 1 of 3 GPUs do is not known: the driver keeps no accounts of parts of a GPU (MIG) -> ",
+			"warn what 1 of 3 GPUs do is not known: persistence mode is off -> systemctl enable"},
+		`{"why":"forbidden"}`: {"warn what jobs' GPUs do is not known: only root may ask the driver there -> see whether nvidia-smi answers"},
+	} {
+		d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
+		program := d.root + "/reader"
+		d.write(t, "/reader", "#!/bin/sh\necho '"+answer+"'\n")
+		if err := os.Chmod(program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if d.gpus(program); len(d.checks) > 0 {
+			t.Errorf("without a driver: %v", d.checks)
+		}
+		d.write(t, gpu.Driver, "NVRM version\n")
+		d.gpus(program)
+		if len(d.checks) != len(want) {
+			t.Errorf("%s: %v", answer, d.checks)
+			continue
+		}
+		for i, c := range d.checks {
+			if got := fmt.Sprintf("%s %s -> %s", c.Status, c.Found, c.Mend); !strings.HasPrefix(got, want[i]) {
+				t.Errorf("got  %q\nwant %q…", got, want[i])
+			}
+		}
 	}
 }
 

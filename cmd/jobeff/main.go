@@ -15,6 +15,7 @@ import (
 	"jobeff/cmd/source"
 	"jobeff/etc"
 	"jobeff/ingest/client"
+	"jobeff/ingest/node/gpu"
 	"jobeff/report"
 )
 
@@ -26,8 +27,11 @@ const (
 )
 
 func main() {
-	if os.Args[0] == source.Reader {
+	switch os.Args[0] {
+	case source.Reader:
 		os.Exit(source.Read(os.Stdin, os.Stdout))
+	case gpu.Name:
+		os.Exit(gpu.Read(os.Args[1:], os.Stdout))
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)

@@ -5,6 +5,7 @@
 package assemble
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type Merger struct {
 	parts    []job.Execution
 	steps    mergedSteps
 	cgroup   job.Cgroup
+	gpus     job.GPUUse
 	warn     doubt.Warnings
 	on       bool
 	off      bool
@@ -67,6 +69,7 @@ func (m *Merger) Add(r *job.NodeReport) {
 	if r.Cgroup != nil {
 		m.cgroup.Add(r.Cgroup)
 	}
+	m.gpus.Add(r)
 	for i := range r.Steps {
 		m.steps.add(&r.Steps[i])
 	}
@@ -177,6 +180,11 @@ func (m *Merger) Job() *job.Job {
 	if m.cgroup.Nodes > 0 {
 		cgroup := m.cgroup
 		j.Cgroup = &cgroup
+	}
+	if m.gpus.GPUs > 0 {
+		gpus := m.gpus
+		gpus.Unknown = maps.Clone(gpus.Unknown)
+		j.GPUUse = &gpus
 	}
 	j.Executions = Merge(m.parts)
 	for i := range j.Executions {

@@ -73,6 +73,7 @@ type NodeReport struct {
 	LostFull   int             `json:"lost_full,omitempty"`   // processes that found no slot
 	LostMemory int             `json:"lost_memory,omitempty"` // processes whose slot got no memory
 	Cgroup     *Cgroup         `json:"cgroup,omitempty"`      // nil: nothing was read
+	GPUs       []GPU           `json:"gpus,omitempty"`        // nil: the job had none on this node, was not measured, or runs
 	Warnings   []doubt.Warning `json:"warnings,omitempty"`
 }
 
@@ -309,6 +310,7 @@ type Job struct {
 	TRES        string  `json:"tres,omitempty" db:"tres"`             // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
 	Usage       *Usage  `json:"usage,omitempty"`                      // what Slurm counted; nil: not known (yet)
 	Cgroup      *Cgroup `json:"cgroup,omitempty"`                     // what the kernel counted; nil: no node knows
+	GPUUse      *GPUUse `json:"gpu_use,omitempty"`                    // what its GPUs did; nil: no node said that it had one
 
 	Decision   string      `json:"decision" db:"decision"`
 	Steps      []Step      `json:"steps,omitempty"`             // merged over nodes

@@ -43,8 +43,9 @@ type RunDir struct {
 	memory                     *os.File
 	empty                      bool // rank holds nothing, see LeaveRecord
 	problems                   []doubt.Warning
-	crossing                   *crossing // after Fold
-	seen                       *seen     // after See
+	crossing                   *crossing    // after Fold
+	question                   *GPUQuestion // after Fold
+	seen                       *seen        // after See
 }
 
 // OpenDir opens the files of a run directory, never through a link. It fails only if the
@@ -134,6 +135,9 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	log.cgroup.readings(d.memory)
 	if log.fill(r, &warn); r.Cgroup != nil {
 		r.Cgroup.CPUs, r.Cgroup.Cores = m.OnlineCPUs, m.OnlineCPUs/max(m.ThreadsPerCore, 1)
+	}
+	if moment.IsZero() {
+		d.gpus(r, own, log)
 	}
 	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
 		return nil, err
@@ -332,6 +336,8 @@ type jobFile struct {
 	whole        bool  // it identifies the job
 	prologFailed bool  // or was too slow
 	recordBytes  int64 // measure.record_mib of the job's start, 0: not known
+	gpus         []string
+	gpusShared   bool
 }
 
 // readJob fills the report from the job file.
@@ -363,6 +369,7 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 		r.ArrayTaskID = &task
 	}
 	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != "", prologFailed: prolog == prologFailed, recordBytes: int64(number("record_bytes", 63))}
+	own.gpus, own.gpusShared = gpuNames(values["gpus"], values["gpu_ids"]), values["gpus_shared"] != ""
 	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
 		own.nonce = (*[16]byte)(b)
 	} else {

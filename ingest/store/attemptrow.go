@@ -139,7 +139,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	if err != nil {
 		return err
 	}
-	noData, cgroup := "", ""
+	noData, cgroup, gpus := "", "", ""
 	if j.NoData != (doubt.Warning{}) {
 		text, err := json.Marshal(j.NoData)
 		if err != nil {
@@ -154,6 +154,13 @@ func (r *attemptRow) merge(j *job.Job) error {
 		}
 		cgroup = string(text)
 	}
+	if j.GPUUse != nil {
+		text, err := json.Marshal(j.GPUUse)
+		if err != nil {
+			return err
+		}
+		gpus = string(text)
+	}
 	warnings, err := json.Marshal(j.Warnings)
 	if err != nil {
 		return err
@@ -161,7 +168,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup
+	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup, r.gpus = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup, gpus
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil

@@ -51,6 +51,7 @@ type attemptRow struct {
 	scriptArgs  string        `db:"script_args"`                                    // see the schema
 	noData      string        `db:"no_data"`                                        // likewise; "": there is data
 	cgroup      string        `db:"cgroup_json"`                                    // likewise; "": nothing is known
+	gpus        string        `db:"gpus_json"`                                      // likewise
 	metrics     job.Metrics   `db:"" known:"measured" renamed:"nodes metric_nodes"` // of the nodes that took part, job.Nodes are the job's own
 	measured    bool          // metrics are known
 	hybrid      job.Hybrid    `db:"" known:"threaded"`
@@ -110,7 +111,7 @@ var writers = []struct {
 	{by{accounting: given}, "het_offset"},
 	{by{accounting: replaced}, `qos name state cancelled_by exit_code alloc_cpus gpus tres slurm_submit_us eligible_us time_limit_s
 		slurm_start_us slurm_end_us slurm_elapsed_s used_us`},
-	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json rank_seconds judged_us lost_us
+	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json gpus_json rank_seconds judged_us lost_us
 		parallel_efficiency load_balance communication_efficiency mpi_parallel_efficiency mpi_communication_efficiency load_balance_in load_balance_out
 		elapsed_s useful_s mpi_time_s io_time_s wait_time_s ranks metric_nodes coverage
 		all_threads thread_useful_s thread_mpi_s thread_io_s imbalance_s scheduling_s serial_s`},

@@ -79,7 +79,7 @@ func (r *attemptRow) finish() error {
 		j.Usage = &r.usage
 		j.Usage.TotalCPU = time.Duration(r.totalCPU) * time.Microsecond
 	}
-	if err := errors.Join(r.readLost(), decode(r.noData, &j.NoData), decode(r.cgroup, &j.Cgroup), decode(r.warnings, &j.Warnings)); err != nil {
+	if err := errors.Join(r.readLost(), decode(r.noData, &j.NoData), decode(r.cgroup, &j.Cgroup), decode(r.gpus, &j.GPUUse), decode(r.warnings, &j.Warnings)); err != nil {
 		return err
 	}
 	if j.Reports == 0 {

@@ -48,6 +48,7 @@ func DecodeHead(body []byte) (*job.NodeReport, error) {
 		job.NodeReport
 		Steps      skipped `json:"steps"`
 		Executions skipped `json:"executions"`
+		GPUs       skipped `json:"gpus"`
 		Warnings   skipped `json:"warnings"`
 	}
 	if err := UnmarshalFast(body, &r); err != nil {
@@ -84,6 +85,9 @@ func Validate(r *job.NodeReport) error {
 	if len(r.Steps) > maxSteps || len(r.Warnings) > maxNamed {
 		return fmt.Errorf("the report has %d steps and %d warnings", len(r.Steps), len(r.Warnings))
 	}
+	if len(r.GPUs) > job.MostGPUs {
+		return fmt.Errorf("the report has %d GPUs", len(r.GPUs))
+	}
 	DropImpossible(r)
 	scrubReport(reflect.ValueOf(r).Elem())
 	for _, name := range []*string{&r.User, &r.Account, &r.Partition} {
@@ -99,6 +103,13 @@ func Validate(r *job.NodeReport) error {
 	}
 	if r.Cgroup != nil && !r.Cgroup.Possible() {
 		r.Cgroup = nil
+	}
+	for i := range r.GPUs {
+		if g := &r.GPUs[i]; !g.Possible() {
+			*g = job.GPU{Why: job.GPUFailed}
+		} else {
+			g.Why = CleanText(g.Why, job.MostName)
+		}
 	}
 	if r.End.IsZero() {
 		r.End = r.Start

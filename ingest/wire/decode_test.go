@@ -82,6 +82,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"cluster":     {func(r *job.NodeReport) { r.Cluster = "../x" }, "the report has no valid cluster name"},
 		"nodes":       {func(r *job.NodeReport) { r.NNodes = 1 << 40 }, "the report's job has 1099511627776 nodes"},
 		"steps":       {func(r *job.NodeReport) { r.Steps = make([]job.Step, 100_001) }, "the report has 100001 steps and 0 warnings"},
+		"GPUs":        {func(r *job.NodeReport) { r.GPUs = make([]job.GPU, 65) }, "the report has 65 GPUs"},
 	} {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)
 		c.spoil(r)

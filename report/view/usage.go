@@ -33,6 +33,22 @@ type Usage struct {
 	DiskRead         *int64   `json:"disk_read,omitempty"`
 	DiskWritten      *int64   `json:"disk_written,omitempty"`
 	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
+	// GPUUse is absent if the job had no GPU, or no node asked what it did.
+	GPUUse *GPUUse `json:"gpu_use,omitempty"`
+}
+
+// GPUUse is what NVIDIA's driver counted on the job's GPUs, summed over those that are known.
+type GPUUse struct {
+	DeviceParallelEfficiency *float64       `json:"device_parallel_efficiency"` // busy / time; null: not known
+	GPUs                     int            `json:"gpus"`                       // that nodes say the job had
+	Known                    int            `json:"known"`                      // … of which the driver told
+	Time                     float64        `json:"time"`                       // s, that the job had these
+	Life                     float64        `json:"life"`                       // s, in which a process had them
+	Busy                     float64        `json:"busy"`                       // s, in which a kernel ran
+	AtMost                   bool           `json:"at_most,omitempty"`          // processes had a GPU at once: busy is an upper bound
+	Processes                int            `json:"processes"`                  // that had one of them, and ended
+	Memory                   *int64         `json:"memory"`                     // most that one process held
+	Unknown                  map[string]int `json:"unknown,omitempty"`          // the other GPUs, by the code of the reason
 }
 
 func usageOf(j *job.Job) Usage {
@@ -52,6 +68,9 @@ func usageOf(j *job.Job) Usage {
 	}
 	if j.Cgroup != nil {
 		d.ofCgroup(j.Cgroup)
+	}
+	if u := j.GPUUse; u != nil {
+		d.GPUUse = &GPUUse{u.Efficiency(), u.GPUs, u.Known, u.Time.Seconds(), u.Life.Seconds(), u.Busy.Seconds(), u.AtMost, u.Processes, known(u.Memory), u.Unknown}
 	}
 	return d
 }

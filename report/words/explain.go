@@ -19,6 +19,7 @@ func explained(j *job.Job, all []policy.Verdict) block.Facts {
 		facts = append(block.Facts{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, confidenceFact(all)}, facts...)
 	}
 	facts.Add("Threads", idleThreads(j))
+	facts.Add("GPUs", gpuExplained(j))
 	return facts
 }
 

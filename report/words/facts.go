@@ -23,6 +23,7 @@ func jobFacts(j *job.Job) []block.Fact {
 	f.Add("Core-hours", coreHoursText(j))
 	f.Add("Busy", cpuText(j))
 	f.Add("Memory", memoryText(j))
+	f.Add("GPUs", gpuText(j))
 	f.Add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
 	f.Add("MPI", distinct(j.Executions, mpiText))
 	return f

@@ -22,7 +22,7 @@ func briefFacts(j *job.Job) block.Facts {
 }
 
 // briefLabels are the labels of the facts on the first screen.
-var briefLabels = []string{"Job", "User", "State", "Waits", "Time", "Size"}
+var briefLabels = []string{"Job", "User", "State", "Waits", "Time", "Size", "GPUs"}
 
 // coreHours says what the job used and lost. For a running job it says so only once a rule flags it.
 func coreHours(j *job.Job, verdicts []policy.Verdict) string {

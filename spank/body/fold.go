@@ -38,7 +38,7 @@ func fold(r *request) error {
 func messageOf(dir *node.RunDir, err error) (m message) {
 	if err == nil {
 		if m.Report, err = dir.Fold(node.ThisMachine()); err == nil {
-			m.Logs = dir.Logs(m.Report)
+			m.Logs, m.GPUs = dir.Logs(m.Report), dir.GPUQuestion()
 		}
 		dir.Close()
 	}
@@ -53,4 +53,6 @@ type message struct {
 	Report *job.NodeReport `json:"report,omitempty"`
 	Logs   []byte          `json:"logs,omitempty"` // of windows, packed
 	Error  string          `json:"error,omitempty"`
+	// GPUs is what is still to be asked; nil: nothing.
+	GPUs *node.GPUQuestion `json:"gpus,omitempty"`
 }

@@ -47,7 +47,7 @@ func prolog(r *request) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(makeJobDir(dir, decision, text), noteSite(r, version, cfg, cfgErr == nil))
+	return errors.Join(makeJobDir(dir, decision, text), noteShared(r), noteSite(r, version, cfg, cfgErr == nil))
 }
 
 // noteSite leaves the site's settings for a job whose prolog fails or does not run (jobdir.c), as
@@ -145,6 +145,8 @@ var environmentKeys = []struct{ key, variable string }{
 	{"het_job_id", "SLURM_HET_JOB_ID"},
 	{"sluid", "SLURM_JOB_SLUID"},
 	{"restart", "SLURM_JOB_RESTART_COUNT"},
+	{"gpus", "SLURM_JOB_GPUS"},
+	{"gpu_ids", "CUDA_VISIBLE_DEVICES"}, // numbers, or UUIDs where Slurm tells them (gpuNames of ingest/node)
 	{"nodelist", "SLURM_NODELIST"},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // request is what front.c asks for, in lines `key value`. All of it comes from root.
@@ -17,7 +18,9 @@ type request struct {
 	asked  string // "off": --jobeff=off
 	pipe   int    // descriptor between fold and ship
 	dir    string // name in runDir to be folded
-	giveUp bool   // … without its record: its fold failed too often
+	// deadline is when front.c ends this process.
+	deadline time.Time
+	giveUp   bool // … without its record: its fold failed too often
 }
 
 func parseRequest(text string) (*request, error) {
@@ -51,6 +54,9 @@ func (r *request) set(key, value string) (err error) {
 		r.asked = value
 	case "pipe":
 		r.pipe, err = strconv.Atoi(value)
+	case "most_ms":
+		n, err = strconv.ParseUint(value, 10, 31)
+		r.deadline = time.Now().Add(time.Duration(n) * time.Millisecond)
 	case "fold", "give_up":
 		r.dir, r.giveUp = value, key == "give_up"
 	}

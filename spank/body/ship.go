@@ -55,6 +55,7 @@ func deliver(r *request, take func() (message, error)) error {
 	if err != nil {
 		return errors.Join(notRead, fmt.Errorf("spank: from the fold: %w", err))
 	}
+	askGPUs(r, &m)
 	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
 	err = keep(r, outbox, &m)
 	if err == nil && !node.SenderWaits(outbox.Spool) {

@@ -30,14 +30,14 @@ var flow = []string{
 // nobody imports them. The SPANK body runs as root at every job's end: it must
 // not carry the database or the server.
 var beside = map[string][]string{
-	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/wire", "jobeff/ingest/node"},
+	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/wire", "jobeff/ingest/node", "jobeff/ingest/node/gpu"},
 	"jobeff/preload":   {"jobeff/preload/record", "jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/node"},
 	"jobeff/test":      {"jobeff/policy/doubt", "jobeff/ingest/job", "jobeff/ingest/munge"},
 	"jobeff/packaging": {"jobeff/cmd"},
 }
 
 // cgo is where C may be called from Go.
-var cgo = []string{"jobeff/preload/record", "jobeff/spank", "jobeff/ingest/munge"}
+var cgo = []string{"jobeff/preload/record", "jobeff/spank", "jobeff/ingest/munge", "jobeff/ingest/node/gpu"}
 
 type goPackage struct {
 	path, doc string

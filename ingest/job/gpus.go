@@ -1,0 +1,101 @@
+package job
+
+import (
+	"strings"
+	"time"
+)
+
+// GPU is what NVIDIA's driver counted of one GPU that Slurm gave a job on one node, of processes that have ended.
+type GPU struct {
+	UUID string `json:"uuid,omitempty"` // "": not told
+	// Life is how long a process of the job had it open. Busy is the part of that in which a kernel ran.
+	Life time.Duration `json:"life_ns,omitzero"`
+	Busy time.Duration `json:"busy_ns,omitzero"`
+	// AtMost says that Busy is an upper bound: processes had it at the same time, and only the share of each is known.
+	AtMost    bool  `json:"at_most,omitempty"`
+	Processes int   `json:"processes,omitempty"`
+	Memory    int64 `json:"memory,omitempty"` // most that one process held, bytes; 0: not known
+	// Why says why nothing else is known of it, one of the constants below; "": all is known.
+	Why string `json:"why,omitempty"`
+}
+
+// Why a node does not know what a GPU did.
+const (
+	GPUNotAsked      = "not_asked"   // no program could ask, or there was no time left
+	GPUNoDriver      = "no_driver"   // NVIDIA's driver or its library is not there
+	GPUHangs         = "hangs"       // the driver did not answer, now or earlier
+	GPUFailed        = "failed"      // it answered with an error, or with nonsense
+	GPUForbidden     = "forbidden"   // nobody may not ask it
+	GPUUnsupported   = "unsupported" // it keeps no accounts of this GPU
+	GPUMIG           = "mig"         // it keeps none of parts of a GPU
+	GPUNoPersistence = "persistence" // persistence mode is off: the accounts are lost when no process runs
+	GPUNoAccounting  = "accounting"  // accounting is off
+	GPUUnnumbered    = "numbers"     // which of the node's GPUs it was cannot be told from Slurm's number
+	GPUOverwritten   = "overwritten" // more processes ended than the driver keeps
+	GPURunning       = "running"     // a process of it still ran
+	GPUShared        = "shared"      // another job had it, too, and no process is known for this job's
+	GPUShort         = "short"       // its processes were too short for the driver's samples
+	GPUNew           = "new"         // no process, but accounting may have been off when the job began
+)
+
+// MostGPUs is how many GPUs a node may report of a job.
+const MostGPUs = 64
+
+// IsGPU recognizes a GPU's UUID as the driver writes it.
+func IsGPU(uuid string) bool {
+	digits, is := strings.CutPrefix(uuid, "GPU-")
+	return is && len(digits) > 0 && len(digits) <= 64 && strings.Trim(digits, "0123456789abcdefABCDEF-") == ""
+}
+
+// Possible reports whether a node can have said this.
+func (g *GPU) Possible() bool {
+	known := *g
+	known.UUID, known.Why = "", ""
+	return (g.UUID == "" || IsGPU(g.UUID)) && (g.Why == "" || known == GPU{}) &&
+		g.Busy >= 0 && g.Busy <= g.Life && g.Processes >= 0 && g.Memory >= 0 && (g.Life == 0 || g.Processes > 0)
+}
+
+// GPUUse is what a job's GPUs did, summed over its nodes.
+type GPUUse struct {
+	GPUs  int           `json:"gpus"`
+	Known int           `json:"known,omitempty"`
+	Time  time.Duration `json:"time_ns,omitzero"` // for which the job had the known ones, summed over them
+	// Life, Busy and Processes are sums over the known ones, Memory is the highest.
+	Life      time.Duration `json:"life_ns,omitzero"`
+	Busy      time.Duration `json:"busy_ns,omitzero"`
+	AtMost    bool          `json:"at_most,omitempty"` // Busy is an upper bound
+	Processes int           `json:"processes,omitempty"`
+	Memory    int64         `json:"memory,omitempty"`
+	// Unknown counts the others by GPU.Why.
+	Unknown map[string]int `json:"unknown,omitempty"`
+}
+
+// Add adds the GPUs of a node's report. The order makes no difference.
+func (u *GPUUse) Add(r *NodeReport) {
+	for i := range r.GPUs {
+		g := &r.GPUs[i]
+		if u.GPUs++; g.Why != "" {
+			if u.Unknown == nil {
+				u.Unknown = map[string]int{}
+			}
+			u.Unknown[g.Why]++
+			continue
+		}
+		u.Known++
+		// processes end a little later than their step is seen to
+		u.Time = AddTime(u.Time, max(r.End.Sub(r.Start), g.Life))
+		u.Life, u.Busy = AddTime(u.Life, g.Life), AddTime(u.Busy, g.Busy)
+		u.AtMost = u.AtMost || g.AtMost
+		u.Processes = int(addNumbers(int64(u.Processes), int64(g.Processes)))
+		u.Memory = max(u.Memory, g.Memory)
+	}
+}
+
+// Efficiency is the device parallel efficiency, Busy / Time (METRICS 11); nil: not known.
+func (u *GPUUse) Efficiency() *float64 {
+	if u == nil || u.Known == 0 || u.Time <= 0 {
+		return nil
+	}
+	e := u.Busy.Seconds() / u.Time.Seconds()
+	return &e
+}

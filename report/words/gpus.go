@@ -1,0 +1,87 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+)
+
+// gpuText says how much of the time a kernel ran on the job's GPUs, or why that is not known; "": no node asked.
+func gpuText(j *job.Job) string {
+	u := j.GPUUse
+	if u == nil {
+		return ""
+	}
+	said := ""
+	if e := u.Efficiency(); e != nil {
+		most := ""
+		if u.AtMost {
+			most = "at most "
+		}
+		each := (u.Time / time.Duration(u.Known)).Round(time.Second)
+		said = fmt.Sprintf("a kernel ran %s%s of the time (of %s x %s)", most, figure.Percent(*e), figure.Counted(u.Known, "GPU"), figure.Clock(each))
+		if u.Processes == 0 {
+			said = "no process used them"
+		}
+	}
+	return block.Joined("; ", figure.Count(u.GPUs), said, gpusUnknown(u))
+}
+
+// gpusUnknown says of how many GPUs nothing is known, and the most frequent reason.
+func gpusUnknown(u *job.GPUUse) string {
+	if u.Known >= u.GPUs {
+		return ""
+	}
+	why := slices.MaxFunc(append(slices.Sorted(maps.Keys(u.Unknown)), ""), func(a, b string) int { return cmp.Compare(u.Unknown[a], u.Unknown[b]) })
+	of := ""
+	if u.Known > 0 {
+		of = fmt.Sprintf(" of %s", figure.Counted(u.GPUs-u.Known, "GPU"))
+	}
+	return "not known" + of + ": " + WhyNoGPU(why)
+}
+
+// WhyNoGPU words job.GPU.Why.
+func WhyNoGPU(why string) string {
+	return cmp.Or(whyNoGPU[why], "the node gave a reason that this jobeff does not know")
+}
+
+// whyNoGPU has a text for each reason that a node may give.
+var whyNoGPU = map[string]string{
+	job.GPUNotAsked:      "the node had no time or no program to ask the driver",
+	job.GPUNoDriver:      "NVIDIA's driver is not there",
+	job.GPUHangs:         "the driver did not answer",
+	job.GPUFailed:        "the driver answered with an error",
+	job.GPUForbidden:     "only root may ask the driver there",
+	job.GPUUnsupported:   "the driver keeps no accounts of this GPU",
+	job.GPUMIG:           "the driver keeps no accounts of parts of a GPU (MIG)",
+	job.GPUNoPersistence: "persistence mode is off",
+	job.GPUNoAccounting:  "the driver's accounting is off",
+	job.GPUUnnumbered:    "Slurm's number does not tell which GPU it was",
+	job.GPUOverwritten:   "more processes ended than the driver keeps",
+	job.GPURunning:       "a process still ran on it",
+	job.GPUShared:        "another job had it, too",
+	job.GPUShort:         "its processes were too short for the driver's samples",
+	job.GPUNew:           "the driver's accounting may have been off when the job began",
+}
+
+// gpuExplained says what the share does not tell.
+func gpuExplained(j *job.Job) string {
+	u := j.GPUUse
+	if u == nil || u.Known == 0 || u.Processes == 0 {
+		return ""
+	}
+	said := "that a kernel ran does not say how much of the GPU it used"
+	if u.GPUs > 1 {
+		said += "; one that waits for another GPU (NCCL) counts as running"
+	}
+	if u.AtMost {
+		said += "; processes shared a GPU, so theirs may have run at once"
+	}
+	return said
+}
