@@ -73,7 +73,7 @@ func sortedBy(order string) (value, later string) {
 
 // mostLooked bounds the jobs that a list looks through at once for those that it selects. Then it
 // answers what it has found, and where to go on. Tests look at fewer.
-var mostLooked = 50_000
+var mostLooked = 25_000
 
 // lookedUntil is the place at which a list of the newest jobs stops looking for now; nil: it looks to
 // its end. That is not far then, or the list selects all that it looks at.

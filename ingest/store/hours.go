@@ -88,27 +88,36 @@ func (by hoursBy) mostLost(units float64) (all []listing.NamedHours) {
 	return all[:min(len(all), mostNamed)]
 }
 
-// programJudged are executions whose loss is known.
-const programJudged = `(e.threads = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1 AND r.as_of_us IS NULL`
-
-// programHours are in core-seconds.
-const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * e.threads)),
-		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END),
-		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s - e.thread_useful_s, e.ranks * e.elapsed_s - e.useful_s) ELSE 0 END)
-		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
-		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.parallel_efficiency IS NOT NULL`
+// programHours sum up what programs ran in some days, and in parts of days, in us; programsEnded are the runs of jobs that ended in one.
+const (
+	programHours  = "SELECT executable, CAST(sum(runs) AS BIGINT), sum(1.0 * used_us), sum(1.0 * judged_us), sum(1.0 * lost_us) FROM (%s) s GROUP BY executable ORDER BY executable"
+	programDays   = "SELECT r.executable, r.runs, r.used_us, r.judged_us, r.lost_us FROM clusters c CROSS JOIN program_sums r WHERE " + ofClusters + " AND r.day >= ? AND r.day < ?"
+	programsEnded = " UNION ALL SELECT r.executable, %[1]d * r.runs, %[1]d * r.used_us, %[1]d * r.judged_us, %[1]d * r.lost_us FROM ran r WHERE r.end_us >= ? AND r.end_us < ?"
+)
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *listing.Facts) error {
-	where, args := p.among("r.account")
+	from, to, more, less := days(p.from.UnixMicro(), p.to.UnixMicro())
+	where, accounts := p.among("r.account")
+	query, args := programDays+where, append([]any{from, to}, accounts...)
+	for i, part := range slices.Concat(more, less) {
+		sign := 1
+		if i >= len(more) {
+			sign = -1
+		}
+		if part[0] < part[1] {
+			query, args = query+fmt.Sprintf(programsEnded, sign)+where, append(append(args, part[0], part[1]), accounts...)
+		}
+	}
 	byName := hoursBy{}
-	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable ORDER BY e.executable", append(p.times(), args...), func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, fmt.Sprintf(programHours, query), args, func(rows *sql.Rows) error {
 		var path string
 		var h listing.Hours
-		err := rows.Scan(&path, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
+		err := rows.Scan(&path, &h.Jobs, &h.Used, &h.Judged, &h.Lost)
+		h.Measured = h.Jobs
 		byName.add(filepath.Base(path), h)
 		return err
 	})
-	f.Programs = byName.mostLost(3600)
+	f.Programs = byName.mostLost(3600e6)
 	return err
 }

@@ -102,7 +102,7 @@ func (l *line) check() error {
 	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || (l.Schema < 1 || l.Schema > schemaVersion) && l.Schema != schema967a4cf4: // the steps so far only added tables, and a column with a default
+	case l.Format > exportFormat || (l.Schema < 1 || l.Schema > schemaVersion) && l.Schema != schema967a4cf4: // the steps so far only added tables, and columns with a default
 		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil

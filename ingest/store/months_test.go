@@ -28,9 +28,15 @@ const wrongSums = `SELECT count(*) FROM (SELECT ` + keyOfMonth + ` FROM (
 	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -COALESCE(used_us, 0), -COALESCE(judged_us, 0), -COALESCE(lost_us, 0) FROM counted) d
 	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_us) <> 0 OR sum(judged_us) <> 0 OR sum(lost_us) <> 0) w`
 
+// wrongPrograms finds sums of programs that differ from what the executions count.
+const wrongPrograms = `SELECT count(*) FROM (SELECT cluster, day, account, executable, part FROM (
+	SELECT cluster, day, account, executable, part, runs, used_us, judged_us, lost_us FROM program_sums
+	UNION ALL SELECT cluster, day, account, executable, part, -runs, -used_us, -judged_us, -lost_us FROM ran) d
+	GROUP BY cluster, day, account, executable, part HAVING sum(runs) <> 0 OR sum(used_us) <> 0 OR sum(judged_us) <> 0 OR sum(lost_us) <> 0) w`
+
 func wantSums(t testing.TB, s *Store, after string) {
 	t.Helper()
-	for _, query := range []string{wrongSums, strings.NewReplacer("month_sums", "day_sums", keyOfMonth, "cluster, day, partition_name, account, uid, array_job_id, part").Replace(wrongSums)} {
+	for _, query := range []string{wrongSums, wrongPrograms, strings.NewReplacer("month_sums", "day_sums", keyOfMonth, "cluster, day, partition_name, account, uid, array_job_id, part").Replace(wrongSums)} {
 		var wrong int64
 		if err := s.number(ctx, &wrong, query); err != nil || wrong != 0 {
 			t.Fatalf("after %s: %d sums are not those of the rows, %v", after, wrong, err)

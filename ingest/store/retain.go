@@ -86,7 +86,8 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()),
 			w.exec("DELETE FROM node_times WHERE end_us < ?", now.Add(-slow.Year).UnixMicro()),
 			w.exec("DELETE FROM month_sums WHERE jobs = 0"),
-			w.exec("DELETE FROM day_sums WHERE jobs = 0"))
+			w.exec("DELETE FROM day_sums WHERE jobs = 0"),
+			w.exec("DELETE FROM program_sums WHERE runs = 0"))
 	})
 	if err != nil {
 		return fmt.Errorf("store: old mails, notices, nodes and times of nodes: %w", err)

@@ -174,15 +174,38 @@ func wholeDays(start, end int64) (from, to int64, ok bool) {
 	return from, to, from <= to && start <= from*dayUS && end >= to*dayUS
 }
 
-// ended adds the jobs that ended in a span, as Slurm says.
-func (t *totals) ended(start, end int64) {
+// days splits a span into the days from `from` on and before `to`, whose sums are read, and the parts of days whose rows
+// are read: more are added, less are taken away. Of a day of which the span has most, or all that has passed, the sums are read.
+func days(start, end int64) (from, to int64, more, less [][2]int64) {
 	from, to, ok := wholeDays(start, end)
 	if !ok {
-		t.endedRows(1, start, end)
-		return
+		return 0, 0, [][2]int64{{start, end}}, nil
 	}
-	t.partOfDay(start, from*dayUS, from-1, from*dayUS-start > dayUS/2)
-	t.partOfDay(to*dayUS, end, to, end-to*dayUS > dayUS/2)
+	first, last := from*dayUS, to*dayUS
+	if from > 1 && first-start > dayUS/2 {
+		from--
+		less = append(less, [2]int64{from * dayUS, start})
+	} else {
+		more = append(more, [2]int64{start, first})
+	}
+	if to < lastDay && end > last && (end-last > dayUS/2 || end >= time.Now().UnixMicro()) {
+		to++
+		less = append(less, [2]int64{end, to * dayUS})
+	} else {
+		more = append(more, [2]int64{last, end})
+	}
+	return from, to, more, less
+}
+
+// ended adds the jobs that ended in a span, as Slurm says.
+func (t *totals) ended(start, end int64) {
+	from, to, more, less := days(start, end)
+	for _, part := range more {
+		t.endedRows(1, part[0], part[1])
+	}
+	for _, part := range less {
+		t.endedRows(-1, part[0], part[1])
+	}
 	first, last := monthsWithin(from, to)
 	if first >= last {
 		t.sums("day_sums", "day", from, to)
@@ -191,19 +214,6 @@ func (t *totals) ended(start, end int64) {
 	t.sums("day_sums", "day", from, first)
 	t.sums("month_sums", "month", monthOfDay(first), monthOfDay(last))
 	t.sums("day_sums", "day", last, to)
-}
-
-// partOfDay adds the jobs that ended in a part of a day. If that is most of the day, it adds the day's
-// sums, and takes away the rows of the rest.
-func (t *totals) partOfDay(start, end, day int64, most bool) {
-	switch {
-	case day < 1 || day >= lastDay || !most:
-		t.endedRows(1, start, end)
-	default:
-		t.sums("day_sums", "day", day, day+1)
-		t.endedRows(-1, day*dayUS, start)
-		t.endedRows(-1, end, (day+1)*dayUS)
-	}
 }
 
 // endedRows adds the rows of those that ended in a span.

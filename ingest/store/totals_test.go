@@ -2,8 +2,11 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -53,6 +56,11 @@ func TestTotals(t *testing.T) {
 			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, user_name, account, partition_name, slurm_submit_us, slurm_start_us, slurm_end_us, node_end_us, parallel_efficiency,
 				used_us, judged_us, lost_us, changed_us) VALUES (?, ?, 1, ?, ?, 'u' || ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), uid, fmt.Sprint(uid),
 				[]string{"x", "y"}[rng.IntN(2)], []string{"p", "q"}[rng.IntN(2)], told, start, slurmEnd, nodeEnd, pe, int64(1+n), judged, judged)
+			for x := range rng.IntN(3) {
+				w.exec(`INSERT INTO executions (cluster, job_id, attempt, execution, key, key_from, size, executable, count, threads, parallel_efficiency, elapsed_s, useful_s, ranks, coverage, thread_span_s, thread_useful_s, detail)
+					SELECT cluster, job_id, attempt, ?, '', '', 4, ?, ?, ?, parallel_efficiency, ?, ?, 4, ?, ?, ?, ? FROM attempts WHERE job_id = ?`, x, []string{"/a/sim", "/b/sim", "/a/melt"}[rng.IntN(3)], 1+rng.IntN(2),
+					1+rng.IntN(2), rng.Float64()*100, rng.Float64()*100, []any{1., .5}[rng.IntN(2)], []any{nil, 1000 * rng.Float64(), 1e14}[rng.IntN(3)], rng.Float64()*100, []byte{}, 1000+n)
+			}
 		}
 		return nil
 	}); err != nil {
@@ -128,8 +136,26 @@ func TestTotals(t *testing.T) {
 func wantHours(t *testing.T, s *Store, from, to time.Time) {
 	t.Helper()
 	f := new(listing.Facts)
-	if err := s.hoursOf(ctx, span{from: from, to: to}, f); err != nil {
+	p := span{from: from, to: to}
+	if err := errors.Join(s.hoursOf(ctx, p, f), s.programs(ctx, p, f)); err != nil {
 		t.Fatal(err)
+	}
+	byName := hoursBy{}
+	if err := s.eachRow(ctx, "SELECT executable, runs, 1.0 * used_us, 1.0 * judged_us, 1.0 * lost_us FROM ran WHERE end_us >= ? AND end_us < ?", p.times(), func(rows *sql.Rows) error {
+		var path string
+		var h listing.Hours
+		err := rows.Scan(&path, &h.Jobs, &h.Used, &h.Judged, &h.Lost)
+		h.Measured = h.Jobs
+		byName.add(filepath.Base(path), h)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*b } // sums in another order
+	if want := byName.mostLost(3600e6); !slices.EqualFunc(f.Programs, want, func(a, b listing.NamedHours) bool {
+		return a.Name == b.Name && a.Jobs == b.Jobs && a.Measured == b.Measured && near(a.Used, b.Used) && near(a.Judged, b.Judged) && near(a.Lost, b.Lost)
+	}) {
+		t.Errorf("hours from %v to %v by program: %+v, the rows have %+v", from, to, f.Programs, want)
 	}
 	for column, got := range map[string][]listing.NamedHours{"account": f.Accounts, "user_name": f.Users, "'all'": {{Name: "all", Hours: f.Total}}} {
 		var want []listing.NamedHours

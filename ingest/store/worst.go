@@ -79,25 +79,27 @@ func (w *worst) jobs(ctx context.Context) error {
 			parts = append(parts, w.filters.and("r.end_us >= ? AND r.end_us < ?", start, end))
 		}
 	}
+	var days []dayLost
+	var err error
 	if !whole {
 		ended(start, end)
 	} else {
 		ended(start, from*dayUS)
 		ended(to*dayUS, end)
-		days, err := w.days(ctx, from, to)
-		if err != nil {
-			return err
-		}
-		for _, day := range days {
-			parts = append(parts, w.filters.and(dayOf+" = ?", day))
-		}
+		days, err = w.days(ctx, from, to)
 	}
 	for _, c := range parts {
-		if err := w.jobsOf(ctx, c); err != nil {
-			return err
+		if err == nil {
+			err = w.jobsOf(ctx, c)
 		}
 	}
-	return nil
+	for _, d := range days {
+		if err != nil || d.most < w.least() {
+			break
+		}
+		err = w.jobsOf(ctx, w.filters.and(dayOf+" = ?", d.day))
+	}
+	return err
 }
 
 // jobsOf reads the jobs of one part.
@@ -118,17 +120,28 @@ func (w *worst) jobsOf(ctx context.Context, c conditions) error {
 	return err
 }
 
-// days are the days, from `from` on and before `to`, on which jobs ended, the newest first. The query
+// dayLost is a day on which jobs ended, and what the one that lost most lost, us; -Inf: not known of any.
+type dayLost struct {
+	day  int64
+	most float64
+}
+
+// days are the days, from `from` on and before `to`, on which jobs ended, the one with the job that lost most first. The query
 // jumps from one to the next in the index.
-func (w *worst) days(ctx context.Context, from, to int64) (days []int64, err error) {
+func (w *worst) days(ctx context.Context, from, to int64) (days []dayLost, err error) {
 	err = w.eachRow(ctx, `WITH RECURSIVE days(day) AS (SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < ?)
 		UNION ALL SELECT (SELECT max(`+dayOf+`) FROM attempts r WHERE `+dayOf+` < d.day) FROM days d WHERE d.day > ?)
-		SELECT day FROM days WHERE day >= ?`, []any{to, from, from}, func(rows *sql.Rows) error {
-		var day int64
-		err := rows.Scan(&day)
-		days = append(days, day)
+		SELECT day, (SELECT max(r.lost_us) FROM attempts r WHERE `+dayOf+` = d.day) FROM days d WHERE day >= ?`, []any{to, from, from}, func(rows *sql.Rows) error {
+		d := dayLost{most: math.Inf(-1)}
+		var most sql.NullInt64
+		err := rows.Scan(&d.day, &most)
+		if most.Valid {
+			d.most = float64(most.Int64)
+		}
+		days = append(days, d)
 		return err
 	})
+	slices.SortFunc(days, func(a, b dayLost) int { return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(b.day, a.day)) })
 	return days, err
 }
 
