@@ -44,8 +44,9 @@ func (p *program) doctorCommand() *cobra.Command {
 the configuration, the plugin and the library, the tmpfs of the records, munge, the
 connection to jobeffd, the reports that wait on this node, and on a compute node at
 what makes one slow (clock, heat, memory errors), and whether NVIDIA's driver keeps
-accounts of its GPUs. Each line says ok, warn or fail, and what to do. doctor changes nothing. It exits with 1 if a check fails. Run it as root:
-other users cannot see everything.`,
+accounts of its GPUs. Each line says ok, warn or fail, and what to do. doctor
+changes nothing. It exits with 1 if a check fails. Run it as root: other users
+cannot see everything.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}

@@ -2,7 +2,7 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -135,40 +135,16 @@ func (w *writer) forgetReported(k attemptKey, told bool) error {
 
 // merge puts the figures of merged reports into the row.
 func (r *attemptRow) merge(j *job.Job) error {
-	steps, err := json.Marshal(j.Steps)
-	if err != nil {
-		return err
-	}
-	noData, cgroup, gpus := "", "", ""
-	if j.NoData != (doubt.Warning{}) {
-		text, err := json.Marshal(j.NoData)
-		if err != nil {
-			return err
-		}
-		noData = string(text)
-	}
-	if j.Cgroup != nil {
-		text, err := json.Marshal(j.Cgroup)
-		if err != nil {
-			return err
-		}
-		cgroup = string(text)
-	}
-	if j.GPUUse != nil {
-		text, err := json.Marshal(j.GPUUse)
-		if err != nil {
-			return err
-		}
-		gpus = string(text)
-	}
-	warnings, err := json.Marshal(j.Warnings)
+	var steps, warnings, noData, cgroup, gpus string
+	err := errors.Join(encode(true, j.Steps, &steps), encode(true, j.Warnings, &warnings), encode(j.NoData != (doubt.Warning{}), j.NoData, &noData),
+		encode(j.Cgroup != nil, j.Cgroup, &cgroup), encode(j.GPUUse != nil, j.GPUUse, &gpus))
 	if err != nil {
 		return err
 	}
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup, r.gpus = string(steps), job.ScriptArgs(j.Steps), string(warnings), noData, cgroup, gpus
+	r.steps, r.scriptArgs, r.warnings, r.noData, r.cgroup, r.gpus = steps, job.ScriptArgs(j.Steps), warnings, noData, cgroup, gpus
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil

@@ -97,16 +97,12 @@ const (
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *listing.Facts) error {
-	from, to, more, less := days(p.from.UnixMicro(), p.to.UnixMicro())
+	from, to, parts := days(p.from.UnixMicro(), p.to.UnixMicro())
 	where, accounts := p.among("r.account")
 	query, args := programDays+where, append([]any{from, to}, accounts...)
-	for i, part := range slices.Concat(more, less) {
-		sign := 1
-		if i >= len(more) {
-			sign = -1
-		}
-		if part[0] < part[1] {
-			query, args = query+fmt.Sprintf(programsEnded, sign)+where, append(append(args, part[0], part[1]), accounts...)
+	for _, part := range parts {
+		if part.start < part.end {
+			query, args = query+fmt.Sprintf(programsEnded, part.sign)+where, append(append(args, part.start, part.end), accounts...)
 		}
 	}
 	byName := hoursBy{}

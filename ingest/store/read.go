@@ -40,6 +40,16 @@ func (r *attemptRow) readLost() error {
 	return err
 }
 
+// encode makes a column of JSON, which stays "" if there is nothing to say.
+func encode(is bool, v any, into *string) error {
+	if !is {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	*into = string(text)
+	return err
+}
+
 // decode reads a column of JSON, which may be "".
 func decode(text string, into any) error {
 	if text == "" {

@@ -174,37 +174,36 @@ func wholeDays(start, end int64) (from, to int64, ok bool) {
 	return from, to, from <= to && start <= from*dayUS && end >= to*dayUS
 }
 
-// days splits a span into the days from `from` on and before `to`, whose sums are read, and the parts of days whose rows
-// are read: more are added, less are taken away. Of a day of which the span has most, or all that has passed, the sums are read.
-func days(start, end int64) (from, to int64, more, less [][2]int64) {
+// partOfDay is a part of a day whose rows are added, or by a sign of -1 taken away.
+type partOfDay struct {
+	sign       int
+	start, end int64
+}
+
+// days splits a span into the days from `from` on and before `to`, whose sums are read, and parts of days, whose rows
+// are read. Of a day of which the span has most, or all that has passed, the sums are read, and the rest is taken away.
+func days(start, end int64) (from, to int64, parts []partOfDay) {
 	from, to, ok := wholeDays(start, end)
 	if !ok {
-		return 0, 0, [][2]int64{{start, end}}, nil
+		return 0, 0, []partOfDay{{1, start, end}}
 	}
-	first, last := from*dayUS, to*dayUS
-	if from > 1 && first-start > dayUS/2 {
+	first, last := partOfDay{1, start, from * dayUS}, partOfDay{1, to * dayUS, end}
+	if from > 1 && first.end-start > dayUS/2 {
 		from--
-		less = append(less, [2]int64{from * dayUS, start})
-	} else {
-		more = append(more, [2]int64{start, first})
+		first = partOfDay{-1, from * dayUS, start}
 	}
-	if to < lastDay && end > last && (end-last > dayUS/2 || end >= time.Now().UnixMicro()) {
+	if to < lastDay && end > last.start && (end-last.start > dayUS/2 || end >= time.Now().UnixMicro()) {
 		to++
-		less = append(less, [2]int64{end, to * dayUS})
-	} else {
-		more = append(more, [2]int64{last, end})
+		last = partOfDay{-1, end, to * dayUS}
 	}
-	return from, to, more, less
+	return from, to, []partOfDay{first, last}
 }
 
 // ended adds the jobs that ended in a span, as Slurm says.
 func (t *totals) ended(start, end int64) {
-	from, to, more, less := days(start, end)
-	for _, part := range more {
-		t.endedRows(1, part[0], part[1])
-	}
-	for _, part := range less {
-		t.endedRows(-1, part[0], part[1])
+	from, to, parts := days(start, end)
+	for _, p := range parts {
+		t.endedRows(p.sign, p.start, p.end)
 	}
 	first, last := monthsWithin(from, to)
 	if first >= last {

@@ -79,20 +79,21 @@ func (w *worst) jobs(ctx context.Context) error {
 			parts = append(parts, w.filters.and("r.end_us >= ? AND r.end_us < ?", start, end))
 		}
 	}
-	var days []dayLost
-	var err error
 	if !whole {
 		ended(start, end)
 	} else {
 		ended(start, from*dayUS)
 		ended(to*dayUS, end)
-		days, err = w.days(ctx, from, to)
 	}
 	for _, c := range parts {
-		if err == nil {
-			err = w.jobsOf(ctx, c)
+		if err := w.jobsOf(ctx, c); err != nil {
+			return err
 		}
 	}
+	if !whole {
+		return nil
+	}
+	days, err := w.days(ctx, from, to)
 	for _, d := range days {
 		if err != nil || d.most < w.least() {
 			break

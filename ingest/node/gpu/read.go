@@ -26,14 +26,16 @@ import (
 // us and the names of GPUs. It leaves NVML to the kernel, since closing it may hang.
 func Read(args []string, out io.Writer) int {
 	time.AfterFunc(2*mostTime, func() { os.Exit(1) }) // whoever started it may be dead
-	runtime.LockOSThread()                            // BecomeNobody keeps this thread from gaining rights by a setuid program
-	if os.Geteuid() == 0 {
-		if err := node.BecomeNobody(); err != nil {
-			return 1
-		}
+	runtime.LockOSThread()                            // no setuid program gives this thread rights
+	giveUpRights := node.BecomeNobody
+	if os.Geteuid() != 0 { // a person looks, and sees what the epilog would
+		giveUpRights = func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 	}
-	from, err := strconv.ParseInt(strings.Join(args[:min(1, len(args))], ""), 10, 64)
-	if err != nil || len(args) != 2 {
+	if err := giveUpRights(); err != nil || len(args) != 2 {
+		return 1
+	}
+	from, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil {
 		return 1
 	}
 	unlimited := unix.Rlimit{}

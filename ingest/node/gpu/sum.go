@@ -7,6 +7,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/when"
 )
 
 // unsampled is how much of the processes' life may be without a sample of the driver's.
@@ -78,15 +79,14 @@ func (d *device) doubt(all []process, q *node.GPUQuestion) string {
 	return ""
 }
 
-// together is the time in which at least one of the processes lived; they are in the order of their start.
+// together is the time in which at least one of the processes lived.
 func together(all []process) (sum time.Duration) {
-	end := int64(0) // us
-	for _, p := range all {
-		from, to := max(p.Start, end), p.Start+1000*p.Life
-		if to > from {
-			sum += time.Duration(to-from) * time.Microsecond
-			end = to
-		}
+	lives := make([]when.Span, len(all))
+	for i, p := range all {
+		lives[i] = when.Span{From: time.UnixMicro(p.Start), To: time.UnixMicro(p.Start + 1000*p.Life)}
+	}
+	for _, s := range when.Union(lives) {
+		sum += s.To.Sub(s.From)
 	}
 	return sum
 }
