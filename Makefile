@@ -70,6 +70,10 @@ test: ## install what is needed, build, lint, run every test
 bare: ## run "make demo" and "make test", or TARGET, on a bare Debian 12 that is made for it; CPUS=2 shows it two
 	@test/bare.sh $(or $(TARGET),demo test)
 
+.PHONY: places
+places: # in a bare machine, after test: "make quick" with a container's rights, and a user's
+	@test/places.sh here
+
 .PHONY: test-trixie test-sid
 test-trixie: ## run the end-to-end tests, the library's and the plugin's in Debian 13
 test-sid: ## run the same in Debian's unstable suite

@@ -1,8 +1,9 @@
 #!/bin/bash
-# places.sh [short|full|loaded]: runs README's two commands where people first try them. The places are in a
+# places.sh [short|here|full|loaded]: runs README's two commands where people first try them. The places are in a
 # Debian that is made for the run (distro.sh bare): no Go, no compiler, empty lists of packages, root with a
-# container's capabilities, an ordinary user. full adds the whole `make test` in the container, no network
-# after `make deps`, and Debian 13. loaded is `make test` alone, of what is built and linted once, beside ten busy
+# container's capabilities, an ordinary user. short needs no packages of the tests. here, in a bare machine that has
+# them, is `make quick` in the container and as the user. full is both, and the whole `make test` in the container, no
+# network after `make deps`, and Debian 13. loaded is `make test` alone, of what is built and linted once, beside ten busy
 # loops, and with an OpenCL that ends ASan's programs where hwloc loads it. The script prints a row for each command:
 # seconds until the first useful line, seconds in all, and what was said of the place. With RESULT it adds
 # the rows to that file. It fails if a command does not end as it should.
@@ -35,6 +36,8 @@ contained() {
 	unshare --mount --propagation private sh -c "for c in /sys/fs/cgroup /sys/fs/cgroup/*; do mount -o remount,ro,bind \$c 2>/dev/null; done; exec \"\$@\"" sh setpriv --bounding-set "$caps" --inh-caps "$caps" "$@"
 }
 answer="^Parallel efficiency|jobeff 4_1"
+'
+needs='
 apt-get update -q >/dev/null && apt-get install -q -y git make >/dev/null || exit
 '
 # shellcheck disable=SC2016
@@ -43,15 +46,18 @@ try "no Go" 2 "There is no Go" env PATH=/usr/sbin:/usr/bin:/sbin:/bin make demo
 try "no compiler" 2 "There is no C compiler" make
 rm -rf /var/lib/apt/lists/*
 try "a container, empty lists" 0 "$answer" contained make demo
-chmod 755 /root && cp -r . /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
+chmod 755 /root && rm -rf /home/nobody && cp -r . /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
 try "a user, packages missing" 2 "As root: make deps" as_user make test
 try "a user" 0 "$answer" as_user make demo
+'
+quick='
 cd /root/jobeff
 make deps >/dev/null 2>&1 || echo "place: WRONG: make deps"
 try "a container" 0 "^ok " contained make quick
-cp -r /root/.cache /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
+chmod 755 /root && rm -rf /home/nobody && cp -r . /home/nobody && cp -rl /root/.cache /home/nobody && chown -R nobody /home/nobody && cd /home/nobody
 try "a user, with a build cache" 0 "^ok " as_user make quick
 '
+# shellcheck disable=SC2016
 whole='
 cd /root/jobeff
 try "a container" 0 "^ok|passed so far" contained make test
@@ -65,16 +71,22 @@ for _ in {1..10}; do while :; do :; done & done
 try "ten busy loops, mesa-opencl-icd" 0 "^ok|passed so far" make test
 kill $(jobs -p)
 '
-test/install-packages.sh <(echo debootstrap)
-go mod download
-go mod download -modfile=packaging/tools.mod
 case $kind in
-full) places+=$whole ;;
+here)
+	[ "$(hostname)" = bare ] || { echo "places.sh: here is for a machine of distro.sh bare: it removes /home/nobody" >&2; exit 2; }
+	bash -c "$begin$quick" 2>&1 | tee "$log"
+	;;
+full) places+=$quick$whole ;;
 loaded) places=$loaded ;;
 esac
-test/distro.sh bare bash -c "$begin$places" 2>&1 | tee "$log"
+if [ "$kind" != here ]; then
+	test/install-packages.sh <(echo debootstrap)
+	go mod download
+	go mod download -modfile=packaging/tools.mod
+	test/distro.sh bare bash -c "$begin$needs$places" 2>&1 | tee "$log"
+fi
 if [ "$kind" = full ]; then
-	BARE=trixie test/distro.sh bare bash -c "$begin try 'Debian 13' 0 \"\$answer\" make demo" 2>&1 | tee -a "$log"
+	BARE=trixie test/distro.sh bare bash -c "$begin$needs try 'Debian 13' 0 \"\$answer\" make demo" 2>&1 | tee -a "$log"
 fi
 grep -a '^place: ' "$log"
 if [ -n "${RESULT:-}" ]; then

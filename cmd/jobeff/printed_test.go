@@ -26,6 +26,9 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 // TestPrintedCommands runs each command that a text, a page or a mail of a made-up site prints, as it stands
 // there: in one line, and complete.
 func TestPrintedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	if os.Getuid() != 0 {
 		t.Skip("the digest is root's")
 	}

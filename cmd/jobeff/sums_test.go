@@ -557,6 +557,9 @@ func (s *sums) total(args ...string) {
 
 // TestSums recomputes every share, sum and difference that a made-up site prints.
 func TestSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	if os.Getuid() != 0 {
 		t.Skip("the digest is root's")
 	}

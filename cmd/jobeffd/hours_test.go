@@ -128,6 +128,9 @@ func said(f *float64) string {
 // the sums of the jobs' JSON. A job whose loss is not known counts as not known in each of them, and comes last in the order of
 // what was lost. And each page has one request.
 func TestOneLoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	s := newHoursSite(t)
 	s.eachPage()
 	unknown := 0 // although a program with all of its ranks has figures

@@ -304,6 +304,9 @@ func memory() string {
 
 // TestNoneIsTold: of made-up jobs that do not hang, none is told.
 func TestNoneIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	eachMadeUp(t, 32, madeUpJobs(), getsOn, func(number int, s sort, j *madeUp, dir string) {
 		j.disturb()
 		if at, hung := j.told(t, dir); hung != nil {

@@ -324,6 +324,9 @@ func TestSlurmAttempts(t *testing.T) {
 // is the one in which it begins the next, and a report may overlap both. Each start keeps its own figures,
 // whatever comes first, and also where sacct tells of one start before the other, or never when the first began.
 func TestRequeuedAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	for _, at := range [][5]time.Duration{ // when the first start begins, is requeued and is gone, and the second begins and ends
 		{0, 21000, 20000, 23000, 43000},
 		{0, 5100, 5600, 5800, 6600},

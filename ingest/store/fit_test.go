@@ -20,6 +20,9 @@ import (
 // TestFakeBetweenAttempts: a report of n9 comes among the reports and lines of honest attempts, in
 // any order. They find together as without it, and it shows nowhere.
 func TestFakeBetweenAttempts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	on := func(r *job.NodeReport, node string) *job.NodeReport {
 		r.Node, r.NodeList = node, node
 		r.Executions[0].Nodes[0].Node = node

@@ -171,6 +171,9 @@ func valueByHand(l *listing.Line, by string) float64 {
 // TestLines: whatever is asked for, and in whatever order, the lines are the jobs brought together by hand: an array is
 // one line with all its tasks, on whichever page, and what is said of all holds for each page.
 func TestLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	s := arrayStore(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(all ...string) string { return all[rng.IntN(len(all))] }

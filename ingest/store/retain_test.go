@@ -150,6 +150,9 @@ func TestLateForMonth(t *testing.T) {
 // TestRetainRests: where jobs take long to drop, few are dropped together, and after each part Retain rests
 // as long, so reports go between them.
 func TestRetainRests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a while")
+	}
 	onlySQLite(t, "there each job is a transaction of its own")
 	s := open(t)
 	const jobs = 40
