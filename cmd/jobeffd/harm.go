@@ -116,7 +116,7 @@ func (w *watcher) keep(ctx context.Context, is harm.Comparison) error {
 func (w *watcher) begin(ctx context.Context) error {
 	share := w.measure.Coin()
 	was, err := w.db.Mark(ctx, store.MarkShare)
-	if mark := time.UnixMicro(1 + int64(share*1e6)); err == nil && !was.Equal(mark) {
+	if mark := store.ShareMark(share); err == nil && !was.Equal(mark) {
 		if err = w.db.SetMark(ctx, store.MarkCompared, w.now()); err == nil {
 			err = w.db.SetMark(ctx, store.MarkShare, mark)
 		}

@@ -54,16 +54,8 @@ func (s *slowWatcher) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, rest := slow.New(), rests(ctx)
-	err = s.db.NodeTimes(ctx, slow.Begin(now), now, func(o slow.Observation) {
-		w.Add(o)
-		rest()
-	})
+	found, err := s.db.LookAtNodes(ctx, now, rests(ctx))
 	if err != nil {
-		return err
-	}
-	found := &listing.SlowNodes{At: now, Observed: w.Nodes(), Nodes: w.Look(now)}
-	if err := s.db.KeepSlowNodes(ctx, found); err != nil {
 		return err
 	}
 	s.tell(last, found)

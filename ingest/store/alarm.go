@@ -19,6 +19,9 @@ const (
 	MarkShare    = "compared_share" // which part of the jobs was measured then, in millionths
 )
 
+// ShareMark is MarkShare's time for a share.
+func ShareMark(share float64) time.Time { return time.UnixMicro(1 + int64(share*1e6)) }
+
 // EndedBetween reads what Slurm says of the jobs that ended in a span, in the order of their ends. Metrics hold the
 // parallel efficiency alone, and are nil without one.
 func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*job.Job)) error {

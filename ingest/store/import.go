@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/slow"
 )
 
 // Imported counts what Import did.
@@ -342,20 +343,25 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	return false, number != r.key.attempt, nil
 }
 
-// AddJobs keeps jobs that are already merged, such as made-up ones, and what each used and lost; the nodes' reports
-// are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not asked about them again.
+// AddJobs keeps jobs that are already merged, such as made-up ones, what each used and lost, and what it says of its nodes; the
+// nodes' reports are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not asked about them again.
 // If an attempt exists already, AddJobs fails and keeps nothing.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now()
 	rows := make([]*attemptRow, len(jobs)) // built here, since the writer has enough to do
 	by := make([]sourceSet, len(jobs))
 	var executions executionRows
+	var nodes []any // rows of node_times
 	for i, j := range jobs {
 		var err error
 		if rows[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
 			err = executions.add(keyOf(j), j, !j.Submit.IsZero())
 		}
-		err = errors.Join(err, s.knowCluster(ctx, j.Cluster, true))
+		times, packErr := packTimes(slow.Of(j))
+		if times != nil {
+			nodes = append(nodes, j.Cluster, j.JobID, j.Attempt, j.End.UnixMicro(), j.UID, times)
+		}
+		err = errors.Join(err, packErr, s.knowCluster(ctx, j.Cluster, true))
 		if err != nil {
 			return fmt.Errorf("store: job %d: %w", j.JobID, err)
 		}
@@ -366,7 +372,8 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}
-		return errors.Join(w.insertRows(executionTable.into, executions.executions), w.insertRows(workloadTable.into, executions.workloads))
+		return errors.Join(w.insertRows(executionTable.into, executions.executions), w.insertRows(workloadTable.into, executions.workloads),
+			w.insertRows("node_times (cluster, job_id, attempt, end_us, uid, times)", nodes))
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs: %w", err)

@@ -90,6 +90,21 @@ func eachTime(o slow.Observation, packed []byte, do func(slow.Observation)) erro
 	return nil
 }
 
+// LookAtNodes looks at what the jobs of the last year say of their nodes, keeps which are slow, and returns that. It calls rest
+// after each piece of work.
+func (s *Store) LookAtNodes(ctx context.Context, now time.Time, rest func()) (*listing.SlowNodes, error) {
+	w := slow.New()
+	err := s.NodeTimes(ctx, slow.Begin(now), now, func(o slow.Observation) {
+		w.Add(o)
+		rest()
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := &listing.SlowNodes{At: now, Observed: w.Nodes(), Nodes: w.Look(now)}
+	return found, s.KeepSlowNodes(ctx, found)
+}
+
 // KeepSlowNodes keeps what a look at the nodes found.
 func (s *Store) KeepSlowNodes(ctx context.Context, found *listing.SlowNodes) error {
 	return s.keepOnly(ctx, "slow_nodes", found)

@@ -134,6 +134,31 @@ func TestNodeTimes(t *testing.T) {
 	}
 }
 
+// TestAddedJobsTellOfNodes: a job that is added already merged says the same of its nodes, and judging it changes nothing of that.
+func TestAddedJobsTellOfNodes(t *testing.T) {
+	s, bulk, by := open(t), open(t), rulesOf(5)
+	add(t, s, timedReports(7, 0, 3000*time.Second, 3300*time.Second)...)
+	addLines(t, s, timedLine(7, "COMPLETED", 0, 2))
+	merged(t, s)
+	silent := &job.Job{Cluster: "test", JobID: 8, Attempt: 1}
+	if err := bulk.AddJobs(ctx, []*job.Job{aJob(t, s, root, "7", 0), silent}); err != nil {
+		t.Fatal(err)
+	}
+	added := nodeTimesOf(t, bulk)
+	for _, one := range []*Store{s, bulk} {
+		if err := one.JudgeBy(ctx, by.Rules); err != nil {
+			t.Fatal(err)
+		}
+		judged(t, one, by, 3*time.Hour)
+	}
+	if d := cmp.Diff(nodeTimesOf(t, s), added); d != "" || len(added) != 2 {
+		t.Errorf("%d observations: %s", len(added), d)
+	}
+	if d := cmp.Diff(added, nodeTimesOf(t, bulk)); d != "" {
+		t.Errorf("judged: %s", d)
+	}
+}
+
 // TestNodeTimesAreWrittenOnce: a look at the same figures writes nothing.
 func TestNodeTimesAreWrittenOnce(t *testing.T) {
 	onlySQLite(t, "the statement is the same, and the trigger is in SQLite's words")

@@ -19,6 +19,7 @@ import (
 func New(o Options) *Year {
 	o.Jobs, o.Workloads = cmp.Or(o.Jobs, 300_000), cmp.Or(o.Workloads, 200)
 	o.Users = min(cmp.Or(o.Users, 50), len(userNames))
+	o.Share = cmp.Or(o.Share, 1)
 	o.Until = o.Until.UTC().Truncate(time.Hour)
 	y := &Year{opts: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), next: 1_000_000} // #nosec G404 -- a made-up site, the same each time
 	y.users = y.makeUsers()
@@ -31,6 +32,18 @@ func New(o Options) *Year {
 
 // Start is when the year begins.
 func (y *Year) Start() time.Time { return y.opts.Until.Add(-year) }
+
+// End is when it ends.
+func (y *Year) End() time.Time { return y.opts.Until }
+
+// Heard says when each node reported last: up to four hours before the year's end, but for the last node, which gets no jobs.
+func (y *Year) Heard() map[string]time.Time {
+	all := map[string]time.Time{nodeName(nodeCount - 1): y.opts.Until.AddDate(0, 0, -16)}
+	for i := range nodeCount - 1 {
+		all[nodeName(i)] = y.opts.Until.Add(-time.Duration(1+i*7%240) * time.Minute)
+	}
+	return all
+}
 
 // rhythm returns the share of the year's jobs that have begun by the end of each hour. People work by day, on
 // weekdays, and not at the turn of the year.

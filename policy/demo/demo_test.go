@@ -4,19 +4,30 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
+	"jobeff/policy/slow"
 	"jobeff/policy/workload"
 )
 
 var until = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-func jobs(seed uint64, n int) (all []*job.Job) {
-	y := New(Options{Seed: seed, Jobs: n, Until: until})
+func jobs(seed uint64, n int) []*job.Job { return jobsOf(Options{Seed: seed, Jobs: n, Until: until}) }
+
+// large is a year of 20,000 jobs, as make site has.
+var large = sync.OnceValue(func() []*job.Job { return jobs(1, 20_000) })
+
+func jobsOf(o Options) (all []*job.Job) {
+	y := New(o)
 	for j := y.Next(); j != nil; j = y.Next() {
 		all = append(all, j)
 	}
@@ -44,7 +55,7 @@ func TestSameSeedSameYear(t *testing.T) {
 // TestBelievable holds what the views rely on: there is some of everything.
 func TestBelievable(t *testing.T) {
 	t.Parallel()
-	all := jobs(1, 20_000)
+	all := large()
 	beside := len(seriesOf)*tasks + 6 + 3
 	for _, h := range habits {
 		beside += h.jobs
@@ -146,6 +157,60 @@ func TestCurveComesBack(t *testing.T) {
 	}
 }
 
+// TestSlowNode: the times of a large year say that one node is slow, and nothing of the others. The last one reports no more.
+func TestSlowNode(t *testing.T) {
+	t.Parallel()
+	var all []slow.Observation
+	for _, j := range large() {
+		all = append(all, slow.Of(j)...)
+	}
+	slices.SortStableFunc(all, func(a, b slow.Observation) int { return a.At.Compare(b.At) })
+	w := slow.New()
+	for _, o := range all {
+		w.Add(o)
+	}
+	found := w.Look(until)
+	if len(found) != 1 || found[0].Node != nodeName(slowNode) || found[0].Low > slowBy || found[0].High < slowBy || w.Nodes() != nodeCount-1 {
+		t.Errorf("%d observations of %d nodes: %+v", len(all), w.Nodes(), found)
+	}
+	heard := New(Options{Until: until}).Heard()
+	silent := 0
+	for _, at := range heard {
+		if until.Sub(at) > 7*24*time.Hour {
+			silent++
+		}
+	}
+	if len(heard) != nodeCount || silent != 1 {
+		t.Errorf("%d of %d nodes are silent", silent, len(heard))
+	}
+}
+
+// TestShare: a job that is not drawn has no figures and says why. In all else it is as if all jobs were measured.
+func TestShare(t *testing.T) {
+	t.Parallel()
+	m, left := etc.Measure{Share: 0.9}, 0
+	all := jobsOf(Options{Seed: 1, Jobs: 2000, Until: until, Share: m.Share})
+	for i, j := range jobs(1, 2000) {
+		some := all[i]
+		if m.Draws(j.JobID) {
+			if d := cmp.Diff(j, some); d != "" {
+				t.Errorf("job %d was drawn: %s", j.JobID, d)
+			}
+			continue
+		}
+		left++
+		if len(some.Executions) > 0 || some.Metrics != nil || some.Reports > 0 && some.NoData.Code != doubt.WhyOff || !strings.HasPrefix(some.Decision, "off") && some.Reports > 0 {
+			t.Errorf("job %d was not drawn: %+v", j.JobID, some)
+		}
+		if !some.Start.Equal(j.Start) || !some.End.Equal(j.End) || some.Name != j.Name || some.State != j.State {
+			t.Errorf("job %d differs: %+v, %+v", j.JobID, some, j)
+		}
+	}
+	if n := len(all); left < n/20 || left > n/5 {
+		t.Errorf("%d of %d jobs were not drawn", left, n)
+	}
+}
+
 // TestMixes: a visitor sees a hybrid workload with a curve over cores, and which mix of ranks and
 // threads was fastest.
 func TestMixes(t *testing.T) {
@@ -153,7 +218,7 @@ func TestMixes(t *testing.T) {
 	w := &job.Workload{Name: "hybrid"}
 	args := ""
 	var last *job.Job
-	for _, j := range jobs(1, 20_000) {
+	for _, j := range large() {
 		for i := range j.Executions {
 			e := &j.Executions[i]
 			if args == "" && e.OMPThreads > 1 && len(e.Nodes) > 4 {

@@ -40,6 +40,13 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 	if y.chance(0.01) && len(e.Nodes) > 1 { // a node's record was lost
 		e.Nodes = e.Nodes[:len(e.Nodes)-1]
 	}
+	first := y.place(j)
+	for i := range e.Nodes {
+		if first+i == slowNode {
+			slower(&e.Nodes[i])
+		}
+		mix.threadsOf(&e.Nodes[i])
+	}
 	traffic(&e, l, f.until)
 	y.sections(&e, l.app, x, mix)
 	e.Windows = l.app.waits.windows(&e, l.steps)
@@ -81,6 +88,19 @@ func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 		all = append(all, n)
 	}
 	return all
+}
+
+// slower makes a node's ranks compute for slowBy times as long, or as much as the busiest of them has time. The job takes as long
+// as before.
+func slower(n *job.NodeShare) {
+	by := max(min(slowBy, 0.9999*n.ElapsedMax.Seconds()/max(n.UsefulMax.Seconds(), 1e-9)), 1)
+	longer := func(d time.Duration) time.Duration { return time.Duration(by * float64(d)) }
+	n.Useful, n.UsefulMax = longer(n.Useful), longer(n.UsefulMax)
+	n.MPI = n.ElapsedSum - n.Useful
+	for r, share := range n.UsefulShare {
+		n.UsefulShare[r] = byte(math.Round(by * float64(share)))
+		n.MPIShare[r] = 255 - n.UsefulShare[r]
+	}
 }
 
 // tilt returns a number from -1 to 1; its mean over ranks is about 0.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"jobeff/etc"
 	"jobeff/ingest/assemble"
 	"jobeff/ingest/hang"
 	"jobeff/ingest/job"
@@ -48,6 +49,9 @@ func (y *Year) job(u user, name, partition string, submit time.Time, cores int) 
 	nodes := (cores + coresPerNode - 1) / coresPerNode
 	j := &job.Job{Cluster: cluster, JobID: y.next, Attempt: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
 		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), TimeLimit: 24 * time.Hour, Nodes: nodes, CPUs: cores, Decision: "on"}
+	if m := (etc.Measure{Share: y.opts.Share}); !m.Draws(j.JobID) {
+		j.Decision = "off not among the jobs that the site measures (measure.share)"
+	}
 	j.Eligible, j.Start = j.Submit, j.Submit.Add(wait)
 	return j
 }
@@ -164,7 +168,10 @@ func (l *load) buildAt(t time.Time) *build {
 // report merges what the job's nodes would report, as the server does.
 func (y *Year) report(j *job.Job, executions []job.Execution) {
 	var m assemble.Merger
-	first := y.rng.IntN(nodeCount - j.Nodes)
+	first := y.place(j)
+	if j.Decision != "on" {
+		executions = nil
+	}
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
 	end, progress := j.End, (*hang.Progress)(nil)
 	if j.IsRunning() {
@@ -182,7 +189,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	}
 	for i := range executions {
 		for k := range executions[i].Nodes {
-			executions[i].Nodes[k].Node = nodeName(first + k)
+			executions[i].Nodes[k].Node, executions[i].Nodes[k].Hardware = nodeName(first+k), &hardware
 		}
 	}
 	said := m.Job()
@@ -190,6 +197,14 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	if !j.IsRunning() {
 		j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 	}
+}
+
+// place chooses the first of a job's nodes, once for each job: they are made one after another. The last node of all gets none.
+func (y *Year) place(j *job.Job) int {
+	if y.placed != j.JobID {
+		y.placed, y.first = j.JobID, y.rng.IntN(nodeCount-j.Nodes)
+	}
+	return y.first
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }

@@ -42,7 +42,6 @@ func (m mix) share(e *job.Execution, from int) {
 		m.ranks(n, from)
 		n.RankIDs = rankIDs(ranks, n.Ranks)
 		ranks += n.Ranks
-		m.threadsOf(n)
 	}
 	for ending := range e.Endings {
 		e.Endings[ending] = e.Size * from / m.threads
@@ -66,12 +65,16 @@ func (m mix) ranks(n *job.NodeShare, from int) {
 	n.MPI = n.ElapsedSum - n.Useful
 }
 
-// threadsOf fills in how a node's threads spent the time while their ranks computed.
+// threadsOf fills in how a node's threads spent the time while their ranks computed, and what the kernel counted of them.
 func (m mix) threadsOf(n *job.NodeShare) {
-	n.Threads = m.beside(n.Ranks, n.Useful, n.UsefulMax, n.MPI)
-	others := n.Threads.Useful - n.Useful
-	n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum + others, Other: others, Threads: m.threads,
-		Threaded: n.Ranks, OpenMP: n.Ranks, Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
+	n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum, Threads: m.threads,
+		Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
+	if m.threads > 1 {
+		n.Threads = m.beside(n.Ranks, n.Useful, n.UsefulMax, n.MPI)
+		n.Load.Other = n.Threads.Useful - n.Useful
+		n.Load.CPU += n.Load.Other
+		n.Load.Threaded, n.Load.OpenMP = n.Ranks, n.Ranks
+	}
 }
 
 // beside returns how the threads of ranks spent the time while the ranks computed, or were in MPI.

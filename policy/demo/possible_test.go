@@ -3,14 +3,16 @@ package demo
 import (
 	"testing"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // TestPossible walks all jobs of two sites: jobeff would show the figures of each.
 func TestPossible(t *testing.T) {
 	t.Parallel()
 	courses := 0
-	for _, n := range []int{6000, 20_000} {
-		for _, j := range jobs(1, n) {
+	for _, all := range [][]*job.Job{jobs(1, 6000), large()} {
+		for _, j := range all {
 			for i := range j.Executions {
 				e := &j.Executions[i]
 				if err := e.Check(); err != nil {

@@ -129,9 +129,12 @@ func (y *Year) goesOn(j *job.Job, told bool, app *application, lost float64) {
 	if !told || !asOf.After(j.Start.Add(time.Minute)) {
 		return
 	}
-	j.AsOf = asOf
 	l := ownLoad(j, app, 100)
 	all := y.execution(l, &l.builds[0], j, extent{elapsed: asOf.Sub(j.Start).Seconds() - 2, lost: lost}, fate{ending: job.EndingRunning, until: 1}, j.CPUs, 1, mix{threads: 1})
+	if j.Decision != "on" {
+		return
+	}
+	j.AsOf = asOf
 	e := &all[0]
 	e.Warnings = []doubt.Warning{{Code: doubt.WarnRunning, Count: e.Size}}
 	e.Calls, e.Classes, e.HistP2P, e.HistCol, e.Sections, e.Windows = nil, nil, nil, nil, nil, nil // these are reported at the end

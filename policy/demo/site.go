@@ -19,7 +19,13 @@ const (
 	nodeCount    = 240
 	mostCores    = 2048
 	firstUID     = 20_000
+
+	slowNode = 16   // n017, on which ranks compute slower
+	slowBy   = 1.08 // times as long as elsewhere
 )
+
+// hardware is that of every node. Without its memory, that rules out no advice.
+var hardware = job.Hardware{Model: "AMD EPYC 7543 32-Core Processor", Sockets: 2, Cores: coresPerNode, ThreadsPerCore: 1}
 
 type user struct {
 	uid     uint32
@@ -240,6 +246,7 @@ type Options struct {
 	Jobs      int       // 300,000
 	Users     int       // 50, at most len(userNames)
 	Workloads int       // 200
+	Share     float64   // part of the jobs that is measured, above 0: 1
 	Until     time.Time // the year's end; its hour is cut off
 }
 
@@ -259,6 +266,9 @@ type Year struct {
 	hour  int
 	made  int
 	times []time.Time // of the jobs still to be made in this hour
+
+	placed uint32 // job that place placed last
+	first  int    // index of the first of its nodes
 }
 
 // one picks an element.

@@ -1,7 +1,7 @@
 // Package slow finds nodes on which jobs persistently compute slower than alike jobs do on other nodes. It
 // reads the useful time of each node of a job, and knows no clock and no database. Before it comes ingest/job. After it come
-// ingest/store, which keeps the observations of each job that is judged, and jobeffd, which gives them to a Watch once a day
-// and keeps what that finds.
+// ingest/store, which keeps the observations of each job that is judged, gives them to a Watch and keeps what that finds, and
+// jobeffd, which has it do so once a day.
 //
 // METRICS 10 has the formulas:
 //

@@ -22,6 +22,9 @@ import (
 // jobs is how many jobs the year has: enough for curves, and made in some seconds.
 const jobs = "20000"
 
+// share is the part of the jobs that is measured: the others show what measuring costs.
+const share = "0.9"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -39,13 +42,13 @@ func show(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	config, socket, database := filepath.Join(dir, "jobeff.toml"), filepath.Join(dir, "s"), filepath.Join(dir, "site.db")
-	text := fmt.Sprintf("[report]\nto = \"unix:%s\"\n[server]\nsocket = %q\ndatabase = %q\nsacct_interval = \"0s\"\n", socket, socket, database)
+	text := fmt.Sprintf("[measure]\nshare = %s\n[report]\nto = \"unix:%s\"\n[server]\nsocket = %q\ndatabase = %q\nsacct_interval = \"0s\"\n", share, socket, socket, database)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
 	os.Setenv("JOBEFF_CONFIG", config)
 	fmt.Println("Making a site of", jobs, "jobs …")
-	data := exec.CommandContext(ctx, "build/jobeff", "admin", "demo-data", database, "--jobs", jobs)
+	data := exec.CommandContext(ctx, "build/jobeff", "admin", "demo-data", database, "--jobs", jobs, "--share", share)
 	data.Stderr = os.Stderr
 	if err := data.Run(); err != nil {
 		return fmt.Errorf("jobeff admin demo-data: %w", err)
@@ -94,6 +97,9 @@ In another terminal, in this folder:
   jobeff workload %-10s                    # how its program scales
   jobeff explain %-10s                     # what each rule says of it
   jobeff digest                                 # what those who run the site read
+  jobeff admin status                           # what needs a hand: a slow node, a silent one
+  jobeff admin coverage                         # of which jobs something is known, and where data are missing
+  jobeff admin cost                             # what measuring costs the jobs
 
 Ctrl-C ends it and removes it.
 `, l.Addr(), config, id, id, id)

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/ingest/store"
+	"jobeff/ingest/wire"
 	"jobeff/policy/demo"
 	"jobeff/policy/notice"
 	"jobeff/report/figure"
@@ -22,12 +23,14 @@ import (
 
 const demoDataHelp = `demo-data makes the new database FILE and fills it with a year of a made-up site: its
 users, their workloads with the curves that they follow, and the jobs that they ran.
-Some jobs were killed, ran on too many cores, were imbalanced or had no MPI. Look at it
-with
+Some jobs were killed, ran on too many cores, were imbalanced or had no MPI. With 20,000
+jobs or more, their times show that one node is slow. Look at it with
 
   jobeffd --database FILE --socket /tmp/demo.sock --config /dev/null
 
-The same --jobs and --until give the same year.`
+With --share 0.9 a tenth of the jobs was not measured. If measure.share of jobeffd's
+configuration says the same, jobeff admin cost compares their times.
+The same --jobs, --share and --until give the same year.`
 
 // demoBatch is the number of jobs in one transaction.
 const demoBatch = 2000
@@ -44,6 +47,9 @@ func demoDataCommand() *cobra.Command {
 			if o.Jobs < 1 {
 				return cli.Usagef("--jobs must be 1 or more")
 			}
+			if !(o.Share > 0 && o.Share <= 1) {
+				return cli.Usagef("--share must be above 0, and 1 at most")
+			}
 			o.Until = time.Now()
 			if until != "" {
 				if o.Until, err = cli.ParseTime(until, time.Now()); err != nil {
@@ -54,6 +60,7 @@ func demoDataCommand() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&o.Jobs, "jobs", 300_000, "number of jobs")
+	c.Flags().Float64Var(&o.Share, "share", 1, "the part of the jobs that is measured")
 	c.Flags().StringVar(&until, "until", "", "the `TIME` when the made-up year ends (default: now)")
 	return c
 }
@@ -70,8 +77,12 @@ func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	defer db.Close()
 	began := time.Now()
 	bar := cli.NewBar("jobs", int64(o.Jobs))
-	n, err := fillDemo(cmd.Context(), db, demo.New(o), bar)
+	y := demo.New(o)
+	n, err := fillDemo(cmd.Context(), db, y, bar)
 	bar.Done()
+	if err == nil {
+		err = watchDemo(cmd.Context(), db, y, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -106,6 +117,24 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar)
 		return n, err
 	}
 	return n, tellDemo(ctx, db, y.Told())
+}
+
+// watchDemo records what jobeffd would know of the site by the year's end: when nodes reported, which of them are slow, up to
+// when sacct was read, and since when which share of the jobs was measured.
+func watchDemo(ctx context.Context, db *store.Store, y *demo.Year, o demo.Options) error {
+	for node, at := range y.Heard() {
+		db.HeardOutbox(node, wire.OutboxState{}, at)
+	}
+	_, err := db.Merge(ctx) // writes these
+	if err == nil {
+		_, err = db.LookAtNodes(ctx, y.End(), func() {})
+	}
+	for name, at := range map[string]time.Time{store.MarkRead: y.End(), store.MarkCompared: y.Start(), store.MarkShare: store.ShareMark(o.Share)} {
+		if err == nil {
+			err = db.SetMark(ctx, name, at)
+		}
+	}
+	return err
 }
 
 // tellDemo records notices as if they had been sent.
