@@ -75,7 +75,7 @@ func (c *Case) workload(j *job.Job, s *workload.Study) {
 	}
 	switch {
 	case c.Cause == CauseGPUs:
-		c.unknown("the job had GPUs: what these did is not measured", workloadFields[1:]...)
+		c.unknown("the job had GPUs: its useful time is the host's alone", workloadFields[1:]...)
 	case s.Mine == nil:
 		c.unknown(s.NotMine(), workloadFields[1:]...)
 	default:

@@ -113,17 +113,6 @@ func CauseOf(j *job.Job) Cause {
 	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), throttled(j, load), contended(j, load), paging(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
 }
 
-// onGPUs is the cause if the job may have computed on GPUs: nothing is measured there.
-func onGPUs(j *job.Job, load *job.Load) Cause {
-	switch {
-	case j.GPUs > 0:
-		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("It had %s, and what these did is not measured.", figure.Counted(j.GPUs, "GPU"))}
-	case load != nil && load.GPURanks > 0:
-		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("%s opened a GPU, and what GPUs do is not measured.", figure.Counted(load.GPURanks, "rank"))}
-	}
-	return Cause{}
-}
-
 // withThreads is the cause if unmeasured threads computed, or may have.
 func withThreads(j *job.Job, load *job.Load) Cause {
 	switch {

@@ -27,6 +27,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.identity(j)
 	c.size(j)
 	c.measured(j)
+	c.gpus(j)
 	c.hours(j)
 	c.cause(j, study)
 	c.usage(j)
@@ -68,12 +69,8 @@ func (c *Case) size(j *job.Job) {
 	if c.Nodes == 0 {
 		c.unknown("Slurm has not said it", "nodes")
 	}
-	c.GPUs = j.GPUs
 	if c.AllocCores == 0 {
 		c.unknown("Slurm's accounting has not said it yet", "alloc_cores")
-		if c.GPUs == 0 {
-			c.unknown("Slurm's accounting has not said it yet", "gpus")
-		}
 	}
 	if j.End.IsZero() || j.Elapsed <= 0 && !j.End.Equal(j.Start) { // Slurm counts whole seconds: a short job took none
 		c.unknown("the job's end is not known", "runtime")

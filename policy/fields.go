@@ -34,7 +34,10 @@ type Fields struct {
 	Singletons int     `expr:"singletons" doc:"MPI programs of one rank in a step of several tasks, with the same arguments and input: ranks that never met."`
 	Unused     int     `expr:"unused_nodes" doc:"Nodes without a rank, where Slurm counted hardly any CPU time beside that of the ranks; 0: there are none."`
 	GPURanks   int     `expr:"gpu_ranks" doc:"Ranks that opened a GPU, whether Slurm tracks GPUs or not. A rule without gpus = true answers \"cannot tell\" for such a job."`
-	GPUs       int     `expr:"gpus" doc:"GPUs that Slurm gave the job, from sacct. A rule without gpus = true answers \"cannot tell\" for such a job."`
+	GPUs       int     `expr:"gpus" doc:"GPUs that Slurm gave the job, from sacct or its nodes. A rule without gpus = true answers \"cannot tell\" for such a job."`
+	UnusedGPUs int     `expr:"unused_gpus" doc:"GPUs of the job that no process used, from the driver's accounts; known if these tell of all of its GPUs, and not of GPUs that came with whole nodes; 0 without GPUs."`
+
+	DeviceEfficiency float64 `expr:"device_parallel_efficiency" doc:"The part of the time in which a kernel ran on its GPUs, 0 to 1, at most where processes shared one; known as unused_gpus is; 1 without GPUs."`
 
 	Workload      string  `expr:"workload" doc:"The name of the job's workload, that of its MPI program with the most core time."`
 	WorkloadRuns  int     `expr:"workload_runs" doc:"Runs of the workload that can share a curve with the job. The following fields come from them."`

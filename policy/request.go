@@ -40,7 +40,10 @@ type Request struct {
 	Time                      time.Duration // whole minutes
 	NoMemory, NoTime          string        // why they stay as before
 
-	Less, More []string        // what changes: "memory", "time" and "CPUs"
+	GPUs    int    // to ask for, where Less names "GPUs"
+	GPUKind string // Slurm's name of their kind; "": not known
+
+	Less, More []string        // what changes: "memory", "time", "CPUs" and "GPUs"
 	Needs      *workload.Needs // the reasons for memory and time; nil: they stay as before
 	Like       job.Ran         // the job that it is for, or is compared with
 	Array      bool            // Like is an array, with the time of all its tasks
@@ -94,10 +97,26 @@ func (r *Request) Said() string {
 		all = append(all, "more "+what)
 	}
 	for _, what := range r.Less {
-		all = append(all, map[bool]string{true: "fewer ", false: "less "}[what == "CPUs"]+what)
+		all = append(all, r.less(what))
 	}
 	return "Ask for " + figure.And(all) + "."
 }
+
+// less words what a request wants less of.
+func (r *Request) less(what string) string {
+	switch {
+	case what == "GPUs" && r.GPUs == 0:
+		return "no GPU"
+	case what == "GPUs":
+		return fmt.Sprintf("%s instead of %s", figure.Counted(r.GPUs, "GPU"), figure.Count(r.Like.GPUs))
+	case what == "CPUs":
+		return "fewer CPUs"
+	}
+	return "less " + what
+}
+
+// FewerGPUs reports whether GPUs is what to ask for.
+func (r *Request) FewerGPUs() bool { return r.Why == "" && slices.Contains(r.Less, "GPUs") }
 
 // RequestFor makes the request for the next job like this one. study is that of its workload, or nil.
 func RequestFor(study *workload.Study, j *job.Job) *Request { return requestFor(study, j, CauseOf(j)) }
@@ -388,6 +407,9 @@ func (r *Request) Answers(v *Verdict) bool {
 			}
 			return slices.ContainsFunc(v.Figures, func(f Figure) bool { return f.Name == name })
 		})
+	}
+	if r.FewerGPUs() && reads("unused_gpus") {
+		return true
 	}
 	switch r.Kind {
 	case AskTogether:

@@ -462,6 +462,9 @@ func (j *madeJob) made(t testing.TB) made {
 		w.Usage.Memory, w.Usage.Allocated = int64(m.number("held", 1)*(1<<30)), int64(given)<<30
 		w.TRES = fmt.Sprintf("cpu=%d,mem=%gG,node=%d", j.alloc, given, j.nodes)
 	}
+	if n := m.count("gpus", 0); n > 0 {
+		w.TRES += fmt.Sprintf(",gres/gpu=%d", n)
+	}
 	w.Usage.PartOfNodes = m.count("partnodes", 0) > 0
 	if part := m.number("resized", 0); part > 0 { // of the core time of its largest size
 		used := policy.CoreTime(part * w.Elapsed.Seconds() * float64(j.alloc))
@@ -498,6 +501,7 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 			bytes := int64(gib * (1 << 30))
 			r.Cgroup = &job.Cgroup{Nodes: 1, CPUs: r.OnlineCPUs, Cores: coresPerNode, Low: bytes, NodeLow: bytes, High: bytes, NodeHigh: bytes, Peaks: 1, Samples: 60, Events: 1, Full: m.count("full", 0)}
 		}
+		r.GPUs = m.gpus(w.Elapsed)
 		var beside []map[string]any
 		step := job.Step{ID: "0", Start: w.Start, End: w.End}
 		for _, part := range j.seen[at] {
@@ -513,6 +517,25 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 			all = append(all, mustJSON(t, look))
 		}
 		all = append(all, withNewest(t, r, beside))
+	}
+	return all
+}
+
+// gpus are a node's GPUs: of each the part of the time in which a kernel of its one process ran, "none" without a process,
+// or "?" if that is not known.
+func (m *madeUp) gpus(had time.Duration) (all []job.GPU) {
+	for _, did := range strings.FieldsFunc(m.text("kernels", ""), func(r rune) bool { return r == ',' }) {
+		one := job.GPU{UUID: fmt.Sprintf("GPU-%02d", len(all))}
+		share, err := strconv.ParseFloat(did, 64)
+		switch {
+		case did == "?":
+			one.Why = job.GPUNoAccounting
+		case err == nil:
+			one.Life, one.Busy, one.Processes, one.Memory = had, time.Duration(share*float64(had)), 1, 1<<30
+		case did != "none":
+			m.t.Fatalf("%q: a GPU did %q", m.line, did)
+		}
+		all = append(all, one)
 	}
 	return all
 }

@@ -100,7 +100,7 @@ func (h *history) serial() (lines []string) {
 	case 1:
 		rest = " session=1"
 	case 2:
-		rest = " gpus=1"
+		rest = " gpus=3 kernels=" + []string{"none,none,none", ".1,none,.2", ".5,?,none"}[h.IntN(3)]
 	}
 	given, limit := h.given()
 	for range 1 + h.IntN(30) {

@@ -104,6 +104,31 @@ var people = []situation{
 	{name: "GPUs keep their CPUs", says: []string{"job: --cpus-per-task=16"}, never: []string{"fewer CPUs"}, jobs: "1 t=7200 x=6 bare=1 alloc=16 totalcpu=.5 given=32 kept=20 gpus=1"},
 }
 
+// fewerGPUs matches what asks for fewer GPUs.
+const fewerGPUs = "--gpus=|no GPU|GPUs? instead of"
+
+// unusedGPUs are jobs with GPUs, most of which did little. The last ones may not be told so.
+var unusedGPUs = []situation{
+	{name: "two of four GPUs not used", says: []string{"job: No process used 2 of its 4 GPUs", "page: unused-gpus", "job: Ask for less memory, 2 GPUs instead of 4", "workload: 2 GPUs instead of 4", "job: --mem=\\d+M (--time=\\S+ )?--gpus=2 "},
+		jobs: "1 t=7200 x=3 bare=1 alloc=16 totalcpu=.5 given=64 kept=4 limit=259200 gpus=4 kernels=.5,.5,none,none"},
+	{name: "no GPU used, and no mail without core-hours", says: []string{"job: No process used its 2 GPUs", "job: no GPU", "page: Leave out what the script says of GPUs"}, never: []string{"mail: .", "--gpus="},
+		jobs: "1 t=7200 x=3 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=2 kernels=none,none"},
+	{name: "unused GPUs that the site wants told", mails: 1, rules: "[[rule]]\nname = \"unused-gpus\"\ntext = \"GPUs are few here. {{.cause_text}}\"\n", says: []string{"mail: GPUs are few here[.] No process used 2 of its 4 GPUs", "mail: --gpus=2 "},
+		jobs: "1 t=7200 x=3 bare=1 alloc=16 totalcpu=.5 given=64 kept=4 gpus=4 kernels=.5,.5,none,none"},
+	{name: "ranks that left their GPUs idle", says: []string{"job: device-efficiency", "job: host side 0.95", "job: A kernel ran on its 4 GPUs in 6 % of the time", "page: nsys"}, never: []string{fewerGPUs, triesFewer, blamesCores},
+		jobs: "4 t=7200,7210 pe=.95 alloc=16 gpus=4 kernels=.05,.06,.06,.05"},
+	{name: "an earlier run used all GPUs", says: []string{"job: No process used 2 of its 4 GPUs"}, never: []string{fewerGPUs}, jobs: `
+1 t=7200 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=4 kernels=.5,.5,.5,.5
+1 t=7200 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=4 kernels=.5,.5,none,none`},
+	{name: "of one GPU nothing is known", says: []string{"job: its figures are the host's alone"}, never: []string{fewerGPUs, "its 4 GPUs in", "job: unused-gpus|device-efficiency"},
+		jobs: "1 t=7200 x=3 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=4 kernels=none,none,none,?"},
+	{name: "whole nodes with GPUs", says: []string{"job: its figures are the host's alone"}, never: []string{fewerGPUs, "job: unused-gpus|device-efficiency"},
+		jobs: "1 t=7200 x=3 bare=1 alloc=64 totalcpu=.5 given=120 kept=100 gpus=4 kernels=.5,none,none,none"},
+	{name: "a job with unused GPUs that failed", says: []string{"job: It failed"}, never: []string{fewerGPUs, "job: unused-gpus"},
+		jobs: "1 t=7200 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=4 kernels=none,none,none,none state=FAILED"},
+	{name: "GPUs of a short job", never: []string{fewerGPUs, "job: unused-gpus"}, jobs: "1 t=300 x=3 bare=1 alloc=16 totalcpu=.5 given=20 kept=14 gpus=4 kernels=none,none,none,none"},
+}
+
 // countsAsked are other core counts, with what they need there.
 var countsAsked = []situation{
 	{name: "memory and time as they were on the advised count", mails: 1, says: []string{"mail: --nodes=2 --ntasks=128 --ntasks-per-node=64 --cpus-per-task=1 --mem=1[45]\\d{4}M --time=0[34]:", "job: fitted 3 completed runs"}, jobs: `

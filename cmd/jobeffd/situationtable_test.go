@@ -25,7 +25,7 @@ const (
 )
 
 // situationKinds are the groups of situations. With -short the first of each happens.
-var situationKinds = [][]situation{trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, statesOfSlurm, filesAndGPUs, contention, hybrid, wrongStart, mails, numbers, sites(), advice, withoutWork, manyRuns, alike, nearIt, oneCause, siblings, atTheLimit, choices, repeated, afterAdvice, changes, slower, losses, sayNothing, withoutMPI, bindings, onlyWhereItFollows, sinceAdvice, comparedRuns, slowerStill, noMedian, rooms, endedJobs, memoryNeeds, timeNeeds, cpuNeeds, people, countsAsked}
+var situationKinds = [][]situation{trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, statesOfSlurm, filesAndGPUs, contention, hybrid, wrongStart, mails, numbers, sites(), advice, withoutWork, manyRuns, alike, nearIt, oneCause, siblings, atTheLimit, choices, repeated, afterAdvice, changes, slower, losses, sayNothing, withoutMPI, bindings, onlyWhereItFollows, sinceAdvice, comparedRuns, slowerStill, noMedian, rooms, endedJobs, memoryNeeds, timeNeeds, cpuNeeds, people, countsAsked, unusedGPUs}
 
 // situations are all of them.
 func situations() []situation { return slices.Concat(situationKinds...) }

@@ -34,6 +34,7 @@ const (
 	GPUOverwritten   = "overwritten" // more processes ended than the driver keeps
 	GPURunning       = "running"     // a process of it still ran
 	GPUShared        = "shared"      // another job had it, too, and no process is known for this job's
+	GPUBefore        = "before"      // a process from before the job ran on it, such as MPS's server: it may have computed for the job
 	GPUShort         = "short"       // its processes were too short for the driver's samples
 	GPUNew           = "new"         // no process, but accounting may have been off when the job began
 )
@@ -66,6 +67,7 @@ type GPUUse struct {
 	AtMost    bool          `json:"at_most,omitempty"` // Busy is an upper bound
 	Processes int           `json:"processes,omitempty"`
 	Memory    int64         `json:"memory,omitempty"`
+	Unused    int           `json:"unused,omitempty"` // of the known ones, those that no process used
 	// Unknown counts the others by GPU.Why.
 	Unknown map[string]int `json:"unknown,omitempty"`
 }
@@ -81,7 +83,9 @@ func (u *GPUUse) Add(r *NodeReport) {
 			u.Unknown[g.Why]++
 			continue
 		}
-		u.Known++
+		if u.Known++; g.Processes == 0 {
+			u.Unused++
+		}
 		// processes end a little later than their step is seen to
 		u.Time = AddTime(u.Time, max(r.End.Sub(r.Start), g.Life))
 		u.Life, u.Busy = AddTime(u.Life, g.Life), AddTime(u.Busy, g.Busy)

@@ -18,6 +18,7 @@ type Ran struct {
 	CPUs       int       `json:"cpus"`
 	PerCore    int       `json:"per_core,omitempty"` // hardware threads of a core; 1 where that is not known
 	GPUs       int       `json:"gpus,omitempty"`
+	UsedGPUs   int       `json:"used_gpus,omitempty"`   // of these a process surely used; 0: none, or not known
 	Ranks      int       `json:"ranks,omitempty"`       // recorded; 0: none
 	Tasks      int       `json:"tasks,omitempty"`       // that it asked for, or that one of its steps had; 0: not known
 	Elapsed    float64   `json:"elapsed"`               // s
@@ -44,6 +45,9 @@ func RanOf(j *Job) Ran {
 	}
 	if j.Usage != nil {
 		r.CPUTime, r.Memory = j.Usage.TotalCPU.Seconds(), j.Usage.Allocated
+	}
+	if u := j.GPUUse; u != nil {
+		r.UsedGPUs = u.Known - u.Unused
 	}
 	r.Tasks = j.NTasks
 	if need := j.NeededMemory(); need != nil {

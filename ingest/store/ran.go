@@ -16,7 +16,7 @@ import (
 // readRan are the columns that an sbatch line is made of.
 var readRan = of("r", only(columnsOfAttempt, "cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "partition_name", "qos", "state",
 	"nodes", "alloc_cpus", "gpus", "slurm_submit_us", "slurm_elapsed_s", "time_limit_s", "start_us", "end_us", "warnings_json", "ranks", "parallel_efficiency",
-	"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "script_args", "tasks"))
+	"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "oom_steps", "cgroup_json", "gpus_json", "script_args", "tasks"))
 
 // Jobs that ended: those with runs of a workload, and those of one name without any, among a user's newest.
 const (

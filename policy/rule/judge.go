@@ -118,7 +118,7 @@ var (
 	// adviceFields are the fields of rules to which another core count can be the answer.
 	adviceFields = slices.Concat([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, policy.CoreFields)
 	// judgedFields describe how well the job ran, or how much it lost.
-	judgedFields = slices.Concat(policy.EfficiencyFields, adviceFields, policy.UsedFields, []string{"unused_nodes", "nodes_used", "cause", "slower_than_before"})
+	judgedFields = slices.Concat(policy.EfficiencyFields, adviceFields, policy.UsedFields, []string{"unused_nodes", "unused_gpus", "device_parallel_efficiency", "nodes_used", "cause", "slower_than_before"})
 )
 
 // decide returns the outcome if the condition need not or must not be evaluated, else "".
@@ -141,10 +141,10 @@ func (r *rule) decide(c *policy.Case) (policy.Outcome, string) {
 // (METRICS 6).
 func (r *rule) hostOnly(c *policy.Case) (policy.Outcome, string) {
 	if c.GPUs == 0 && c.GPURanks > 0 && !r.GPUs {
-		return policy.CannotTell, fmt.Sprintf("%s opened a GPU: what it did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPURanks, "rank"))
+		return policy.CannotTell, fmt.Sprintf("%s opened a GPU, and the job's figures are the host's alone (gpus = true asks the rule all the same)", figure.Counted(c.GPURanks, "rank"))
 	}
 	if c.GPUs > 0 && !r.GPUs {
-		return policy.CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPUs, "GPU"))
+		return policy.CannotTell, fmt.Sprintf("the job had %s, and its figures are the host's alone (gpus = true asks the rule all the same)", figure.Counted(c.GPUs, "GPU"))
 	}
 	return "", ""
 }

@@ -105,6 +105,9 @@ func lacking(something func(*job.Job) bool, others ...string) []string {
 	return others
 }
 
+// noGPUs are those of which rules about GPUs cannot tell.
+var noGPUs = []string{"out of memory", "hung", "short", "it runs", "sacct is silent"}
+
 func noFigures(j *job.Job) bool { return j.Metrics == nil }
 func noUsage(j *job.Job) bool   { return j.Usage == nil }
 func noMemory(j *job.Job) bool {
@@ -130,6 +133,8 @@ var shippedDecide = map[string]struct {
 	"one-busy-core":     {[]string{"one busy core of sixteen", "one rank", "half the nodes for a while only"}, lacking(noUsage)},
 	"unused-memory":     {[]string{"memory not used", "36 of 720 cores"}, lacking(noMemory)},
 	"long-time-limit":   {[]string{"a limit of a week"}, lacking(noLimit)},
+	"unused-gpus":       {nil, noGPUs},
+	"device-efficiency": {nil, noGPUs},
 	"short-tasks":       {[]string{"a thousand short tasks"}, nil},
 	"near-memory-limit": {[]string{"nearly all of its memory"}, lacking(noReading)},
 	"spare-nodes":       {[]string{"36 of 720 cores"}, lacking(noMemory)},
@@ -171,11 +176,12 @@ func TestShippedRulesDecide(t *testing.T) {
 }
 
 // TestEveryShippedRuleHasItsLine, and a line names jobs that are there. What past-inflexion
-// and became-slower say follows from the runs of a workload: TestPast and TestBecameSlower hold it.
+// and became-slower say follows from the runs of a workload: TestPast and TestBecameSlower hold it. TestGPUs has jobs
+// with GPUs.
 func TestEveryShippedRuleHasItsLine(t *testing.T) {
 	rules := shippedRules(t).Names()
 	for _, rule := range rules {
-		if line := shippedDecide[rule]; len(line.flags) == 0 && rule != "past-inflexion" && rule != "became-slower" {
+		if line := shippedDecide[rule]; len(line.flags) == 0 && !slices.Contains([]string{"past-inflexion", "became-slower", "unused-gpus", "device-efficiency"}, rule) {
 			t.Errorf("%s: no line in shippedDecide names a job that it flags", rule)
 		}
 	}
@@ -212,8 +218,8 @@ func TestRulesOfASite(t *testing.T) {
 		{"all but another user", `condition = "user != 'boris' and ranks > 1"`, one, policy.Flagged, "told anna"},
 		{"account unknown", `condition = "account == 'chem' and ranks > 1"`, noAccount, policy.CannotTell, "account is not known: Slurm has not said it"},
 		{"off", "enabled = false", one, policy.NotAsked, "the rule is switched off"},
-		{"a GPU was opened", "", aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), policy.CannotTell, "1 rank opened a GPU: what it did is not measured"},
-		{"GPUs", "", with(aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), func(j *job.Job) { j.GPUs = 2 }), policy.CannotTell, "the job had 2 GPUs: what these did is not measured"},
+		{"a GPU was opened", "", aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), policy.CannotTell, "1 rank opened a GPU, and the job's figures are the host's alone"},
+		{"GPUs", "", with(aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), func(j *job.Job) { j.GPUs = 2 }), policy.CannotTell, "the job had 2 GPUs, and its figures are the host's alone"},
 		{"a job that runs", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.End, time.Time{}, true }), policy.NotAsked, "the job runs"},
 		{"a job that runs, and is asked about", "while_running = true", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.End, time.Time{}, true }), policy.Flagged, "So far, as of 2026-"},
 		{"… for too short a time", "while_running = true\nleast_runtime = \"2h\"", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.Start.Add(time.Hour), time.Time{}, true }), policy.CannotTell, "the job is too short to judge: it ran 01:00:00"},

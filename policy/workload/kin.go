@@ -95,13 +95,13 @@ func NotWhole(r *job.Run) string {
 	case !(r.Coverage >= 1):
 		return fmt.Sprintf("not all of its ranks were recorded (%s)", figure.Percent(r.Coverage))
 	case r.GPUs > 0:
-		return "the job had GPUs, and what these did is not measured"
+		return "the job had GPUs, and its useful time is the host's alone"
 	case r.Threads > 1 && !known.Counted:
 		return "its ranks had threads or several CPUs each, and what threads do is not measured"
 	case known.Threaded && known.Counted:
 		return "its ranks had threads that computed, and what threads do is not measured"
 	case known.GPU:
-		return "a rank opened a GPU, and what that did is not measured"
+		return "a rank opened a GPU, and its useful time is the host's alone"
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func Request(r *policy.Request) string {
 	case r.Kind == policy.AskBound:
 		return r.Start
 	}
-	return sbatch(r.Nodes, r.Tasks, r.CPUsPerTask, sizes(r)+option("--job-name", r.JobName)+option("--jobeff-workload", r.Workload))
+	return sbatch(r.Nodes, r.Tasks, r.CPUsPerTask, sizes(r)+gpus(r)+option("--job-name", r.JobName)+option("--jobeff-workload", r.Workload))
 }
 
 // sbatch returns the command that submits a script. Numbers that are 0 are left to the script.
@@ -57,6 +57,17 @@ func sizes(r *policy.Request) (line string) {
 		limit = fmt.Sprintf("%d-%s", days, limit)
 	}
 	return line + " --time=" + limit
+}
+
+// gpus returns the option for GPUs. sbatch takes it in place of a script's --gpus. Without it, the script's stay.
+func gpus(r *policy.Request) string {
+	switch {
+	case !r.FewerGPUs() || r.GPUs == 0:
+		return ""
+	case r.GPUKind != "":
+		return option("--gpus", fmt.Sprintf("%s:%d", r.GPUKind, r.GPUs))
+	}
+	return fmt.Sprintf(" --gpus=%d", r.GPUs)
 }
 
 // option returns an option whose value a user chose; "": that is no single word of a shell.

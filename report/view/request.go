@@ -9,14 +9,15 @@ import (
 type Request struct {
 	Line  *string `json:"line"`            // what to type; null: nothing is known to ask for, and why says why
 	Why   string  `json:"why,omitempty"`   // why what the next one needs is not known
-	Kind  string  `json:"kind,omitempty"`  // what it changes first: together, bound, cores, cpus, one_cpu, nodes, spread; as_it_ran: memory, time or nothing
+	Kind  string  `json:"kind,omitempty"`  // what it changes first: together, bound, cores, cpus, one_cpu, nodes, spread; as_it_ran: memory, time, GPUs or nothing
 	Leave bool    `json:"leave,omitempty"` // what the job asked for is right
 
-	Nodes         int      `json:"nodes,omitempty"`                 // to ask for; absent, as the next four: as the job had it
+	Nodes         int      `json:"nodes,omitempty"`                 // to ask for; absent, as the next five: as the job had it
 	Tasks         int      `json:"ntasks,omitempty"`                // to ask for
 	CPUsPerTask   int      `json:"cpus_per_task,omitempty"`         // to ask for
 	Memory        int64    `json:"mem,omitempty"`                   // bytes of each node
 	Time          float64  `json:"time,omitempty"`                  // s
+	GPUs          *int     `json:"gpus,omitempty"`                  // to ask for; 0: none
 	Runs          int      `json:"runs,omitempty"`                  // completed ones that it would have fitted
 	MemoryReserve float64  `json:"mem_reserve,omitempty"`           // on the largest, a fraction of it
 	TimeReserve   float64  `json:"time_reserve,omitempty"`          // likewise
@@ -34,6 +35,9 @@ func requestOf(r *policy.Request) *Request {
 	}
 	d := &Request{Line: said(shell.Request(r)), Kind: string(r.Kind), Leave: r.Leave(), Nodes: r.Nodes, Tasks: r.Tasks, CPUsPerTask: r.CPUsPerTask, Memory: r.Memory,
 		Time: r.Time.Seconds(), Like: r.Like.ID}
+	if r.FewerGPUs() {
+		d.GPUs = &r.GPUs
+	}
 	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
 	if r.Needs != nil {
 		d.Runs = r.Needs.Runs

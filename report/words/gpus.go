@@ -28,6 +28,8 @@ func gpuText(j *job.Job) string {
 		said = fmt.Sprintf("a kernel ran %s%s of the time (of %s x %s)", most, figure.Percent(*e), figure.Counted(u.Known, "GPU"), figure.Clock(each))
 		if u.Processes == 0 {
 			said = "no process used them"
+		} else if u.Unused > 0 {
+			said += fmt.Sprintf(", and no process used %s of these", figure.Count(u.Unused))
 		}
 	}
 	return block.Joined("; ", figure.Count(u.GPUs), said, gpusUnknown(u))
@@ -66,6 +68,7 @@ var whyNoGPU = map[string]string{
 	job.GPUOverwritten:   "more processes ended than the driver keeps",
 	job.GPURunning:       "a process still ran on it",
 	job.GPUShared:        "another job had it, too",
+	job.GPUBefore:        "a process from before the job ran on it, such as MPS's server",
 	job.GPUShort:         "its processes were too short for the driver's samples",
 	job.GPUNew:           "the driver's accounting may have been off when the job began",
 }

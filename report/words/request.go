@@ -26,7 +26,7 @@ func requestAction(r *policy.Request, wide bool) block.Action {
 // RequestText says what to ask for, what that saves, and why. whole adds how long the job would have taken on
 // another core count, if no other text does.
 func RequestText(r *policy.Request, whole bool) string {
-	said := r.Said()
+	said := join(r.Said(), gpusText(r))
 	switch {
 	case r.Why != "":
 		return said
@@ -41,6 +41,18 @@ func RequestText(r *policy.Request, whole bool) string {
 		said = join(said, join(limitsText(r), join(fitsText(r), freedText(r))))
 	}
 	return said
+}
+
+// gpusText says what of the script must go in a request for fewer GPUs, and what that follows from. sbatch replaces an
+// option only by the same one, and refuses --gpus beside a larger --gres.
+func gpusText(r *policy.Request) string {
+	switch {
+	case !r.FewerGPUs():
+		return ""
+	case r.GPUs == 0:
+		return "Leave out what the script says of GPUs (--gpus, --gres and the like): no job like it is known to have used one."
+	}
+	return "If the script asks for GPUs by another option than --gpus, leave that out. No job like it is known to have used more."
 }
 
 // fitsText says which runs a request would have fitted, and with which reserves.

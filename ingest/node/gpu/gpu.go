@@ -76,8 +76,11 @@ type device struct {
 	Why  string `json:"why"`
 	// Full: the driver keeps no more processes. Older: it keeps one that ended before the job began, and so all that
 	// came after that one, since it drops the oldest first; and it kept accounts when the job began.
+	// Before: a process that held memory began before the job did, and was there after. It may be MPS's server, in which
+	// the job's kernels run.
 	Full      bool      `json:"full"`
 	Older     bool      `json:"older"`
+	Before    bool      `json:"before"`
 	Processes []process `json:"processes"` // that started after the job
 }
 

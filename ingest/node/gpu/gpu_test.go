@@ -113,13 +113,16 @@ func TestAsk(t *testing.T) {
 		q      node.GPUQuestion
 		want   job.GPU
 	}{
-		"a process":                        {gpu0 + whole, one, half},
-		"by its UUID":                      {"gpu GPU-33 0 9\n" + gpu0 + whole, node.GPUQuestion{GPUs: []string{"GPU-00"}}, half},
-		"two at once":                      {gpu0 + second + whole, one, both},
-		"others outside the job":           {gpu0 + older + ran(9, -minute, 3*minute, 100, 9000, 1, 0) + ran(9, took+minute, minute, 100, 9000, 1, 0) + whole, one, half},
-		"a process before that still runs": {gpu0 + ran(9, -minute, 0, 100, 9000, 1, 1) + whole, one, half},
-		"a pid again":                      {gpu0 + ran(7, minute, minute, 60, 100, 1, 0) + whole, one, half}, // the driver tells of the latest alone
-		"no memory, nobody knows it":       {gpu0 + ran(8, 0, 9*minute, 500, 0, 0, 0) + whole, one, half},
+		"a process":                     {gpu0 + whole, one, half},
+		"by its UUID":                   {"gpu GPU-33 0 9\n" + gpu0 + whole, node.GPUQuestion{GPUs: []string{"GPU-00"}}, half},
+		"two at once":                   {gpu0 + second + whole, one, both},
+		"others outside the job":        {gpu0 + older + ran(9, -minute, minute/2, 100, 9000, 1, 0) + ran(9, took+minute, minute, 100, 9000, 1, 0) + whole, one, half},
+		"MPS's server runs":             {gpu0 + older + ran(9, -minute, 0, 100, 9000, 1, 1), one, unknown(job.GPUBefore)},
+		"MPS's server ended":            {gpu0 + ran(9, -minute, 3*minute, 100, 9000, 1, 0) + whole, one, unknown(job.GPUBefore)},
+		"one that looks since before":   {gpu0 + ran(9, -minute, 0, 0, 0, 0, 1) + whole, one, half},
+		"shared, another's from before": {gpu0 + ran(9, -minute, 0, 100, 9000, 1, 1) + whole, node.GPUQuestion{GPUs: []string{"0"}, Shared: true, Tasks: []int{7}}, half},
+		"a pid again":                   {gpu0 + ran(7, minute, minute, 60, 100, 1, 0) + whole, one, half}, // the driver tells of the latest alone
+		"no memory, nobody knows it":    {gpu0 + ran(8, 0, 9*minute, 500, 0, 0, 0) + whole, one, half},
 		"no memory, a task": {gpu0 + ran(7, 0, 5*minute, 300, 5000, 0, 0), node.GPUQuestion{GPUs: []string{"0"}, Tasks: []int{7}},
 			job.GPU{UUID: "GPU-00", Life: 5 * minute, Busy: 150 * time.Second, Processes: 1}},
 		"no process":                {gpu0 + older, one, idle},

@@ -169,10 +169,13 @@ func (f *found) account(from int64) device {
 			return device{UUID: f.uuid, Why: whyOf(code)}
 		}
 		isRunning := p.is_running != 0
-		if int64(p.start_us) >= from {
+		switch {
+		case int64(p.start_us) >= from:
 			d.Processes = append(d.Processes, process{PID: int64(pid), Start: int64(p.start_us), Life: int64(p.life_ms), Samples: int64(p.samples),
 				Busy: int64(p.busy), Memory: int64(p.memory), Running: isRunning})
-		} else if !isRunning && int64(p.start_us)+1000*int64(p.life_ms) < from {
+		case isRunning || int64(p.start_us)+1000*int64(p.life_ms) >= from:
+			d.Before = d.Before || p.memory != 0
+		default:
 			d.Older = true
 		}
 	}

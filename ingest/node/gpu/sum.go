@@ -67,6 +67,8 @@ func (d *device) doubt(all []process, q *node.GPUQuestion) string {
 		return d.Why
 	case d.Full && !d.Older:
 		return job.GPUOverwritten
+	case d.Before && !q.Shared:
+		return job.GPUBefore
 	case len(all) == 0 && q.Shared:
 		return job.GPUShared
 	case len(all) == 0 && !d.Older:
