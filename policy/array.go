@@ -205,7 +205,7 @@ func IdleCoreHours(j *job.Job) *float64 {
 	return &idle
 }
 
-// HoursOf sums up the core-hours of a list's jobs. Lost is a part of Judged, the core-hours whose loss is
+// HoursOf sums up the core-hours and GPU-hours of a list's jobs. Lost is a part of Judged, the core-hours whose loss is
 // known.
 func HoursOf(jobs []job.Job) (sum listing.Hours) {
 	add := func(to *float64, more *job.CoreTime) {
@@ -222,9 +222,10 @@ func HoursOf(jobs []job.Job) (sum listing.Hours) {
 		add(&sum.Used, j.UsedTime())
 		add(&sum.Judged, j.Judged)
 		add(&sum.Lost, j.Lost)
+		t := j.GPUTime()
+		add(&sum.GPU, &t.Used)
+		add(&sum.GPUKnown, &t.Known)
+		add(&sum.GPUIdle, &t.Idle)
 	}
-	for _, of := range []*float64{&sum.Used, &sum.Judged, &sum.Lost} {
-		*of /= job.CoreHour
-	}
-	return sum
+	return sum.Over(job.CoreHour)
 }

@@ -9,14 +9,6 @@ import (
 	"jobeff/report/figure"
 )
 
-// gpusOf returns how many GPUs a job had. Not every Slurm tracks them, but its nodes tell.
-func gpusOf(j *job.Job) int {
-	if j.GPUUse != nil {
-		return max(j.GPUs, j.GPUUse.GPUs)
-	}
-	return j.GPUs
-}
-
 // gpusUntold returns why nothing may be said of what a job's GPUs did; "": all of it is known. Slurm gives GPUs with
 // whole nodes, whether the job asked for them or not: it need not have used these.
 func gpusUntold(j *job.Job) string {
@@ -51,7 +43,7 @@ func hasPart(tres string) bool {
 
 // gpus fills in what the job's GPUs did.
 func (c *Case) gpus(j *job.Job) {
-	c.GPUs, c.DeviceEfficiency = gpusOf(j), 1
+	c.GPUs, c.DeviceEfficiency = j.AllGPUs(), 1
 	why := ""
 	switch {
 	case c.GPUs > 0:
@@ -71,7 +63,7 @@ func (c *Case) gpus(j *job.Job) {
 
 // onGPUs is the cause if the job may have computed on GPUs: its ranks' figures do not show it.
 func onGPUs(j *job.Job, load *job.Load) Cause {
-	c, n := Cause{Code: CauseGPUs}, gpusOf(j)
+	c, n := Cause{Code: CauseGPUs}, j.AllGPUs()
 	switch {
 	case n == 0 && load != nil && load.GPURanks > 0:
 		c.Text = fmt.Sprintf("%s opened a GPU, and the job's figures are the host's alone.", figure.Counted(load.GPURanks, "rank"))

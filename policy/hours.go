@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/slurmid"
 	"jobeff/report/figure"
 )
 
@@ -37,7 +36,7 @@ func (h *CoreHours) Judged() *job.CoreTime {
 // CoreHoursOf works out where a job's core-hours went, as far as it is known. For a job from a list, which has
 // no executions, only Used is known. For a step nothing is: Slurm's figures are those of the whole job.
 func CoreHoursOf(j *job.Job) CoreHours {
-	if ref, err := slurmid.Parse(j.DisplayID); err == nil && ref.Step != "" {
+	if j.IsStep() {
 		return CoreHours{}
 	}
 	h := CoreHours{Used: j.UsedTime(), NoMPI: len(j.Executions) > 0 && !job.WithMPI(j.Executions)}

@@ -105,6 +105,7 @@ func TestCoverageViews(t *testing.T) {
 	line(0, "gpu", listing.ClassSlurm, doubt.NewWarning(doubt.WhyNoReport, 0), 3, 0) // they never began
 	line(-1, "", listing.ClassMemory, doubt.Warning{}, 1, 0.5)
 	line(-1, "main", listing.ClassRemoved, doubt.NewWarning(doubt.WhyRemoved, 0), 1000, 20_000)
+	l.GPUs = &listing.GPULedger{Used: 3600e9, Known: 3600e8, Idle: 3600e7, Unknown: map[string]job.CoreTime{"": 3600e8 * 2, job.GPUMIG: 3600e8 * 6, listing.ClassRemoved: 3600e8}}
 	eachView(t, "coverage", func(w io.Writer, opts Options) error {
 		return TextOfAnswer(w, view.NewCoverage(l, opts.Unicode).Words, opts)
 	})

@@ -20,19 +20,29 @@ import (
 	"jobeff/report/view"
 )
 
-// coreTimes are sums of core time, whole microseconds.
-type coreTimes struct{ jobs, used, judged, lost int64 }
+// coreTimes are sums of core time and GPU time, whole microseconds.
+type coreTimes struct{ jobs, used, judged, lost, gpu, known, idle int64 }
 
 // wholeMicroseconds restores a time from a number of hours or seconds, which may have lost its last digits.
 func wholeMicroseconds(v, unit float64) int64 { return int64(math.Round(v * unit)) }
 
-func ofHours(jobs int, used, judged, lost float64) coreTimes {
-	return coreTimes{int64(jobs), wholeMicroseconds(used, job.CoreHour), wholeMicroseconds(judged, job.CoreHour), wholeMicroseconds(lost, job.CoreHour)}
+func ofHours(h listing.Hours) coreTimes {
+	us := func(hours float64) int64 { return wholeMicroseconds(hours, job.CoreHour) }
+	return coreTimes{int64(h.Jobs), us(h.Used), us(h.Judged), us(h.Lost), us(h.GPU), us(h.GPUKnown), us(h.GPUIdle)}
 }
 
-// add adds the core-hours that a job's JSON has.
-func (c *coreTimes) add(h view.CoreHours) {
+// add adds the hours that a job's JSON has.
+func (c *coreTimes) add(j *view.Job) {
+	h := &j.CoreHours
 	c.jobs++
+	for _, of := range []struct {
+		to    *int64
+		hours *float64
+	}{{&c.gpu, j.GPUHours}, {&c.known, j.KnownGPUHours}, {&c.idle, j.IdleGPUHours}} {
+		if of.hours != nil {
+			*of.to += wholeMicroseconds(*of.hours, job.CoreHour)
+		}
+	}
 	if h.Used != nil {
 		c.used += wholeMicroseconds(*h.Used, job.CoreHour)
 	}
@@ -65,7 +75,12 @@ func newHoursSite(t *testing.T) *hoursSite {
 	s := &hoursSite{T: t, db: emptySite(t), pages: map[string]view.Job{}}
 	browser, socket := browse(t, s.db)
 	s.madeUpSite = madeUpSite{browser, socket}
-	addDemo(t, s.db, demo.Options{Seed: 4, Jobs: 400, Users: 12, Workloads: 30, Until: demoUntil})
+	addDemo(t, s.db, demo.Options{Seed: 4, Jobs: 400, Users: 12, Workloads: 30, Until: demoUntil}, func(n int, j *job.Job) {
+		if n%9 == 0 { // of the GPUs that Slurm gave it, its nodes speak of some, and know of some of these
+			j.GPUs = n % 5
+			j.GPUUse = &job.GPUUse{GPUs: 3, Known: 2, Time: 2 * j.Elapsed, Life: j.Elapsed, Busy: j.Elapsed / 7, Processes: 2, Unknown: map[string]int{job.GPUMIG: 1}}
+		}
+	})
 	rules, err := rule.Compile(etc.Default().Rules)
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +111,14 @@ func (s *hoursSite) eachPage() {
 			s.get(fmt.Sprintf("/v1/jobs/%s?attempt=%d", listed.ID, listed.Attempt), &page)
 			key := fmt.Sprint(listed.ID, " ", listed.Attempt)
 			s.pages[key] = page
-			s.all.add(page.CoreHours)
+			s.all.add(&page)
 			if !page.End.IsZero() {
-				s.ended.add(page.CoreHours)
+				s.ended.add(&page)
 			}
 			for _, of := range []struct {
 				what       string
 				page, list *float64
-			}{{"used", page.CoreHours.Used, listed.CoreHours.Used}, {"lost", page.CoreHours.Lost, listed.CoreHours.Lost}} {
+			}{{"used", page.CoreHours.Used, listed.CoreHours.Used}, {"lost", page.CoreHours.Lost, listed.CoreHours.Lost}, {"GPU", page.GPUHours, listed.GPUHours}, {"idle GPU", page.IdleGPUHours, listed.IdleGPUHours}} {
 				if (of.page == nil) != (of.list == nil) || of.page != nil && *of.page != *of.list {
 					s.Errorf("job %s: %s %v on its page, %v in a list", key, of.what, said(of.page), said(of.list))
 				}
@@ -124,7 +139,7 @@ func said(f *float64) string {
 	return fmt.Sprint(*f)
 }
 
-// TestOneLoss: lists, months, the digest and /metrics show how much was used, judged and lost. In whole microseconds, these are
+// TestOneLoss: lists, months, the digest and /metrics show how much was used, judged and lost, and the same of GPUs. In whole microseconds, these are
 // the sums of the jobs' JSON. A job whose loss is not known counts as not known in each of them, and comes last in the order of
 // what was lost. And each page has one request.
 func TestOneLoss(t *testing.T) {
@@ -139,7 +154,7 @@ func TestOneLoss(t *testing.T) {
 			unknown++
 		}
 	}
-	if len(s.pages) < 400 || s.ended.lost < s.ended.used/20 || unknown < 3 {
+	if len(s.pages) < 400 || s.ended.lost < s.ended.used/20 || unknown < 3 || s.ended.idle == 0 || s.ended.known == s.ended.gpu {
 		t.Fatalf("%d jobs, %+v, of %d it is not known what they lost: the test is empty", len(s.pages), s.ended, unknown)
 	}
 	want := func(what string, got, want coreTimes) {
@@ -151,7 +166,7 @@ func TestOneLoss(t *testing.T) {
 	var lines listing.LineList
 	s.get("/v1/jobs?stored=1&sort=lost&limit=1000", &lines)
 	sum := lines.Selected.Sum
-	want("a list", ofHours(sum.Jobs, sum.Used, sum.Judged, sum.Lost), s.all)
+	want("a list", ofHours(*sum), s.all)
 	s.order()
 	s.requests()
 	months, err := s.db.Months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"month", "user", "partition"}})
@@ -160,14 +175,14 @@ func TestOneLoss(t *testing.T) {
 	}
 	var sums coreTimes
 	for _, m := range months {
-		one := ofHours(int(m.Jobs), m.UsedHours, m.JudgedHours, m.LostHours)
-		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost}
+		one := ofHours(m.Hours)
+		sums = coreTimes{sums.jobs + one.jobs, sums.used + one.used, sums.judged + one.judged, sums.lost + one.lost, sums.gpu + one.gpu, sums.known + one.known, sums.idle + one.idle}
 	}
 	want("months", sums, s.ended)
 	for _, by := range []string{"months", "users", "accounts"} {
 		var answered view.Sums
 		s.get("/v1/"+by+"?start=2020-01-01", &answered)
-		want(by+" over HTTP", ofHours(answered.Total.Jobs, answered.Total.Used, answered.Total.Judged, answered.Total.Lost), s.ended)
+		want(by+" over HTTP", ofHours(answered.Total), s.ended)
 	}
 	year := "/v1/digest?from=" + demoUntil.AddDate(0, 0, -366).Format(time.RFC3339) + "&to=" + demoUntil.Format(time.RFC3339)
 	var weeks listing.TwoWeeks
@@ -182,10 +197,13 @@ func TestOneLoss(t *testing.T) {
 	var digest view.Digest
 	s.get(year, &digest)
 	total = digest.Total
-	want("a digest", ofHours(total.Jobs, total.Used, total.Judged, total.Lost), s.endedUntil(demoUntil))
+	want("a digest", ofHours(total), s.endedUntil(demoUntil))
 	var ledger view.Coverage
 	s.get("/v1/coverage?start=2020-01-01T00:00:00Z", &ledger)
-	known := coreTimes{judged: s.ended.judged, lost: s.ended.lost}
+	known := coreTimes{judged: s.ended.judged, lost: s.ended.lost, gpu: int64(ledger.GPUs.Known), known: int64(ledger.GPUs.Known), idle: int64(ledger.GPUs.Idle)}
+	for _, part := range ledger.GPUs.Unknown {
+		known.gpu += int64(part)
+	}
 	for _, l := range ledger.Lines {
 		known.jobs, known.used = known.jobs+l.Jobs, known.used+int64(l.Used)
 	}
@@ -197,7 +215,7 @@ func TestOneLoss(t *testing.T) {
 func (s *hoursSite) endedUntil(to time.Time) (sum coreTimes) {
 	for _, page := range s.pages {
 		if !page.End.IsZero() && page.End.Before(to) {
-			sum.add(page.CoreHours)
+			sum.add(&page)
 		}
 	}
 	return sum
@@ -221,7 +239,7 @@ func (s *hoursSite) order() {
 	}
 }
 
-var coreMetric = regexp.MustCompile(`(?m)^jobeff_(used|judged|lost)_core_seconds_total\{.*\} (\S+)$`)
+var coreMetric = regexp.MustCompile(`(?m)^jobeff_(used_core|judged_core|lost_core|used_gpu|known_gpu|idle_gpu)_seconds_total\{.*\} (\S+)$`)
 
 // metrics: they are sums of some seconds ago.
 func (s *hoursSite) metrics() {
@@ -235,7 +253,7 @@ func (s *hoursSite) metrics() {
 			if err != nil {
 				s.Fatal(err)
 			}
-			*map[string]*int64{"used": &got.used, "judged": &got.judged, "lost": &got.lost}[m[1]] += wholeMicroseconds(v, 1e6)
+			*map[string]*int64{"used_core": &got.used, "judged_core": &got.judged, "lost_core": &got.lost, "used_gpu": &got.gpu, "known_gpu": &got.known, "idle_gpu": &got.idle}[m[1]] += wholeMicroseconds(v, 1e6)
 		}
 		if got == s.ended {
 			return

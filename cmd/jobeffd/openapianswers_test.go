@@ -43,11 +43,14 @@ func emptySite(t *testing.T) *store.Store {
 }
 
 // addDemo adds the jobs of a made-up site.
-func addDemo(t *testing.T, db *store.Store, o demo.Options) {
+func addDemo(t *testing.T, db *store.Store, o demo.Options, change ...func(n int, j *job.Job)) {
 	t.Helper()
 	y := demo.New(o)
 	var all []*job.Job
 	for j := y.Next(); j != nil; j = y.Next() {
+		for _, do := range change {
+			do(len(all), j)
+		}
 		all = append(all, j)
 	}
 	if err := db.AddJobs(ctx, all); err != nil {

@@ -1,6 +1,9 @@
 package job
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,6 +96,55 @@ func (u *GPUUse) Add(r *NodeReport) {
 		u.Processes = int(addNumbers(int64(u.Processes), int64(g.Processes)))
 		u.Memory = max(u.Memory, g.Memory)
 	}
+}
+
+// GPUTime is the GPU time of a job, in us of one GPU (METRICS 11).
+type GPUTime struct {
+	Used  CoreTime `db:"gpu_us"`       // GPUs x Elapsed, as Slurm says both; 0: it had none, or that is not known
+	Known CoreTime `db:"gpu_known_us"` // the part of Used of GPUs of which it is known what they did
+	Idle  CoreTime `db:"gpu_idle_us"`  // the part of Known in which no kernel ran, at least
+}
+
+// GPUTime says how long the job had GPUs, so far if it still runs, and what is known of that. Of a step nothing is.
+func (j *Job) GPUTime() (t GPUTime) {
+	used := cmp.Or(j.GPUUsed, UsedCoreTime(j.GPUs, j.Elapsed))
+	if used == nil || j.UsedTime() == nil || j.IsStep() {
+		return t
+	}
+	if t.Used = *used; j.GPUUse != nil {
+		u := j.GPUUse
+		t.Known = partOf(t.Used, u.Known, j.AllGPUs())
+		t.Idle = max(0, min(t.Known, CoreTime(u.Time.Microseconds()))-CoreTime(u.Busy.Microseconds()))
+	}
+	return t
+}
+
+// UnknownGPUTime are the parts of the job's GPU time that are not Known, by GPU.Why; by "" of the GPUs of which no node
+// spoke. With Known their sum is Used.
+func (j *Job) UnknownGPUTime() map[string]CoreTime {
+	u, used, parts := cmp.Or(j.GPUUse, new(GPUUse)), j.GPUTime().Used, map[string]CoreTime{}
+	n := u.Known
+	for _, why := range slices.Sorted(maps.Keys(u.Unknown)) {
+		k := u.Unknown[why]
+		parts[why] = partOf(used, n+k, j.AllGPUs()) - partOf(used, n, j.AllGPUs())
+		n += k
+	}
+	parts[""] += used - partOf(used, n, j.AllGPUs())
+	return parts
+}
+
+// AllGPUs is how many GPUs the job had, as Slurm or its nodes say, whichever are more: not every Slurm tracks them.
+func (j *Job) AllGPUs() int {
+	if j.GPUUse == nil {
+		return j.GPUs
+	}
+	return max(j.GPUs, j.GPUUse.GPUs)
+}
+
+// partOf is the time of the first k of n GPUs, rounded down.
+func partOf(t CoreTime, k, n int) CoreTime {
+	n = max(n, 1)
+	return t/CoreTime(n)*CoreTime(k) + t%CoreTime(n)*CoreTime(k)/CoreTime(n)
 }
 
 // Efficiency is the device parallel efficiency, Busy / Time (METRICS 11); nil: not known.

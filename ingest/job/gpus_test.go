@@ -1,6 +1,7 @@
 package job
 
 import (
+	"maps"
 	"testing"
 	"time"
 )
@@ -43,5 +44,36 @@ func TestDeviceParallelEfficiency(t *testing.T) {
 	var none GPUUse
 	if none.Add(&NodeReport{GPUs: []GPU{{Why: GPUHangs}}}); none.Efficiency() != nil || (*GPUUse)(nil).Efficiency() != nil {
 		t.Errorf("%+v", none)
+	}
+}
+
+// TestGPUTime is the test vector of METRICS 11: of 4 GPUs for 100 s, two are known, and one is in parts.
+func TestGPUTime(t *testing.T) {
+	use := func(d time.Duration, busy time.Duration) *GPUUse {
+		return &GPUUse{GPUs: 3, Known: 2, Time: d * time.Second, Life: d * time.Second, Busy: busy * time.Second, Unknown: map[string]int{GPUMIG: 1}}
+	}
+	const second = CoreTime(1e6)
+	for name, c := range map[string]struct {
+		job     Job
+		want    GPUTime
+		unknown map[string]CoreTime
+	}{
+		"some known":          {Job{GPUs: 4, GPUUse: use(200, 50)}, GPUTime{400 * second, 200 * second, 150 * second}, map[string]CoreTime{GPUMIG: 100 * second, "": 100 * second}},
+		"not asked":           {Job{GPUs: 4}, GPUTime{Used: 400 * second}, map[string]CoreTime{"": 400 * second}},
+		"its node saw less":   {Job{GPUs: 4, GPUUse: use(196, 50)}, GPUTime{400 * second, 200 * second, 146 * second}, map[string]CoreTime{GPUMIG: 100 * second, "": 100 * second}},
+		"suspended":           {Job{GPUs: 4, GPUUse: use(1000, 190)}, GPUTime{400 * second, 200 * second, 10 * second}, map[string]CoreTime{GPUMIG: 100 * second, "": 100 * second}},
+		"busy while so":       {Job{GPUs: 4, GPUUse: use(1000, 500)}, GPUTime{400 * second, 200 * second, 0}, map[string]CoreTime{GPUMIG: 100 * second, "": 100 * second}},
+		"Slurm says fewer":    {Job{GPUs: 2, GPUUse: use(200, 50)}, GPUTime{200 * second, 133333333, 83333333}, map[string]CoreTime{GPUMIG: 66666667, "": 0}},
+		"Slurm tracks none":   {Job{GPUUse: use(200, 50)}, GPUTime{}, map[string]CoreTime{GPUMIG: 0, "": 0}},
+		"resized":             {Job{GPUs: 4, GPUUsed: new(CoreTime(8)), GPUUse: use(200, 50)}, GPUTime{8, 4, 0}, map[string]CoreTime{GPUMIG: 2, "": 2}},
+		"a step":              {Job{DisplayID: "7.0", GPUs: 4, GPUUse: use(200, 50)}, GPUTime{}, map[string]CoreTime{GPUMIG: 0, "": 0}},
+		"its core time is no": {Job{CPUs: 1e9, GPUs: 4, Elapsed: 1e6 * time.Hour}, GPUTime{}, map[string]CoreTime{"": 0}},
+	} {
+		if c.job.CPUs == 0 {
+			c.job.CPUs, c.job.Elapsed = 8, 100*time.Second
+		}
+		if got, unknown := c.job.GPUTime(), c.job.UnknownGPUTime(); got != c.want || !maps.Equal(unknown, c.unknown) {
+			t.Errorf("%s: %+v and %v, want %+v and %v", name, got, unknown, c.want, c.unknown)
+		}
 	}
 }

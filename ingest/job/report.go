@@ -323,8 +323,10 @@ type Job struct {
 	Judged *CoreTime `json:"judged_us,omitempty" db:"judged_us"`
 	Lost   *CoreTime `json:"lost_us,omitempty" db:"lost_us"`
 	// Used is the core time of a job that was resized, whose CPUs are the most that it had; nil: see UsedTime.
-	Used   *CoreTime     `json:"used_us,omitempty"`
-	NoData doubt.Warning `json:"no_data,omitzero"`
+	Used *CoreTime `json:"used_us,omitempty"`
+	// GPUUsed is likewise its GPU time; nil: GPUs x Elapsed.
+	GPUUsed *CoreTime     `json:"gpu_used_us,omitempty"`
+	NoData  doubt.Warning `json:"no_data,omitzero"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64        `json:"covered,omitempty"`
 	Warnings []doubt.Warning `json:"warnings,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"jobeff/ingest/slurmid"
 )
 
 // CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), as in seff; nil if unknown. It exceeds 1 if
@@ -96,9 +98,20 @@ func HoursOf(t *CoreTime) *float64 {
 	return &hours
 }
 
+// IsStep reports whether it is a step of a job, whose figures of Slurm are those of the whole job.
+func (j *Job) IsStep() bool {
+	ref, err := slurmid.Parse(j.DisplayID)
+	return err == nil && ref.Step != ""
+}
+
 // mostCoreTime bounds core time. No machine gives a job so much, 278 million core-hours: larger
 // figures of Slurm's are wrong. The sums of months are whole numbers, too.
 const mostCoreTime = 1e18
+
+// AddCoreTime adds two times. What is more than the largest whole number stays at it.
+func AddCoreTime(a, b CoreTime) CoreTime {
+	return CoreTime(AddTime(time.Duration(a), time.Duration(b)))
+}
 
 // UsedCoreTime is AllocCPUS x Elapsed, so far if the job still runs; nil: not known.
 func UsedCoreTime(cpus int, elapsed time.Duration) *CoreTime {

@@ -45,8 +45,9 @@ type Facts struct {
 	// Lists hold the accounts, users and programs that lost the most hours.
 	Accounts []NamedHours `json:"accounts"`
 	Users    []NamedHours `json:"users"`
-	Programs []NamedHours `json:"programs"`        // by file name; hours are those inside MPI programs
-	Health   Health       `json:"health,omitzero"` // zero in the earlier of TwoWeeks
+	Programs []NamedHours `json:"programs"`            // by file name; hours are those inside MPI programs
+	IdleGPUs []NamedHours `json:"idle_gpus,omitempty"` // the few users with most GPU-hours in which no kernel ran
+	Health   Health       `json:"health,omitzero"`     // zero in the earlier of TwoWeeks
 
 	// The fields below are filled in only in the later of TwoWeeks.
 	Heavy      []HeavyWorkload  `json:"heavy,omitempty"`      // those that lost most, each with enough runs to study it

@@ -23,8 +23,27 @@ type Ledger struct {
 	// Read is up to when sacct was read; zero: it never was.
 	Read  time.Time    `json:"sacct_read,omitzero"`
 	Lines []LedgerLine `json:"lines"`
+	GPUs  *GPULedger   `json:"gpus,omitempty"` // nil: none of the jobs had any
 	// Cut says that the span cuts a month of which retention removed jobs: those of that month are left out.
 	Cut bool `json:"cut"`
+}
+
+// GPULedger is the GPU time of the same jobs. Known and all of Unknown add up to Used.
+type GPULedger struct {
+	Used    job.CoreTime            `json:"gpu_microseconds"`         // allocated GPUs x elapsed
+	Known   job.CoreTime            `json:"known_gpu_microseconds"`   // the part of GPUs of which it is known what they did
+	Idle    job.CoreTime            `json:"idle_gpu_microseconds"`    // the part of the known ones in which no kernel ran, at least
+	Unknown map[string]job.CoreTime `json:"unknown_gpu_microseconds"` // the rest, by the code of the reason; "": no node spoke of these GPUs; removed: retention dropped the jobs
+}
+
+// Add adds up the GPU time of a job, or of several.
+func (l *GPULedger) Add(t job.GPUTime, unknown map[string]job.CoreTime) {
+	l.Used, l.Known, l.Idle = job.AddCoreTime(l.Used, t.Used), job.AddCoreTime(l.Known, t.Known), job.AddCoreTime(l.Idle, t.Idle)
+	for why, part := range unknown {
+		if part > 0 {
+			l.Unknown[why] = job.AddCoreTime(l.Unknown[why], part)
+		}
+	}
 }
 
 // LedgerLine sums up the jobs of one class and reason.

@@ -12,15 +12,11 @@ type MonthQuery struct {
 
 // MonthSum sums up jobs that ended. What a query does not group by is zero.
 type MonthSum struct {
-	Month       time.Time // its begin, UTC
-	Cluster     string
-	Partition   string
-	Account     string
-	User        string
-	UID         uint32
-	Jobs        int64
-	Measured    int64   // with metrics
-	UsedHours   float64 // core-hours: AllocCPUS x Elapsed
-	JudgedHours float64 // part of these, as Hours.Judged
-	LostHours   float64 // part of the judged ones, METRICS 6
+	Month     time.Time // its begin, UTC
+	Cluster   string
+	Partition string
+	Account   string
+	User      string
+	UID       uint32
+	Hours
 }

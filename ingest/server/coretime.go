@@ -41,7 +41,7 @@ type coreTime struct {
 // place is where core time is spent.
 type place struct{ partition, account string }
 
-type coreSeconds struct{ used, judged, lost float64 }
+type coreSeconds [len(coreMetrics)]float64
 
 // names are those that keep a counter of their own.
 type names map[string]bool
@@ -79,30 +79,51 @@ func (c *coreTime) refresh(now time.Time) {
 	for _, r := range rows { // most lost first: these get the names
 		p := place{c.partitions.of(r.Partition, namedPartitions), c.accounts.of(r.Account, namedAccounts)}
 		s := sums[p]
-		sums[p] = coreSeconds{s.used + 3600*r.UsedHours, s.judged + 3600*r.JudgedHours, s.lost + 3600*r.LostHours}
+		for i, m := range coreMetrics {
+			s[i] += 3600 * m.of(&r.Hours)
+		}
+		sums[p] = s
 	}
 	if c.before == nil {
 		c.before, c.most = sums, map[place]coreSeconds{}
 	}
 	for p, s := range sums {
 		m := c.most[p]
-		c.most[p] = coreSeconds{max(m.used, s.used), max(m.judged, s.judged), max(m.lost, s.lost)}
+		for i := range m {
+			m[i] = max(m[i], s[i])
+		}
+		c.most[p] = m
 	}
 }
 
-var (
-	coreLabels = []string{"partition", "account"}
-	coreUsed   = prometheus.NewDesc("jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. "+
-		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", coreLabels, nil)
-	coreJudged = prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known, without further hardware threads of cores that had a rank.", coreLabels, nil)
-	coreLost   = prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones in which cores did no computing for their job.", coreLabels, nil)
-)
+var coreLabels = []string{"partition", "account"}
+
+// coreMetrics are what is counted. Those of GPUs are sent of places that had some.
+var coreMetrics = [...]struct {
+	desc *prometheus.Desc
+	of   func(*listing.Hours) float64
+	gpu  bool
+}{
+	{prometheus.NewDesc("jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. "+
+		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", coreLabels, nil), func(h *listing.Hours) float64 { return h.Used }, false},
+	{prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known, without further hardware threads of cores that had a rank.", coreLabels, nil),
+		func(h *listing.Hours) float64 { return h.Judged }, false},
+	{prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones in which cores did no computing for their job.", coreLabels, nil),
+		func(h *listing.Hours) float64 { return h.Lost }, false},
+	{prometheus.NewDesc("jobeff_used_gpu_seconds_total", "GPU-seconds (allocated GPUs x elapsed) of these jobs.", coreLabels, nil), func(h *listing.Hours) float64 { return h.GPU }, true},
+	{prometheus.NewDesc("jobeff_known_gpu_seconds_total", "Part of the used ones: of GPUs of which it is known what they did.", coreLabels, nil),
+		func(h *listing.Hours) float64 { return h.GPUKnown }, true},
+	{prometheus.NewDesc("jobeff_idle_gpu_seconds_total", "Part of the known ones in which no kernel ran, at least.", coreLabels, nil), func(h *listing.Hours) float64 { return h.GPUIdle }, true},
+}
+
+// gpuUsed is the place of the GPU time among coreMetrics.
+const gpuUsed = 3
 
 // Describe names what Collect sends.
 func (c *coreTime) Describe(ch chan<- *prometheus.Desc) {
-	ch <- coreUsed
-	ch <- coreJudged
-	ch <- coreLost
+	for _, m := range coreMetrics {
+		ch <- m.desc
+	}
 }
 
 // Collect sends what was added since the daemon started.
@@ -110,10 +131,12 @@ func (c *coreTime) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refresh(time.Now())
-	for p, m := range c.most {
-		b := c.before[p]
-		for desc, v := range map[*prometheus.Desc]float64{coreUsed: m.used - b.used, coreJudged: m.judged - b.judged, coreLost: m.lost - b.lost} {
-			ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, v, p.partition, p.account)
+	for p, most := range c.most {
+		before := c.before[p]
+		for i, m := range coreMetrics {
+			if !m.gpu || most[gpuUsed] > 0 {
+				ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, most[i]-before[i], p.partition, p.account)
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func sumsOf(rows *[]listing.MonthSum, err *error) *coreTime {
 // TestCoreTime: counters begin at 0, grow with the sums, and fall neither when a sum does nor when the
 // database fails.
 func TestCoreTime(t *testing.T) {
-	rows, err := []listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 100, JudgedHours: 50, LostHours: 20}}, error(nil)
+	rows, err := []listing.MonthSum{{Partition: "main", Account: "chem", Hours: listing.Hours{Used: 100, Judged: 50, Lost: 20}}}, error(nil)
 	c := sumsOf(&rows, &err)
 	now := time.Now()
 	c.refresh(now)
@@ -35,9 +35,9 @@ func TestCoreTime(t *testing.T) {
 		want string // used, judged and lost of chem and of bio
 	}{
 		{rows, nil, "0 0 0, 0 0 0"},
-		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21}}, nil, "36000 7200 3600, 0 0 0"},
-		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 51, LostHours: 20}, {Partition: "main", Account: "bio", UsedHours: 1}}, nil, "36000 7200 3600, 3600 0 0"},
-		{[]listing.MonthSum{{Partition: "main", Account: "chem", UsedHours: 110, JudgedHours: 52, LostHours: 21.5}}, nil, "36000 7200 5400, 3600 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", Hours: listing.Hours{Used: 110, Judged: 52, Lost: 21}}}, nil, "36000 7200 3600, 0 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", Hours: listing.Hours{Used: 110, Judged: 51, Lost: 20}}, {Partition: "main", Account: "bio", Hours: listing.Hours{Used: 1}}}, nil, "36000 7200 3600, 3600 0 0"},
+		{[]listing.MonthSum{{Partition: "main", Account: "chem", Hours: listing.Hours{Used: 110, Judged: 52, Lost: 21.5}}}, nil, "36000 7200 5400, 3600 0 0"},
 		{nil, errors.New("away"), "36000 7200 5400, 3600 0 0"},
 	} {
 		rows, err = step.rows, step.err
@@ -46,7 +46,7 @@ func TestCoreTime(t *testing.T) {
 		got := ""
 		for _, account := range []string{"chem", "bio"} {
 			m, b := c.most[place{"main", account}], c.before[place{"main", account}]
-			got += fmt.Sprintf("%.0f %.0f %.0f, ", m.used-b.used, m.judged-b.judged, m.lost-b.lost)
+			got += fmt.Sprintf("%.0f %.0f %.0f, ", m[0]-b[0], m[1]-b[1], m[2]-b[2])
 		}
 		if strings.TrimSuffix(got, ", ") != step.want {
 			t.Errorf("step %d: %s want %s", i, got, step.want)
@@ -68,7 +68,7 @@ func TestCoreTimeOfManyAccounts(t *testing.T) {
 		if i < len(hostile) {
 			name = hostile[i]
 		}
-		rows = append(rows, listing.MonthSum{Partition: name, Account: name, UsedHours: 1, JudgedHours: 1, LostHours: 1})
+		rows = append(rows, listing.MonthSum{Partition: name, Account: name, Hours: listing.Hours{Used: 1, Judged: 1, Lost: 1}})
 	}
 	check := func(want float64) {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestCoreTimeOfManyAccounts(t *testing.T) {
 	check(10_000)
 	named := len(c.accounts)
 	for i := range rows { // another order: others lose most now
-		rows[i].UsedHours++
+		rows[i].Used++
 	}
 	for i := range len(rows) / 2 {
 		rows[i], rows[len(rows)-1-i] = rows[len(rows)-1-i], rows[i]
@@ -125,7 +125,7 @@ func TestCoreTimeOfJobs(t *testing.T) {
 		c.at = time.Time{}
 		c.refresh(time.Now())
 		at := place{"main", "chem"}
-		return c.most[at].used - c.before[at].used
+		return c.most[at][0] - c.before[at][0]
 	}
 	if s := used(); s != 0 {
 		t.Errorf("%v s before any job ended", s)

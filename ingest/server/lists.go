@@ -244,7 +244,7 @@ func (s *Server) months(of string) sumsMaker {
 			if of == "user" && name == "" {
 				name = fmt.Sprint(m.UID)
 			}
-			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: listing.Hours{Jobs: int(m.Jobs), Measured: int(m.Measured), Used: m.UsedHours, Judged: m.JudgedHours, Lost: m.LostHours}})
+			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: m.Hours})
 		}
 		return view.NewSums(p), nil
 	}

@@ -32,7 +32,8 @@ type Job struct {
 	CPUs        int           // AllocCPUS
 	Used        *job.CoreTime // of a job that was resized; nil: CPUs x Elapsed
 	GPUs        int
-	TRES        string // AllocTRES
+	GPUUsed     *job.CoreTime // likewise; nil: GPUs x Elapsed
+	TRES        string        // AllocTRES
 	NodeList    string
 	Account     string
 	QOS         string

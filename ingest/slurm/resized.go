@@ -55,7 +55,7 @@ func joinResized(all []Job) (jobs []Job, lone []uint32) {
 	return jobs, lone
 }
 
-// joined is the attempt of these lines, in their order: as large as the largest, with the core time of all.
+// joined is the attempt of these lines, in their order: as large as the largest, with the core and GPU time of all.
 func joined(parts []Job) Job {
 	parts[0].trim()
 	if len(parts) == 1 {
@@ -66,7 +66,7 @@ func joined(parts []Job) Job {
 	j.Nodes, j.CPUs, j.GPUs, j.TRES, j.NodeList = largest.Nodes, largest.CPUs, largest.GPUs, largest.TRES, largest.NodeList
 	j.Elapsed += max(j.Start.Sub(first.Start), 0)
 	j.Submit, j.Eligible, j.Start = first.Submit, first.Eligible, first.Start
-	from, left, used := j.Start, j.Elapsed, job.CoreTime(0)
+	from, left, used, gpus := j.Start, j.Elapsed, job.CoreTime(0), job.CoreTime(0)
 	for i := range parts {
 		took := left
 		if i+1 < len(parts) {
@@ -76,9 +76,14 @@ func joined(parts []Job) Job {
 		if t := job.UsedCoreTime(parts[i].CPUs, took); t != nil {
 			used += *t
 		}
+		if t := job.UsedCoreTime(parts[i].GPUs, took); t != nil {
+			gpus += *t
+		}
 		left -= took
 	}
-	j.Used = &used
+	if j.Used = &used; gpus > 0 {
+		j.GPUUsed = &gpus
+	}
 	j.joinUsage(parts)
 	return j
 }

@@ -13,7 +13,7 @@ func TestResized(t *testing.T) {
 	at := func(s int) time.Time { return time.Date(2026, 11, 20, 14, 0, s, 0, time.UTC) }
 	const gib = 1 << 30
 	part := func(state string, submit, start, end, nodes int, cpu time.Duration) Job {
-		j := Job{Cluster: "c", ID: "7", RawID: 7, State: state, Submit: at(submit), Eligible: at(submit), Start: at(start), Nodes: nodes, CPUs: 2 * nodes,
+		j := Job{Cluster: "c", ID: "7", RawID: 7, State: state, Submit: at(submit), Eligible: at(submit), Start: at(start), Nodes: nodes, CPUs: 2 * nodes, GPUs: nodes,
 			NodeList: map[int]string{1: "n1", 2: "n[1-2]"}[nodes], TRES: map[int]string{1: "cpu=2,mem=1G", 2: "cpu=4,mem=2G"}[nodes]}
 		j.Elapsed = at(40).Sub(j.Start)
 		if end > 0 {
@@ -31,8 +31,10 @@ func TestResized(t *testing.T) {
 	whole.State, whole.End, whole.Elapsed = "COMPLETED", at(32), 30*time.Second
 	whole.Usage = &job.Usage{TotalCPU: 69, Memory: 60, Allocated: 2 * gib}
 	whole.Used = coreTime(4*23 + 2*7) // not 4*23 + 2*30
+	whole.GPUUsed = coreTime(2*23 + 1*7)
 	still := first
 	still.State, still.End, still.Elapsed, still.Usage, still.Used = "RUNNING", time.Time{}, 38*time.Second, nil, coreTime(4*23+2*15)
+	still.GPUUsed = coreTime(2*23 + 1*15)
 	late := last // nothing tells what it was before
 	late.Start, late.Elapsed = at(25), 7*time.Second
 	grew := part(resizing, 25, 2, 28, 1, 3)
@@ -40,6 +42,7 @@ func TestResized(t *testing.T) {
 	thrice := whole
 	thrice.Usage = &job.Usage{TotalCPU: 64, Memory: 60, Allocated: 2 * gib}
 	thrice.Used = coreTime(4*23 + 2*3 + 4*4)
+	thrice.GPUUsed = coreTime(2*23 + 1*3 + 2*4)
 	requeued := part("COMPLETED", 40, 90, 95, 2, 5)
 	for name, c := range map[string]struct {
 		lines, want []Job

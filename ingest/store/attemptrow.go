@@ -182,6 +182,7 @@ func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
 	if !j.Start.IsZero() {
 		r.setElapsed(j.Elapsed)
 		r.usedTime = cmp.Or(j.Used, r.usedTime)
+		r.gpuTime.Used = (&job.Job{CPUs: j.CPUs, Used: j.Used, GPUs: j.GPUs, GPUUsed: j.GPUUsed, Elapsed: j.Elapsed.Truncate(time.Second)}).GPUTime().Used
 	}
 	r.setUsage(j.Usage)
 	return r

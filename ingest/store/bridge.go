@@ -33,6 +33,17 @@ func (l *line) bridge() {
 	}
 }
 
+// addGPUTime does for an attempt of an export from before step 5 what that step did.
+func (l *line) addGPUTime() {
+	a := l.Attempt
+	if a == nil || a["gpu_us"] != nil {
+		return
+	}
+	if used, cpus, gpus := whole(a["used_us"]), whole(a["alloc_cpus"]), whole(a["gpus"]); cpus > 0 && gpus > 0 && used/cpus < 1e18/gpus {
+		a["gpu_us"] = json.Number(strconv.FormatInt(used/cpus*gpus, 10))
+	}
+}
+
 // whole is a whole number of a line; 0 for anything else.
 func whole(v any) int64 {
 	n, _ := v.(json.Number)

@@ -45,6 +45,7 @@ type attemptRow struct {
 	rankSeconds float64       `db:"rank_seconds" known:"ranked"`
 	ranked      bool          // rankSeconds is known
 	usedTime    *job.CoreTime `db:"used_us"`
+	gpuTime     job.GPUTime   `db:""`
 	lostText    string        // see lostOfAttempt
 	steps       string        `db:"steps_json"`
 	warnings    string        `db:"warnings_json"`
@@ -94,7 +95,8 @@ const (
 type by [sources]rule
 
 // writers says who writes which columns of attempts. The database computes start_us and end_us; what trims attempts
-// and what judges them write trimmed and flags. judged_us and lost_us are unknown until the rules are asked.
+// and what judges them write trimmed and flags. judged_us and lost_us are unknown, and
+// gpu_known_us and gpu_idle_us 0, until the rules are asked.
 var writers = []struct {
 	by      by
 	columns string
@@ -110,8 +112,8 @@ var writers = []struct {
 	{by{merging: empty, accounting: replaced}, "user_name account partition_name"},
 	{by{accounting: given}, "het_offset"},
 	{by{accounting: replaced}, `qos name state cancelled_by exit_code alloc_cpus gpus tres slurm_submit_us eligible_us time_limit_s
-		slurm_start_us slurm_end_us slurm_elapsed_s used_us`},
-	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json gpus_json rank_seconds judged_us lost_us
+		slurm_start_us slurm_end_us slurm_elapsed_s used_us gpu_us`},
+	{by{merging: replaced}, `judged_by decision no_data threaded steps_json script_args tasks warnings_json cgroup_json gpus_json rank_seconds judged_us lost_us gpu_known_us gpu_idle_us
 		parallel_efficiency load_balance communication_efficiency mpi_parallel_efficiency mpi_communication_efficiency load_balance_in load_balance_out
 		elapsed_s useful_s mpi_time_s io_time_s wait_time_s ranks metric_nodes coverage
 		all_threads thread_useful_s thread_mpi_s thread_io_s imbalance_s scheduling_s serial_s`},
@@ -120,9 +122,10 @@ var writers = []struct {
 
 // unread are the columns that no view of an attempt reads. Only conditions in SQL use them, readSteps,
 // readAsked or executions. Load balances follow from the other efficiencies, the warning WarnInterim
-// holds as_of_us, and lostOfAttempt selects used_us, judged_us and lost_us.
+// holds as_of_us, lostOfAttempt selects used_us, gpu_us, judged_us and lost_us, and what is
+// known of gpu_us follows from gpus_json.
 var unread = strings.Fields(`sender sluid nodelist eligible_us time_limit_s slurm_start_us slurm_end_us node_start_us node_end_us as_of_us changed_us trimmed
-	judged_by flags steps_json script_args tasks used_us judged_us lost_us usage_read load_balance load_balance_out`)
+	judged_by flags steps_json script_args tasks used_us judged_us lost_us gpu_us gpu_known_us gpu_idle_us usage_read load_balance load_balance_out`)
 
 // attemptColumn is a column of attempts.
 type attemptColumn struct {

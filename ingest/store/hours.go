@@ -39,14 +39,9 @@ func (s *Store) hoursOf(ctx context.Context, p span, f *listing.Facts) error {
 		byAccount.add(account, us)
 		byUser.add(names[clusterUser{cluster, uid}], us)
 	})
-	f.Total, f.Accounts, f.Users = hoursIn(f.Total, 3600e6), byAccount.mostLost(3600e6), byUser.mostLost(3600e6)
+	f.Total, f.Accounts, f.Users = f.Total.Over(3600e6), byAccount.mostLost(3600e6), byUser.mostLost(3600e6)
+	f.IdleGPUs = byUser.mostIdle(3600e6)
 	return err
-}
-
-// hoursIn turns a sum into core-hours. units is how many of the sum's units make an hour.
-func hoursIn(sum listing.Hours, units float64) listing.Hours {
-	sum.Used, sum.Judged, sum.Lost = sum.Used/units, sum.Judged/units, sum.Lost/units
-	return sum
 }
 
 // clusterUser is a user of a cluster.
@@ -75,11 +70,27 @@ func (by hoursBy) add(name string, h listing.Hours) {
 	by[name].Add(h)
 }
 
-// mostLost are those that lost most, as hoursIn has them.
+// mostIdleGPUs is how many users a digest names whose GPUs ran no kernel.
+const mostIdleGPUs = 5
+
+// mostIdle are those with most GPU time in which no kernel ran, in so many units.
+func (by hoursBy) mostIdle(units float64) (all []listing.NamedHours) {
+	for name, h := range by {
+		if h.GPUIdle > 0 {
+			all = append(all, listing.NamedHours{Name: name, Hours: h.Over(units)})
+		}
+	}
+	slices.SortFunc(all, func(a, b listing.NamedHours) int {
+		return cmp.Or(cmp.Compare(b.GPUIdle, a.GPUIdle), cmp.Compare(a.Name, b.Name))
+	})
+	return all[:min(len(all), mostIdleGPUs)]
+}
+
+// mostLost are those that lost most, in so many units.
 func (by hoursBy) mostLost(units float64) (all []listing.NamedHours) {
 	for name, h := range by {
 		if h.Jobs > 0 {
-			all = append(all, listing.NamedHours{Name: name, Hours: hoursIn(*h, units)})
+			all = append(all, listing.NamedHours{Name: name, Hours: h.Over(units)})
 		}
 	}
 	slices.SortFunc(all, func(a, b listing.NamedHours) int {

@@ -69,6 +69,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 			if schema == schema967a4cf4 {
 				l.bridge()
 			}
+			l.addGPUTime()
 			err = i.line(ctx, n, &l, in.InputOffset()-before)
 		}
 		if err != nil {
@@ -392,7 +393,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 		r.job.State = j.StateWord()
 		r.slurmStart, r.slurmEnd = j.Start, j.End
 		r.setElapsed(j.Elapsed)
-		r.usedTime = j.UsedTime()
+		r.usedTime, r.gpuTime.Used = j.UsedTime(), j.GPUTime().Used
 		r.limit = int64(j.TimeLimit / time.Second)
 		r.setUsage(j.Usage)
 	}
@@ -403,6 +404,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 			h := policy.CoreHoursOf(j)
 			r.job.Judged, r.job.Lost = h.Judged(), h.Lost
 		}
+		r.gpuTime = j.GPUTime()
 	}
 	return r, by, err
 }

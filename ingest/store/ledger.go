@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -90,7 +91,7 @@ func (s *Store) Ledger(ctx context.Context, from, to time.Time) (*listing.Ledger
 	}
 	if err == nil {
 		l.Lines = slices.DeleteFunc(l.Lines, func(one listing.LedgerLine) bool { return one.Month.IsZero() })
-		err = s.removed(ctx, l)
+		err = errors.Join(s.removed(ctx, l), s.gpuLedger(ctx, l))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: ledger: %w", unavailable(err))
@@ -120,6 +121,49 @@ func (s *Store) removed(ctx context.Context, l *listing.Ledger) error {
 		l.Lines = append(l.Lines, line)
 		return err
 	})
+}
+
+// Whether any job had a GPU in some months, what those that ended in a span had, and what retention has kept of those that it dropped.
+const (
+	anyGPU     = "SELECT count(*) FROM (SELECT 1 FROM month_sums WHERE month >= ? AND month <= ? AND gpu_us > 0 LIMIT 1) t"
+	gpusOfJobs = "SELECT r.gpus, r.gpu_us, r.gpus_json FROM counted r WHERE r.end_us >= ? AND r.end_us < ? AND r.gpu_us > 0 AND r.month > 0"
+	gpusOfGone = "SELECT month, gpu_us, gpu_known_us, gpu_idle_us FROM month_sums WHERE part < 0 AND month >= ? AND month <= ? AND gpu_us > 0"
+)
+
+// gpuLedger sums up the GPU time of the ledger's jobs. It asks as job.Job does why what a GPU did is not known, so it
+// reads what each job's nodes said.
+func (s *Store) gpuLedger(ctx context.Context, l *listing.Ledger) error {
+	first, last := numberOfMonth(l.From), numberOfMonth(l.To.Add(-time.Microsecond))
+	var some int64
+	if err := s.number(ctx, &some, anyGPU, first, last); err != nil || some == 0 {
+		return err
+	}
+	sum := &listing.GPULedger{Unknown: map[string]job.CoreTime{}}
+	err := s.eachRow(ctx, gpusOfJobs, []any{l.From.UnixMicro(), l.To.UnixMicro()}, func(rows *sql.Rows) error {
+		used, told := new(job.CoreTime), ""
+		j := job.Job{Used: used, GPUUsed: used} // whatever its core time is
+		err := rows.Scan(&j.GPUs, used, &told)
+		if err == nil {
+			err = decode(told, &j.GPUUse)
+		}
+		sum.Add(j.GPUTime(), j.UnknownGPUTime())
+		return err
+	})
+	if err == nil {
+		err = s.eachRow(ctx, gpusOfGone, []any{first, last}, func(rows *sql.Rows) error {
+			var month int
+			var t job.GPUTime
+			err := rows.Scan(&month, &t.Used, &t.Known, &t.Idle)
+			if begin := monthOf(month); !begin.Before(l.From) && !begin.AddDate(0, 1, 0).After(l.To) {
+				sum.Add(t, map[string]job.CoreTime{listing.ClassRemoved: t.Used - t.Known})
+			}
+			return err
+		})
+	}
+	if sum.Used > 0 {
+		l.GPUs = sum
+	}
+	return err
 }
 
 // DayOfLines are the lines, without months and partitions, of the jobs that ended in the 24 hours before end.

@@ -53,7 +53,27 @@ func wantLedger(t *testing.T, s *Store, from, to time.Time, after string) *listi
 	if fmt.Sprint(got) != fmt.Sprint(want) || l.Cut {
 		t.Fatalf("after %s the ledger of %v to %v has %v, the sums of months %v, cut: %v", after, from, to, got, want, l.Cut)
 	}
+	wantGPULedger(t, s, l, after)
 	return l
+}
+
+// wantGPULedger wants the GPU time of a ledger to be that of the months, and its parts to add up to it, whatever is known.
+func wantGPULedger(t *testing.T, s *Store, l *listing.Ledger, after string) {
+	t.Helper()
+	var used int64
+	if err := s.number(ctx, &used, "SELECT CAST(COALESCE(sum(gpu_us), 0) AS BIGINT) FROM month_sums WHERE month >= ? AND month < ? AND month > 0", numberOfMonth(l.From), numberOfMonth(l.To)); err != nil {
+		t.Fatal(err)
+	}
+	if used == 0 && l.GPUs == nil {
+		return
+	}
+	parts := l.GPUs.Known
+	for _, part := range l.GPUs.Unknown {
+		parts += part
+	}
+	if int64(l.GPUs.Used) != used || parts != l.GPUs.Used || l.GPUs.Idle > l.GPUs.Known {
+		t.Fatalf("after %s: %+v, the parts are %d, the sums of months %d", after, l.GPUs, parts, used)
+	}
 }
 
 // anyTime holds every moment that a calendar has, and whole months alone.
@@ -125,8 +145,8 @@ func TestLedgerOfRandomJobs(t *testing.T) {
 				want[line] = sum
 			}
 			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, account, partition_name, state, slurm_submit_us, slurm_start_us, slurm_end_us, parallel_efficiency, coverage, all_threads, total_cpu_us,
-				used_us, reports, no_data, decision, unmerged, changed_us) VALUES ('a', ?, ?, ?, 1000, 'x', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
-				id, attempt, rng.IntN(2)*(5000+n/9), line.Partition, state, told, end-1, slurmEnd, pe, pe, threads, cpu, usedUS, reports, noData, decision, unmerged)
+				used_us, gpu_us, reports, no_data, decision, unmerged, changed_us) VALUES ('a', ?, ?, ?, 1000, 'x', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`,
+				id, attempt, rng.IntN(2)*(5000+n/9), line.Partition, state, told, end-1, slurmEnd, pe, pe, threads, cpu, usedUS, used%1000, reports, noData, decision, unmerged)
 		}
 		return nil
 	}); err != nil {
@@ -181,7 +201,8 @@ func TestLedgerOfAnyHistory(t *testing.T) {
 			removed++
 		}
 		cut, err := s.Ledger(ctx, time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC))
-		if err != nil || cut.Cut != gone || slices.ContainsFunc(cut.Lines, func(l listing.LedgerLine) bool { return l.Class == listing.ClassRemoved }) {
+		if err != nil || cut.Cut != gone || slices.ContainsFunc(cut.Lines, func(l listing.LedgerLine) bool { return l.Class == listing.ClassRemoved }) ||
+			cut.GPUs != nil && cut.GPUs.Unknown[listing.ClassRemoved] > 0 {
 			t.Errorf("seed %d: %v, %+v", seed, err, cut)
 		}
 	}

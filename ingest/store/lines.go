@@ -30,14 +30,14 @@ type lineHead struct {
 // own: grouping single jobs, too, would cost more than passing over them again.
 const (
 	singleLines = `SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.uid, %s AS of_array, ` + valueOf + ` AS value,
-	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost FROM %s`
+	1 AS jobs, 0 AS measured, 0.0 AS used, 0.0 AS judged, 0.0 AS lost, 0.0 AS gpu, 0.0 AS gpu_known, 0.0 AS gpu_idle FROM %s`
 	arrayLines = `SELECT r.cluster, max(r.job_id), max(r.attempt), max(r.start_us), r.uid, r.of_array, ROUND(1e6 * (%s)), ` + sumOfLines + ` FROM (
 	SELECT r.cluster, r.job_id, r.attempt, r.start_us, r.end_us, r.state, r.uid, r.array_job_id AS of_array, CAST(%s AS DOUBLE PRECISION) AS value, ` + inSum + ` FROM %s AND r.array_job_id + 0 > 0) r
 	GROUP BY r.of_array, r.uid, r.cluster`
 	valueOf   = "ROUND(1e6 * CAST(%s AS DOUBLE PRECISION))"
 	ofNoArray = " AND r.array_job_id = 0"
 
-	inSum      = `r.parallel_efficiency AS pe, r.used_us, r.judged_us, r.lost_us`
+	inSum      = `r.parallel_efficiency AS pe, r.used_us, r.judged_us, r.lost_us, r.gpu_us, r.gpu_known_us, r.gpu_idle_us`
 	sumOfLines = `count(*), count(pe), ` + hoursSum
 )
 
@@ -174,7 +174,7 @@ func (l *lineList) heads(ctx context.Context, most int) ([]lineHead, error) {
 func (l *lineList) readHeads(ctx context.Context, query string, args []any) (heads []lineHead, err error) {
 	err = l.eachRow(ctx, query, args, func(rows *sql.Rows) error {
 		var h lineHead
-		err := rows.Scan(&h.Cluster, &h.JobID, &h.Attempt, &h.Start, &h.uid, &h.array, &h.Value, &h.sum.Jobs, &h.sum.Measured, &h.sum.Used, &h.sum.Judged, &h.sum.Lost)
+		err := rows.Scan(append([]any{&h.Cluster, &h.JobID, &h.Attempt, &h.Start, &h.uid, &h.array, &h.Value}, sumsOf(&h.sum)...)...)
 		heads = append(heads, h)
 		return err
 	})

@@ -23,16 +23,23 @@ const keyOfMonth = "cluster, month, partition_name, account, uid, user_name, par
 // hoursColumns sum up what rows of the view, or of month_sums, count.
 const hoursColumns = `COALESCE(sum(jobs), 0), COALESCE(sum(measured), 0), ` + hoursSum
 
-// hoursSum are core-hours. Sums of all that is kept may be larger than the largest whole number.
-const hoursSum = `COALESCE(sum(1.0 * used_us), 0) / 3600000000.0, COALESCE(sum(1.0 * judged_us), 0) / 3600000000.0, COALESCE(sum(1.0 * lost_us), 0) / 3600000000.0`
+// hoursSum are core-hours and GPU-hours. Sums of all that is kept may be larger than the largest whole number.
+const hoursSum = `COALESCE(sum(1.0 * used_us), 0) / 3600000000.0, COALESCE(sum(1.0 * judged_us), 0) / 3600000000.0, COALESCE(sum(1.0 * lost_us), 0) / 3600000000.0,
+	COALESCE(sum(1.0 * gpu_us), 0) / 3600000000.0, COALESCE(sum(1.0 * gpu_known_us), 0) / 3600000000.0, COALESCE(sum(1.0 * gpu_idle_us), 0) / 3600000000.0`
 
 // keepSum keeps what an attempt counts, before it is dropped.
 const keepSum = `INSERT INTO month_sums SELECT cluster, month, partition_name, account, uid, user_name, -1 - part,
-		jobs, measured, COALESCE(used_us, 0), COALESCE(judged_us, 0), COALESCE(lost_us, 0)
+		jobs, measured, COALESCE(used_us, 0), COALESCE(judged_us, 0), COALESCE(lost_us, 0), gpu_us, gpu_known_us, gpu_idle_us
 	FROM counted WHERE cluster = ? AND job_id = ? AND attempt = ?
 	ON CONFLICT (` + keyOfMonth + `) DO UPDATE SET jobs = month_sums.jobs + excluded.jobs,
 		measured = month_sums.measured + excluded.measured, used_us = month_sums.used_us + excluded.used_us,
-		judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us`
+		judged_us = month_sums.judged_us + excluded.judged_us, lost_us = month_sums.lost_us + excluded.lost_us,
+		gpu_us = month_sums.gpu_us + excluded.gpu_us, gpu_known_us = month_sums.gpu_known_us + excluded.gpu_known_us, gpu_idle_us = month_sums.gpu_idle_us + excluded.gpu_idle_us`
+
+// sumsOf are the fields of hoursColumns, for Scan.
+func sumsOf(h *listing.Hours) []any {
+	return []any{&h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost, &h.GPU, &h.GPUKnown, &h.GPUIdle}
+}
 
 // timeColumns are hoursColumns in microseconds.
 var timeColumns = strings.ReplaceAll(hoursColumns, " / 3600000000.0", "")
@@ -93,7 +100,7 @@ func (s *Store) Months(ctx context.Context, v Viewer, q listing.MonthQuery) (all
 	err = s.eachRow(ctx, text+"11 DESC, 9 DESC, 2, 3, 4, 5", c.args, func(rows *sql.Rows) error {
 		var m listing.MonthSum
 		var month int
-		err := rows.Scan(&month, &m.Cluster, &m.Partition, &m.Account, &m.UID, &m.User, &m.Jobs, &m.Measured, &m.UsedHours, &m.JudgedHours, &m.LostHours)
+		err := rows.Scan(append([]any{&month, &m.Cluster, &m.Partition, &m.Account, &m.UID, &m.User}, sumsOf(&m.Hours)...)...)
 		m.Month = monthOf(month)
 		all = append(all, m)
 		return err

@@ -24,9 +24,10 @@ import (
 
 // wrongSums finds sums of months that differ from what the rows count.
 const wrongSums = `SELECT count(*) FROM (SELECT ` + keyOfMonth + ` FROM (
-	SELECT ` + keyOfMonth + `, jobs, measured, used_us, judged_us, lost_us FROM month_sums WHERE part >= 0
-	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -COALESCE(used_us, 0), -COALESCE(judged_us, 0), -COALESCE(lost_us, 0) FROM counted) d
-	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_us) <> 0 OR sum(judged_us) <> 0 OR sum(lost_us) <> 0) w`
+	SELECT ` + keyOfMonth + `, jobs, measured, used_us, judged_us, lost_us, gpu_us, gpu_known_us, gpu_idle_us FROM month_sums WHERE part >= 0
+	UNION ALL SELECT ` + keyOfMonth + `, -jobs, -measured, -COALESCE(used_us, 0), -COALESCE(judged_us, 0), -COALESCE(lost_us, 0), -gpu_us, -gpu_known_us, -gpu_idle_us FROM counted) d
+	GROUP BY ` + keyOfMonth + ` HAVING sum(jobs) <> 0 OR sum(measured) <> 0 OR sum(used_us) <> 0 OR sum(judged_us) <> 0 OR sum(lost_us) <> 0
+		OR sum(gpu_us) <> 0 OR sum(gpu_known_us) <> 0 OR sum(gpu_idle_us) <> 0) w`
 
 // wrongPrograms finds sums of programs that differ from what the executions count.
 const wrongPrograms = `SELECT count(*) FROM (SELECT cluster, day, account, executable, part FROM (
@@ -89,15 +90,15 @@ func TestMonths(t *testing.T) {
 		q    listing.MonthQuery
 		want []listing.MonthSum
 	}{
-		"all":   {root, listing.MonthQuery{}, []listing.MonthSum{{Jobs: 4, Measured: 1, UsedHours: 38, JudgedHours: 20, LostHours: lost}}},
-		"month": {root, listing.MonthQuery{By: []string{"month"}}, []listing.MonthSum{{Month: november, Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}, {Month: december, Jobs: 2, UsedHours: 8}, {Month: december.AddDate(0, 1, 0), Jobs: 1, UsedHours: 10}}},
-		"user": {root, listing.MonthQuery{By: []string{"user"}, From: december}, []listing.MonthSum{{User: "bob", UID: 1002, Jobs: 2, UsedHours: 16},
-			{User: "alice", UID: 1001, Jobs: 1, UsedHours: 2}}},
-		"of November":           {root, listing.MonthQuery{By: []string{"account"}, To: december}, []listing.MonthSum{{Account: "chem", Jobs: 1, Measured: 1, UsedHours: 20, JudgedHours: 20, LostHours: lost}}},
-		"of a partition":        {root, listing.MonthQuery{By: []string{"partition", "account"}, Partition: "big,none", Account: "bio"}, []listing.MonthSum{{Partition: "big", Account: "bio", Jobs: 1, UsedHours: 10}}},
-		"of a user":             {root, listing.MonthQuery{By: []string{"cluster"}, UIDs: []uint32{1002}}, []listing.MonthSum{{Cluster: "test", Jobs: 2, UsedHours: 16}}},
-		"a user's own":          {bob, listing.MonthQuery{}, []listing.MonthSum{{Jobs: 2, UsedHours: 16}}},
-		"a coordinator's":       {chem, listing.MonthQuery{By: []string{"account"}}, []listing.MonthSum{{Account: "chem", Jobs: 3, Measured: 1, UsedHours: 28, JudgedHours: 20, LostHours: lost}}},
+		"all":   {root, listing.MonthQuery{}, []listing.MonthSum{{Hours: listing.Hours{Jobs: 4, Measured: 1, Used: 38, Judged: 20, Lost: lost}}}},
+		"month": {root, listing.MonthQuery{By: []string{"month"}}, []listing.MonthSum{{Month: november, Hours: listing.Hours{Jobs: 1, Measured: 1, Used: 20, Judged: 20, Lost: lost}}, {Month: december, Hours: listing.Hours{Jobs: 2, Used: 8}}, {Month: december.AddDate(0, 1, 0), Hours: listing.Hours{Jobs: 1, Used: 10}}}},
+		"user": {root, listing.MonthQuery{By: []string{"user"}, From: december}, []listing.MonthSum{{User: "bob", UID: 1002, Hours: listing.Hours{Jobs: 2, Used: 16}},
+			{User: "alice", UID: 1001, Hours: listing.Hours{Jobs: 1, Used: 2}}}},
+		"of November":           {root, listing.MonthQuery{By: []string{"account"}, To: december}, []listing.MonthSum{{Account: "chem", Hours: listing.Hours{Jobs: 1, Measured: 1, Used: 20, Judged: 20, Lost: lost}}}},
+		"of a partition":        {root, listing.MonthQuery{By: []string{"partition", "account"}, Partition: "big,none", Account: "bio"}, []listing.MonthSum{{Partition: "big", Account: "bio", Hours: listing.Hours{Jobs: 1, Used: 10}}}},
+		"of a user":             {root, listing.MonthQuery{By: []string{"cluster"}, UIDs: []uint32{1002}}, []listing.MonthSum{{Cluster: "test", Hours: listing.Hours{Jobs: 2, Used: 16}}}},
+		"a user's own":          {bob, listing.MonthQuery{}, []listing.MonthSum{{Hours: listing.Hours{Jobs: 2, Used: 16}}}},
+		"a coordinator's":       {chem, listing.MonthQuery{By: []string{"account"}}, []listing.MonthSum{{Account: "chem", Hours: listing.Hours{Jobs: 3, Measured: 1, Used: 28, Judged: 20, Lost: lost}}}},
 		"not a coordinator's":   {chem, listing.MonthQuery{Account: "bio"}, nil},
 		"nobody's":              {Viewer{UID: 1003}, listing.MonthQuery{}, nil},
 		"an account as a query": {root, listing.MonthQuery{Account: "' OR 1=1 --"}, nil},
@@ -157,7 +158,7 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		}
 		of := listing.Hours{Used: j.Used.Hours(), Judged: j.Judged().Hours(), Lost: j.Lost.Hours()}
 		if j.Idle != nil == c.resized || *listed.UsedCoreHours() != j.Used.Hours() || !near(*listed.LostCoreHours(), c.lost) || !near(j.SMT.Hours(), c.further) || !hours(of) || !hours(policy.HoursOf(list.Jobs)) ||
-			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(listing.Hours{Used: month.UsedHours, Judged: month.JudgedHours, Lost: month.LostHours}) {
+			!hours(sum) || !hours(facts.Total) || !hours(facts.Accounts[0].Hours) || !hours(listing.Hours{Used: month.Used, Judged: month.Judged, Lost: month.Lost}) {
 			t.Errorf("%+v: the job %+v, a list %v, its sum %+v, a week %+v, a month %+v", c, of, 3600**listed.LostCoreHours(), sum, facts.Total, month)
 		}
 		wantSums(t, s, fmt.Sprint(c))
@@ -195,7 +196,7 @@ func TestMonthsFollowEveryColumn(t *testing.T) {
 		}
 		wantSums(t, s, c.name+" as it was")
 	}
-	for _, name := range []string{"account", "partition_name", "used_us", "judged_us", "lost_us"} {
+	for _, name := range []string{"account", "partition_name", "used_us", "judged_us", "lost_us", "gpu_us", "gpu_known_us", "gpu_idle_us"} {
 		if !changed[name] {
 			t.Errorf("%s changed no sum", name)
 		}
@@ -222,6 +223,9 @@ func history(s *Store, rng *rand.Rand, steps int, check func(did string) error) 
 			onThreads(r, 1+rng.IntN(3)).Executions[0].Nodes[0].Useful = time.Duration(rng.IntN(14)) * time.Second
 			if r.End = start.Add(time.Duration(rng.IntN(90)) * time.Second); rng.IntN(4) == 0 {
 				did, r.AsOf = did+" while it runs", r.End
+			} else if rng.IntN(2) == 0 {
+				life := min(r.End.Sub(r.Start), 20*time.Second)
+				r.GPUs = []job.GPU{{Life: life, Busy: life / time.Duration(1+rng.IntN(3)), Processes: 1}, {Why: pick("", job.GPUMIG, job.GPUHangs)}}
 			}
 			_, _ = addReport(s, r) // also of jobs that were dropped
 		case 3, 4, 5:
@@ -232,6 +236,7 @@ func history(s *Store, rng *rand.Rand, steps int, check func(did string) error) 
 				l.End = start.Add(time.Duration(rng.IntN(90)) * time.Second)
 			}
 			l.Elapsed, l.CPUs, l.Account, l.Partition = time.Duration(rng.IntN(90))*time.Second, 1+rng.IntN(8), pick("proj", "chem", "bio"), pick("main", "big")
+			l.GPUs = rng.IntN(5)
 			lines := []slurm.Job{l}
 			if rng.IntN(4) == 0 {
 				l.Start, l.Submit = l.Start.Add(time.Hour), l.Start.Add(time.Hour)

@@ -23,19 +23,22 @@ var readOfAttempt = append(of("r", except(columnsOfAttempt, unread...)),
 	column[attemptRow]{lostOfAttempt, func(r *attemptRow) any { return &r.lostText }},
 	column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 
-// lostOfAttempt are three columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
-const lostOfAttempt = "r.used_us || ' ' || COALESCE(r.judged_us || ' ' || r.lost_us, '')"
+// lostOfAttempt are four columns in one: SQLite 3.53 sorts all attempts for a list that selects 61 columns or more.
+const lostOfAttempt = "r.used_us || ' ' || r.gpu_us || ' ' || COALESCE(r.judged_us || ' ' || r.lost_us, '')"
 
-// readLost reads what lostOfAttempt selects; NULL becomes nil. It sets Used only if the job was
-// resized.
+// readLost reads what lostOfAttempt selects; NULL becomes nil. It sets Used and GPUUsed only if the
+// job was resized.
 func (r *attemptRow) readLost() error {
-	j, used, lost := &r.job, job.CoreTime(0), strings.Fields(r.lostText)
-	if len(lost) > 1 {
+	j, used, gpus, lost := &r.job, job.CoreTime(0), job.CoreTime(0), strings.Fields(r.lostText)
+	if len(lost) > 2 {
 		j.Judged, j.Lost = new(job.CoreTime), new(job.CoreTime)
 	}
-	_, err := fmt.Sscan(r.lostText, []any{&used, j.Judged, j.Lost}[:len(lost)]...)
+	_, err := fmt.Sscan(r.lostText, []any{&used, &gpus, j.Judged, j.Lost}[:len(lost)]...)
 	if whole := job.UsedCoreTime(j.CPUs, j.Elapsed); whole != nil && used > 0 && used != *whole {
 		j.Used = &used
+	}
+	if whole := job.UsedCoreTime(j.GPUs, j.Elapsed); gpus > 0 && (whole == nil || gpus != *whole) {
+		j.GPUUsed = &gpus
 	}
 	return err
 }

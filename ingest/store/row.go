@@ -163,6 +163,8 @@ func sqlValue(field any) any {
 		return int64(*f)
 	case **uint32:
 		return optional(*f)
+	case *job.CoreTime:
+		return int64(*f)
 	case **job.CoreTime:
 		return optional(*f)
 	}

@@ -171,7 +171,7 @@ func withUsage(j *slurm.Job) bool { return j.WithSteps && !j.End.IsZero() }
 
 // toCountAgain lets Judge ask the rules about an attempt again, and work out anew what it lost: Slurm
 // has changed its figures.
-const toCountAgain = "UPDATE attempts SET judged_by = ?, judged_us = NULL, lost_us = NULL WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by > 0"
+const toCountAgain = "UPDATE attempts SET judged_by = ?, judged_us = NULL, lost_us = NULL, gpu_known_us = 0, gpu_idle_us = 0 WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by > 0"
 
 const toAsk = `SELECT job_id FROM attempts
 		WHERE slurm_end_us IS NULL AND reports > 0 AND as_of_us IS NULL AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`

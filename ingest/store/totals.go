@@ -32,7 +32,7 @@ func selectedBy(q listing.JobQuery) listing.JobQuery {
 	return q
 }
 
-// totals adds up SELECTs of jobs, measured, used_us, judged_us and lost_us.
+// totals adds up SELECTs of the columns that hoursColumns sum up.
 type totals struct {
 	*lineList
 	conditions
@@ -66,8 +66,7 @@ func (l *lineList) totals(ctx context.Context) (all *listing.Hours, err error) {
 // sum reads the totals.
 func (t *totals) sum(ctx context.Context) (all *listing.Hours, err error) {
 	all = new(listing.Hours)
-	err = t.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM ("+strings.Join(t.where, " UNION ALL ")+") t", t.args...).Scan(
-		&all.Jobs, &all.Measured, &all.Used, &all.Judged, &all.Lost)
+	err = t.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM ("+strings.Join(t.where, " UNION ALL ")+") t", t.args...).Scan(sumsOf(all)...)
 	return all, err
 }
 
@@ -77,7 +76,7 @@ func (t *totals) each(ctx context.Context, do func(cluster, account string, uid 
 		var cluster, account string
 		var uid uint32
 		var sum listing.Hours
-		err := rows.Scan(&cluster, &account, &uid, &sum.Jobs, &sum.Measured, &sum.Used, &sum.Judged, &sum.Lost)
+		err := rows.Scan(append([]any{&cluster, &account, &uid}, sumsOf(&sum)...)...)
 		do(cluster, account, uid, sum)
 		return err
 	})
@@ -89,7 +88,7 @@ func (t *totals) rows(sign int, c conditions) {
 	if !t.byUser {
 		selection = notByUser.Replace(selection)
 	}
-	t.add(fmt.Sprintf("SELECT r.cluster, r.account, r.uid, %d AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN %[1]d ELSE 0 END AS measured, %[1]d * r.used_us AS used_us, %[1]d * r.judged_us AS judged_us, %[1]d * r.lost_us AS lost_us FROM %s",
+	t.add(fmt.Sprintf("SELECT r.cluster, r.account, r.uid, %d AS jobs, CASE WHEN r.parallel_efficiency IS NOT NULL THEN %[1]d ELSE 0 END AS measured, %[1]d * r.used_us AS used_us, %[1]d * r.judged_us AS judged_us, %[1]d * r.lost_us AS lost_us, %[1]d * r.gpu_us AS gpu_us, %[1]d * r.gpu_known_us AS gpu_known_us, %[1]d * r.gpu_idle_us AS gpu_idle_us FROM %s",
 		sign, selection), args...)
 }
 
@@ -99,7 +98,7 @@ func (t *totals) sums(table, column string, from, to int64) {
 		return
 	}
 	sums, args := t.sumsOf(table, t.filters.and("r.part >= 0 AND r."+column+" >= ? AND r."+column+" < ?", from, to))
-	t.add("SELECT r.cluster, r.account, r.uid, r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us FROM "+sums, args...)
+	t.add("SELECT r.cluster, r.account, r.uid, r.jobs, r.measured, r.used_us, r.judged_us, r.lost_us, r.gpu_us, r.gpu_known_us, r.gpu_idle_us FROM "+sums, args...)
 }
 
 // sumsOf is what follows FROM: the rows of a table of sums that the viewer may see.

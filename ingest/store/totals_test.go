@@ -54,8 +54,8 @@ func TestTotals(t *testing.T) {
 				pe, judged = .5, int64(n)
 			}
 			w.exec(`INSERT INTO attempts (cluster, job_id, attempt, array_job_id, uid, user_name, account, partition_name, slurm_submit_us, slurm_start_us, slurm_end_us, node_end_us, parallel_efficiency,
-				used_us, judged_us, lost_us, changed_us) VALUES (?, ?, 1, ?, ?, 'u' || ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), uid, fmt.Sprint(uid),
-				[]string{"x", "y"}[rng.IntN(2)], []string{"p", "q"}[rng.IntN(2)], told, start, slurmEnd, nodeEnd, pe, int64(1+n), judged, judged)
+				used_us, judged_us, lost_us, gpu_us, gpu_known_us, gpu_idle_us, changed_us) VALUES (?, ?, 1, ?, ?, 'u' || ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, []string{"a", "b"}[rng.IntN(2)], 1000+n, rng.IntN(2)*(2000+n/9), uid, fmt.Sprint(uid),
+				[]string{"x", "y"}[rng.IntN(2)], []string{"p", "q"}[rng.IntN(2)], told, start, slurmEnd, nodeEnd, pe, int64(1+n), judged, judged, int64(4*n), int64(2*n), int64(n))
 			for x := range rng.IntN(3) {
 				w.exec(`INSERT INTO executions (cluster, job_id, attempt, execution, key, key_from, size, executable, count, threads, parallel_efficiency, elapsed_s, useful_s, ranks, coverage, thread_span_s, thread_useful_s, detail)
 					SELECT cluster, job_id, attempt, ?, '', '', 4, ?, ?, ?, parallel_efficiency, ?, ?, 4, ?, ?, ?, ? FROM attempts WHERE job_id = ?`, x, []string{"/a/sim", "/b/sim", "/a/melt"}[rng.IntN(3)], 1+rng.IntN(2),
@@ -162,8 +162,8 @@ func wantHours(t *testing.T, s *Store, from, to time.Time) {
 		err := s.eachRow(ctx, "SELECT "+column+", "+timeColumns+" FROM counted WHERE end_us >= ? AND end_us < ? GROUP BY 1 HAVING count(*) > 0 ORDER BY 6 DESC, 4 DESC, 1",
 			[]any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
 				var h listing.NamedHours
-				err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
-				h.Hours = hoursIn(h.Hours, 3600e6)
+				err := rows.Scan(append([]any{&h.Name}, sumsOf(&h.Hours)...)...)
+				h.Hours = h.Hours.Over(3600e6)
 				want = append(want, h)
 				return err
 			})

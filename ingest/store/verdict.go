@@ -42,7 +42,7 @@ const judgeable = `unmerged = 0 AND ((nodes > 0 AND reports >= nodes AND as_of_u
 	OR end_us IS NULL AND as_of_us IS NOT NULL AND nodes > 0 AND reports >= nodes) AND ` + isShown
 
 // toJudge finds attempts of a range of judged_by: what changed last, then the newest.
-const toJudge = "SELECT cluster, job_id, attempt, judged_by, used_us, judged_us, lost_us FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
+const toJudge = "SELECT cluster, job_id, attempt, judged_by, used_us, judged_us, lost_us, gpu_us, gpu_known_us, gpu_idle_us FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
 
 // Unjudged is how many attempts the rules have not judged, whatever they wait for.
 func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
@@ -82,7 +82,8 @@ func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged in
 		return s.doJob(ctx, jobKey{u.cluster, u.jobID}, func(w *writer) error {
 			set, args := "", []any{by.Rules, strings.Join(u.flags, ",")}
 			if !u.now.equal(u.before) { // else the sums of the month stay untouched
-				set, args = ", used_us = ?, judged_us = ?, lost_us = ?", append(args, optional(u.now.used), optional(u.now.judged), optional(u.now.lost))
+				set = ", used_us = ?, judged_us = ?, lost_us = ?, gpu_us = ?, gpu_known_us = ?, gpu_idle_us = ?"
+				args = append(args, optional(u.now.used), optional(u.now.judged), optional(u.now.lost), u.now.gpu.Used, u.now.gpu.Known, u.now.gpu.Idle)
 			}
 			return errors.Join(w.keepTimes(u), w.exec("UPDATE attempts SET judged_by = ?, flags = ?"+set+" WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
 				append(append(args, u.args()...), u.judgedBy)...))
@@ -111,11 +112,14 @@ type unjudged struct {
 	times       []byte // what it says of its nodes, as node_times has it; nil: nothing
 }
 
-// coreTimes are what an attempt's row keeps of its core time; nil: not known.
-type coreTimes struct{ used, judged, lost *job.CoreTime }
+// coreTimes are what an attempt's row keeps of its core time, nil: not known, and of its GPU time.
+type coreTimes struct {
+	used, judged, lost *job.CoreTime
+	gpu                job.GPUTime
+}
 
 func (t coreTimes) equal(o coreTimes) bool {
-	return optional(t.used) == optional(o.used) && optional(t.judged) == optional(o.judged) && optional(t.lost) == optional(o.lost)
+	return optional(t.used) == optional(o.used) && optional(t.judged) == optional(o.judged) && optional(t.lost) == optional(o.lost) && t.gpu == o.gpu
 }
 
 // waitForRules finds some attempts that the rules have not judged.
@@ -127,7 +131,7 @@ func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (al
 	for _, between := range [][2]int64{{math.MinInt64, 0}, {-1, by.Rules}, {by.Rules, math.MaxInt64}} {
 		err := s.eachRow(ctx, toJudge, []any{between[0], between[1], complete, s.shownSince(now), judgedAtOnce - len(all)}, func(rows *sql.Rows) error {
 			var u unjudged
-			err := rows.Scan(&u.cluster, &u.jobID, &u.attempt, &u.judgedBy, &u.before.used, &u.before.judged, &u.before.lost)
+			err := rows.Scan(&u.cluster, &u.jobID, &u.attempt, &u.judgedBy, &u.before.used, &u.before.judged, &u.before.lost, &u.before.gpu.Used, &u.before.gpu.Known, &u.before.gpu.Idle)
 			all = append(all, u)
 			return err
 		})
@@ -172,7 +176,7 @@ func (s *Store) askRules(ctx context.Context, u *unjudged, by Judging, now time.
 		}
 	}
 	hours := policy.CoreHoursOf(j)
-	u.flags, u.now = by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost}
+	u.flags, u.now = by.Ask(found), coreTimes{hours.Used, hours.Judged(), hours.Lost, j.GPUTime()}
 	return nil
 }
 

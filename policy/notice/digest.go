@@ -31,6 +31,7 @@ type Digest struct {
 	Before   listing.Hours // of the week before
 	// The lists begin with those that lost most hours. More… counts those left out.
 	ByAccount, ByUser, ByProgram []Share
+	IdleGPUs                     []listing.NamedHours // users, the most GPU-hours in which no kernel ran first
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
 	Savings                      []Saving            // the biggest first
@@ -70,6 +71,7 @@ type Saving struct {
 func NewDigest(both *listing.TwoWeeks) *Digest {
 	this, before := both.This, both.Before
 	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
+	d.IdleGPUs = this.IdleGPUs
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
 	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)

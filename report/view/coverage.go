@@ -17,8 +17,17 @@ type Coverage struct {
 	Used     float64        `json:"core_hours"`          // of all lines
 	Measured float64        `json:"measured_core_hours"` // of jobs with figures
 	Lines    []CoverageLine `json:"lines"`               // a line for each month, partition, class and reason
+	GPUs     *CoverageGPUs  `json:"gpus,omitempty"`      // absent: none of the jobs had any
 
 	Words words.Answer `json:"-"`
+}
+
+// CoverageGPUs is the GPU time of the same jobs. The known and the unknown microseconds add up to those used.
+type CoverageGPUs struct {
+	*listing.GPULedger
+	UsedHours  float64 `json:"gpu_hours"`       // gpu_microseconds in hours
+	KnownHours float64 `json:"known_gpu_hours"` // likewise
+	IdleHours  float64 `json:"idle_gpu_hours"`  // likewise
 }
 
 // CoverageLine is the core time of the jobs of one month, partition, class and reason.
@@ -33,6 +42,9 @@ func NewCoverage(l *listing.Ledger, wide bool) *Coverage {
 	c := &Coverage{From: l.From, To: l.To, Cut: l.Cut, Lines: []CoverageLine{}, Words: words.OfCoverage(l, wide)}
 	if !l.Read.IsZero() {
 		c.Read = &l.Read
+	}
+	if g := l.GPUs; g != nil {
+		c.GPUs = &CoverageGPUs{g, g.Used.Hours(), g.Known.Hours(), g.Idle.Hours()}
 	}
 	times := listing.ByClass(l.Lines)
 	c.Used, c.Measured = times.Total(), times.Measured()

@@ -22,13 +22,15 @@ type Digest struct {
 	ByAccount []Share       `json:"by_account"`
 	ByUser    []Share       `json:"by_user"`
 	ByProgram []Share       `json:"by_program"`
-	Savings   []Saving      `json:"savings"` // the biggest
-	Losses    []Loss        `json:"losses"`  // the largest without advice
-	Changes   []Change      `json:"changes"` // of executables and MPI libraries
-	Steps     []Slower      `json:"steps"`   // of workloads whose runs became slower
-	Followed  []Followed    `json:"followed"`
-	Alarms    []harm.Alarm  `json:"alarms"` // that were up: measured jobs ended worse than others
-	Wrong     []Wrong       `json:"wrong"`  // notices of which somebody who got them said so
+	// IdleGPUs are the users with most GPU-hours in which no kernel ran; absent: there are none.
+	IdleGPUs []listing.NamedHours `json:"idle_gpus,omitempty"`
+	Savings  []Saving             `json:"savings"` // the biggest
+	Losses   []Loss               `json:"losses"`  // the largest without advice
+	Changes  []Change             `json:"changes"` // of executables and MPI libraries
+	Steps    []Slower             `json:"steps"`   // of workloads whose runs became slower
+	Followed []Followed           `json:"followed"`
+	Alarms   []harm.Alarm         `json:"alarms"` // that were up: measured jobs ended worse than others
+	Wrong    []Wrong              `json:"wrong"`  // notices of which somebody who got them said so
 
 	Words DigestWords `json:"-"`
 }
@@ -153,7 +155,7 @@ type Saved struct {
 // NewDigest makes the view of a digest.
 func NewDigest(d *notice.Digest, site Site) *Digest {
 	out := &Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: sharesOf(d.ByAccount), ByUser: sharesOf(d.ByUser),
-		ByProgram: sharesOf(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{},
+		ByProgram: sharesOf(d.ByProgram), IdleGPUs: d.IdleGPUs, Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{},
 		Words: digestWords(d, site)}
 	for i := range d.Savings {
 		s := &d.Savings[i]

@@ -23,6 +23,24 @@ func TestAlarmsInJSON(t *testing.T) {
 	}
 }
 
+// TestIdleGPUs: a digest names the users on whose GPUs no kernel ran, and says nothing of GPUs where there are none.
+func TestIdleGPUs(t *testing.T) {
+	facts := func(d *notice.Digest) string {
+		return strings.Join(NewDigest(d, Site{Zone: time.UTC}).Words.Facts, "\n")
+	}
+	d := &notice.Digest{Total: listing.Hours{Jobs: 1, Used: 9}}
+	if got := facts(d); strings.Contains(got, "GPU") {
+		t.Error(got)
+	}
+	d.Total.GPU, d.Total.GPUKnown, d.Total.GPUIdle = 40, 20, 5
+	d.IdleGPUs = []listing.NamedHours{{Name: "ada", Hours: listing.Hours{GPU: 30, GPUKnown: 15, GPUIdle: 4}}, {Hours: listing.Hours{GPUKnown: 5, GPUIdle: 1}}}
+	want := "GPU-hours: 40.0 used; no kernel ran in at least 5.00 of 20.0 of which it is known (25 %). " +
+		"Most of these without a kernel: ada (4.00 of 15.0 of which it is known), (not known) (1.00 of 5.00 of which it is known)."
+	if got := facts(d); !strings.HasSuffix(got, "\n"+want) {
+		t.Error(got)
+	}
+}
+
 // TestMeasured: a digest says in one line which part of the core-hours was measured, and the largest reason of the
 // rest, and in further ones only what a site can mend. Of no core-hours it says nothing.
 func TestMeasured(t *testing.T) {

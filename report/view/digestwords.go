@@ -117,11 +117,27 @@ func headline(d *notice.Digest) string {
 }
 
 func weekFacts(d *notice.Digest) []string {
-	return []string{
+	facts := []string{
 		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of them. Judged are %s core-hours (%s of those used): of jobs whose every rank was recorded and whose threads are known, without further hardware threads of their cores.",
 			figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured), figure.Hours(d.Total.Judged), figure.Part(d.Total.Judged, d.Total.Used)),
 		"A core-hour is lost when the core did no computing for a program: its rank or thread waited in MPI, in OpenMP or for MPI-IO, the core had no rank, or no program with MPI or OpenMP ran.",
 	}
+	if d.Total.GPU > 0 {
+		facts = append(facts, words.GPUHoursText("", d.Total)+idlest(d.IdleGPUs))
+	}
+	return facts
+}
+
+// idlest names the users on whose GPUs no kernel ran for most GPU-hours.
+func idlest(users []listing.NamedHours) string {
+	var all []string
+	for _, u := range users {
+		all = append(all, fmt.Sprintf("%s (%s of %s of which it is known)", cmp.Or(u.Name, "(not known)"), figure.Hours(u.GPUIdle), figure.Hours(u.GPUKnown)))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " Most of these without a kernel: " + strings.Join(all, ", ") + "."
 }
 
 // alarms words the alarms, which come before everything else.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
 	"jobeff/policy"
 	"jobeff/policy/notice"
@@ -96,6 +97,9 @@ func itemData(i *notice.NoticeItem, site Site) Item {
 		if v.Link != "" {
 			d.Links = append(d.Links, v.Link)
 		}
+	}
+	if text := words.GPUHoursText("job "+d.Job, policy.HoursOf([]job.Job{*i.Job})); text != "" {
+		d.Texts = append(d.Texts, text)
 	}
 	if i.Try != nil && i.Try.Kind == policy.AskTogether {
 		d.Cores = i.Job.CPUs // the cores of all copies

@@ -35,6 +35,10 @@ type Usage struct {
 	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
 	// GPUUse is absent if the job had no GPU, or no node asked what it did.
 	GPUUse *GPUUse `json:"gpu_use,omitempty"`
+	// Each is a whole number of microseconds of GPU time, which is what lists, months and digests sum up. Absent: none, or not known.
+	GPUHours      *float64 `json:"gpu_hours,omitempty"`       // GPUs x elapsed, of one that runs so far
+	KnownGPUHours *float64 `json:"known_gpu_hours,omitempty"` // of these, those of GPUs of which it is known what they did
+	IdleGPUHours  *float64 `json:"idle_gpu_hours,omitempty"`  // of the known ones, those in which no kernel ran, at least
 }
 
 // GPUUse is what NVIDIA's driver counted on the job's GPUs, summed over those that are known.
@@ -71,6 +75,11 @@ func usageOf(j *job.Job) Usage {
 	}
 	if u := j.GPUUse; u != nil {
 		d.GPUUse = &GPUUse{u.Efficiency(), u.GPUs, u.Known, u.Time.Seconds(), u.Life.Seconds(), u.Busy.Seconds(), u.AtMost, u.Processes, known(u.Memory), u.Unknown}
+	}
+	if t := j.GPUTime(); t.Used > 0 {
+		if d.GPUHours = job.HoursOf(&t.Used); t.Known > 0 {
+			d.KnownGPUHours, d.IdleGPUHours = job.HoursOf(&t.Known), job.HoursOf(&t.Idle)
+		}
 	}
 	return d
 }

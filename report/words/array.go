@@ -90,7 +90,7 @@ func (v *arrayView) verdict() string {
 	default:
 		said += fmt.Sprintf(" They used %s core-hours; %s were lost of %s that were judged (%s).", figure.Hours(h.Used), figure.Hours(h.Lost), figure.Hours(h.Judged), figure.Part(h.Lost, h.Judged))
 	}
-	return said
+	return block.Joined(" ", said, GPUHoursText("", v.Hours))
 }
 
 // facts say who owns the array, and what each task was given.

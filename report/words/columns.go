@@ -83,6 +83,8 @@ var columns = []Column{
 	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", number: ofMetrics(func(j *job.Job) float64 { return j.Metrics.MPITime }), write: figure.Number, ofTasks: ofSum},
 	{Name: "CoreHours", head: "Core-h", Doc: "core-hours used, AllocCPUS x Elapsed", number: (*job.Job).UsedCoreHours, write: figure.Hours, ofTasks: ofSum},
 	{Name: "Lost", Doc: "core-hours in which its cores did not compute", number: (*job.Job).LostCoreHours, write: figure.Hours, ofTasks: ofSum},
+	{Name: "GPUHours", head: "GPU-h", Doc: "GPU-hours used, GPUs x Elapsed", number: ofGPUTime(func(t job.GPUTime) (job.CoreTime, bool) { return t.Used, t.Used > 0 }), write: figure.Hours, ofTasks: ofSum},
+	{Name: "GPUIdle", Doc: "GPU-hours in which no kernel ran, at least", number: ofGPUTime(func(t job.GPUTime) (job.CoreTime, bool) { return t.Idle, t.Known > 0 }), write: figure.Hours, ofTasks: ofSum},
 	{Name: "TotalCPU", Doc: "time that its cores were busy, as Slurm counts it; waiting in MPI counts too", number: ofUsage(func(j *job.Job) float64 { return j.Usage.TotalCPU.Seconds() }), write: clock, ofTasks: ofSum},
 	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", number: (*job.Job).CPUEfficiency, write: figure.Efficiency},
 	{Name: "Memory", Doc: "most memory that its steps held at once", number: ofBytes(func(u *job.Usage) int64 { return u.Memory }), alike: figure.BytesAlike},
@@ -210,6 +212,17 @@ func ofWindows(value func(*job.Windows) float64) func(*job.Job) *float64 {
 			return some(value(w))
 		}
 		return nil
+	}
+}
+
+// ofGPUTime makes a number of hours of a job's GPU time; nil: it has none, or it is not known.
+func ofGPUTime(value func(job.GPUTime) (job.CoreTime, bool)) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		t, is := value(j.GPUTime())
+		if !is {
+			return nil
+		}
+		return job.HoursOf(&t)
 	}
 }
 

@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -49,7 +50,27 @@ func OfCoverage(ledger *listing.Ledger, wide bool) (c Answer) {
 			c.Parts = append(c.Parts, block.Part{Heading: "Why the rest has no figures", Items: items})
 		}
 	}
+	if l.GPUs != nil {
+		c.Parts = append(c.Parts, gpuPart(l.GPUs))
+	}
 	return c
+}
+
+// gpuPart says of which GPU-hours it is known what the GPUs did, and why of the others it is not.
+func gpuPart(g *listing.GPULedger) block.Part {
+	p := block.Part{Heading: "GPU-hours", Items: []string{gpuHoursText(listing.Hours{GPU: g.Used.Hours(), GPUKnown: g.Known.Hours(), GPUIdle: g.Idle.Hours()})}}
+	reasons := slices.SortedFunc(maps.Keys(g.Unknown), func(a, b string) int { return cmp.Or(cmp.Compare(g.Unknown[b], g.Unknown[a]), cmp.Compare(a, b)) })
+	for _, why := range reasons {
+		text := WhyNoGPU(why)
+		switch why {
+		case "":
+			text = "no node spoke of these GPUs: the job was not measured, or a node has not reported"
+		case listing.ClassRemoved:
+			text = "retention removed the jobs, and the reason with them"
+		}
+		p.Items = append(p.Items, fmt.Sprintf("%s, %s not known: %s", figure.Part(g.Unknown[why].Hours(), g.Used.Hours()), figure.Hours(g.Unknown[why].Hours()), text))
+	}
+	return p
 }
 
 const notRead = "The core-hours are not known: jobeffd has not read sacct. Its log says why."

@@ -24,6 +24,9 @@ func jobFacts(j *job.Job) []block.Fact {
 	f.Add("Busy", cpuText(j))
 	f.Add("Memory", memoryText(j))
 	f.Add("GPUs", gpuText(j))
+	if !j.End.IsZero() {
+		f.Add("GPU-hours", gpuHoursText(policy.HoursOf([]job.Job{*j})))
+	}
 	f.Add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
 	f.Add("MPI", distinct(j.Executions, mpiText))
 	return f

@@ -65,7 +65,7 @@ func (l *line) number(c *Column) (n *float64, differ bool) {
 	}
 	switch {
 	case c.ofTasks == ofSum && l.sum.Jobs > len(l.tasks):
-		return map[string]*float64{"CoreHours": &l.sum.Used, "Lost": &l.sum.Lost}[c.Name], false
+		return map[string]*float64{"CoreHours": &l.sum.Used, "Lost": &l.sum.Lost, "GPUHours": &l.sum.GPU, "GPUIdle": &l.sum.GPUIdle}[c.Name], false
 	case c.ofTasks == ofSum:
 		return &total, false
 	case c.ofTasks == ofFirst:

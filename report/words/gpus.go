@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 )
@@ -34,6 +36,44 @@ func gpuText(j *job.Job) string {
 	}
 	return block.Joined("; ", figure.Count(u.GPUs), said, gpusUnknown(u))
 }
+
+// gpuHoursText says in how many GPU-hours no kernel ran; "": there were none.
+func gpuHoursText(h listing.Hours) string {
+	used := figure.Hours(h.GPU) + " used"
+	switch {
+	case h.GPU == 0:
+		return ""
+	case h.GPUKnown == 0:
+		return used + "; what the GPUs did is not known"
+	}
+	return fmt.Sprintf("%s; no kernel ran in at least %s of %s of which it is known (%s)", used, figure.Hours(h.GPUIdle), figure.Hours(h.GPUKnown), figure.Part(h.GPUIdle, h.GPUKnown))
+}
+
+// GPUHoursText is a sentence of gpuHoursText, about something, or about all that was told of; "": there were none.
+func GPUHoursText(of string, h listing.Hours) string {
+	if h.GPU == 0 {
+		return ""
+	}
+	return block.Joined(" of ", "GPU-hours", of) + ": " + gpuHoursText(h) + "."
+}
+
+// gpuColumns are the further columns of a list of lines with GPU-hours.
+func gpuColumns(lines []line) (columns string) {
+	var all listing.Hours
+	for i := range lines {
+		all.Add(policy.HoursOf(lines[i].tasks))
+	}
+	if all.GPU > 0 {
+		columns += ",gpuhours"
+	}
+	if all.GPUKnown > 0 {
+		columns += ",gpuidle"
+	}
+	return columns
+}
+
+// gpuLegend explains gpuColumns.
+var gpuLegend = []Legend{{"GPU-h: GPU-hours used.", []string{"GPU-h"}}, {"GPUIdle: those in which no kernel ran, at least.", []string{"GPUIdle"}}}
 
 // gpusUnknown says of how many GPUs nothing is known, and the most frequent reason.
 func gpusUnknown(u *job.GPUUse) string {

@@ -1,11 +1,14 @@
 package words
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/listing"
+	"jobeff/policy"
 )
 
 // TestGPUWords: what is said of a job's GPUs, and nothing of a job without.
@@ -27,6 +30,38 @@ func TestGPUWords(t *testing.T) {
 		waits := strings.Contains(gpuExplained(&job.Job{GPUUse: u}), "NCCL")
 		if want := u != nil && u.Processes > 0 && u.GPUs > 1; waits != want {
 			t.Errorf("%+v: what waits for another GPU is told: %v", u, waits)
+		}
+	}
+}
+
+// gpuJob is a job of 2 GPUs for an hour; of so many it is known that no process used them.
+func gpuJob(id string, known int) job.Job {
+	return job.Job{DisplayID: id, CPUs: 4, Elapsed: time.Hour, GPUs: 2, GPUUse: &job.GPUUse{GPUs: 2, Known: known, Time: time.Duration(known) * time.Hour}}
+}
+
+// TestGPUHoursWords: GPU-hours are told only where there are some, and no kernel only of GPUs that are known.
+func TestGPUHoursWords(t *testing.T) {
+	none := job.Job{DisplayID: "1", CPUs: 4, Elapsed: time.Hour}
+	for _, c := range []struct {
+		jobs              []job.Job
+		columns, row, sum string
+	}{
+		{[]job.Job{none}, "Core-h Lost", "4.00 -", "of none is it known what was lost."},
+		{[]job.Job{gpuJob("2", 0), none}, "Core-h Lost GPU-h", "4.00 - 2.00", "GPU-hours: 2.00 used; what the GPUs did is not known."},
+		{[]job.Job{gpuJob("2", 1), none}, "Core-h Lost GPU-h GPUIdle", "4.00 - 2.00 1.00", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 of which it is known (100 %)."},
+		{[]job.Job{none, gpuJob("2", 1)}, "Core-h Lost GPU-h GPUIdle", "4.00 - - -", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 of which it is known (100 %)."},
+	} {
+		l := OfList(listing.LinesOf(c.jobs), ListOptions{}, false)
+		from := slices.Index(l.Table.Heads, "Core-h")
+		to := slices.Index(l.Table.Heads, "LB")
+		if got := strings.Join(l.Table.Heads[from:to], " "); got != c.columns || strings.Join(l.Table.Rows[0][from:to], " ") != c.row || !strings.HasSuffix(l.Notes[0], c.sum) {
+			t.Errorf("%q %q %q, want %+v", got, l.Table.Rows[0], l.Notes, c)
+		}
+		page := jobsPageTable(&JobsPage{Lines: listing.LinesOf(c.jobs)})
+		sums := sumsTable(&SumsPage{Of: "user", Counted: "job"}, []listing.NamedHours{{Name: "x", Hours: policy.HoursOf(c.jobs)}})
+		gpus := strings.Contains(c.columns, "GPU")
+		if slices.Contains(page.Heads, "GPU-h") != gpus || strings.Contains(page.Note, "GPU-h: ") != gpus || slices.Contains(sums.Heads, "GPU-hours") != gpus || len(sums.Rows[0]) != len(sums.Heads) || strings.Contains(sums.Note, "GPU") != gpus {
+			t.Errorf("%v: %q %q, %q %q", c.columns, page.Heads, page.Note, sums.Heads, sums.Rows)
 		}
 	}
 }

@@ -126,7 +126,11 @@ func unjudgedText(n int, ruled bool) string {
 
 // usual returns the columns of a plain list. If all jobs belong to one user, it leaves out the user.
 func usual(lines []line, parsable2 bool) []Column {
-	chosen := shown(listColumns + wideColumns)
+	listed := listColumns
+	if !parsable2 {
+		listed += gpuColumns(lines)
+	}
+	chosen := shown(listed + wideColumns)
 	if len(lines) > 0 && !parsable2 && !slices.ContainsFunc(lines, func(l line) bool { return l.User != lines[0].User }) {
 		chosen = slices.DeleteFunc(chosen, func(c Column) bool { return c.Name == "User" })
 	}
@@ -180,6 +184,9 @@ func (l *List) legend(lines []line) {
 	if l.Columns == nil {
 		l.Legend = []Legend{{Text: "PE: parallel efficiency. CPUEff: part of its cores' time that was busy, also with waiting in MPI. Core-h: core-hours used. " +
 			"Lost: those in which its cores did no computing for it. -: not known, jobeff JOBID says why."}}
+	}
+	if gpuColumns(lines) != "" {
+		l.Legend = append(l.Legend, gpuLegend...)
 	}
 	for _, m := range marks {
 		is, said := func(j job.Job) bool { return j.Metrics != nil && m.is(&j) }, Legend{Text: m.legend}
@@ -263,9 +270,11 @@ const notSummed = "They are not summed up: too many jobs ran in this time to loo
 func sumText(listed string, sum listing.Hours) string {
 	said := fmt.Sprintf("Total of %s: %s core-hours used", listed, figure.Hours(sum.Used))
 	if sum.Judged == 0 {
-		return said + "; of none is it known what was lost."
+		said += "; of none is it known what was lost."
+	} else {
+		said = fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
 	}
-	return fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
+	return block.Joined(" ", said, GPUHoursText("", sum))
 }
 
 // sortColumn returns the number to sort a list by, and whether the least comes first; nil: the field is no

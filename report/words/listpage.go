@@ -28,7 +28,7 @@ type JobsPage struct {
 }
 
 // jobColumns are the columns of a page of jobs. pageHeads are the heads that differ from those of a list.
-const jobColumns = "jobid,jobname,user,account,state,partition,start,elapsed,alloccpus,pe,lb,comme,cover,corehours,lost,flags"
+const jobColumns = "jobid,jobname,user,account,state,partition,start,elapsed,alloccpus,pe,lb,comme,cover,corehours,lost"
 
 var pageHeads = map[string]string{"JobID": "<=Job", "CoreHours": "Core-hours"}
 
@@ -79,14 +79,19 @@ func pendingPageTable(p *JobsPage) ListTable {
 }
 
 func jobsPageTable(p *JobsPage) ListTable {
-	columns := shown(jobColumns)
+	lines := linesOf(p.Lines)
+	columns := shown(jobColumns + gpuColumns(lines) + ",flags")
 	if !p.Others {
 		columns = slices.DeleteFunc(columns, func(c Column) bool { return c.Name == "User" })
 	}
-	lines := linesOf(p.Lines)
 	t := ListTable{Table: linesTable(lines, columns, true), Note: jobsNote, Shares: make([]*float64, len(lines))}
 	if t.Caption = "Jobs"; slices.ContainsFunc(lines, func(l line) bool { return l.array != nil }) {
 		t.Note += arraysNote
+	}
+	for _, l := range gpuLegend {
+		if slices.Contains(t.Heads, l.Heads[0]) {
+			t.Note += "; " + strings.TrimSuffix(l.Text, ".")
+		}
 	}
 	for k := range columns {
 		c := &columns[k]

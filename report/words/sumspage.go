@@ -75,11 +75,18 @@ func sortHours(rows []listing.NamedHours, by string) {
 }
 
 func sumsTable(p *SumsPage, rows []listing.NamedHours) ListTable {
-	t := siteTable(p.Heading, "<"+upperFirst(p.Of)+"|"+upperFirst(p.Counted)+"s|Measured|Core-hours|Judged|Lost|Lost of judged", nil,
-		"Core-hours are allocated cores × time. Judged: those of which it is known whether they were lost; Lost: of these, those in which their cores did no computing for them.")
+	heads, note, gpus := "", "", slices.ContainsFunc(rows, func(r listing.NamedHours) bool { return r.GPU > 0 })
+	if gpus {
+		heads, note = "|GPU-hours|Known|Idle", " GPU-hours are GPUs × time. Known: those of GPUs of which it is known what they did; Idle: of these, those in which no kernel ran, at least."
+	}
+	t := siteTable(p.Heading, "<"+upperFirst(p.Of)+"|"+upperFirst(p.Counted)+"s|Measured|Core-hours|Judged|Lost|Lost of judged"+heads, nil,
+		"Core-hours are allocated cores × time. Judged: those of which it is known whether they were lost; Lost: of these, those in which their cores did no computing for them."+note)
 	t.Names, t.Share = []string{"name", "jobs", "", "corehours", "", "lost", ""}, 6
 	for i, r := range rows {
 		t.Rows = append(t.Rows, []string{cmp.Or(inert.Text(r.Name, true), "(none)"), figure.Count(r.Jobs), figure.Count(r.Measured), figure.Hours(r.Used), figure.Hours(r.Judged), figure.Hours(r.Lost), figure.Part(r.Lost, r.Judged)})
+		if gpus {
+			t.Rows[i] = append(t.Rows[i], figure.Hours(r.GPU), figure.Hours(r.GPUKnown), figure.Hours(r.GPUIdle))
+		}
 		var share *float64
 		if r.Judged > 0 {
 			share = some(r.Lost / r.Judged)
