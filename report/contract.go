@@ -42,7 +42,7 @@ type jobPage struct {
 	HeatNote      string
 
 	Programs []part       // executions and sections
-	Balance  []part       // nodes and ranks with the most work
+	Balance  []part       // nodes and ranks with the most work, GPUs with the least
 	MPI      []part       // calls, and sizes of messages
 	Rules    []block.Told // the verdict of every rule
 }

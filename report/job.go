@@ -33,7 +33,7 @@ func TextOfJob(w io.Writer, v *view.Job, opts Options) error {
 	p.course(s.Course)
 	p.parts(s.Executions, s.Sections)
 	p.heat(s.HeatOf, s.Heats)
-	p.parts(s.Waiting.Short, s.Nodes.Short, s.Ranks, s.Calls.Short, s.Places, s.Sizes, s.Overlap, s.Steps)
+	p.parts(s.Waiting.Short, s.Nodes.Short, s.Ranks, s.GPUs, s.Calls.Short, s.Places, s.Sizes, s.Overlap, s.Steps)
 	p.line("")
 	p.facts(s.Data)
 	p.warnings(s.Warnings)
@@ -104,7 +104,7 @@ func PageOfJob(w io.Writer, v *view.Job, links Links) error {
 	p := &jobPage{ID: cmp.Or(s.ID, "by hand"), Name: s.Brief[0].Text, Verdict: s.Headline, Ask: s.Ask, Brief: s.Brief[1:], Pending: partsOf(queuePart(s.Pending.Short, 0)),
 		Tree: treeLines(s.Tree), ToldFirst: slices.Concat(s.Ruled, s.Told),
 		Todo: s.Todo, Beside: beside(v, links), Told: s.FlaggedBy, Advice: s.Advice, Options: partsOf(s.Options), Curves: pictures(s.Curves), Shares: s.Shares, Warnings: s.Warnings,
-		Timeline: timeline(v), Steps: slices.Concat(s.Steps.Items, s.Steps.Notes), Programs: partsOf(s.Executions, s.Sections), Balance: partsOf(s.Nodes.Long, s.Ranks),
+		Timeline: timeline(v), Steps: slices.Concat(s.Steps.Items, s.Steps.Notes), Programs: partsOf(s.Executions, s.Sections), Balance: partsOf(s.Nodes.Long, s.Ranks, s.GPUs),
 		MPI: partsOf(s.Waiting.Long, s.Calls.Long, s.Places, s.Sizes, s.Overlap)}
 	p.frame = newFrame(block.Joined(" ", "Job", s.ID, p.Name)+" – jobeff", links)
 	if !s.Waits {

@@ -92,6 +92,30 @@ func TestJSONNames(t *testing.T) {
 	}
 }
 
+// TestGPUsOfJob: all of a job's text, its page and its document list GPUs that differ. Its first screen does not.
+func TestGPUsOfJob(t *testing.T) {
+	j := fixtures()["no-mpi"]
+	j.GPUUse = new(job.GPUUse)
+	j.GPUUse.Add(&job.NodeReport{Node: "g7", Start: j.Start, End: j.End, GPUs: []job.GPU{{UUID: "GPU-5eed"}, {UUID: "GPU-77", Life: 20, Busy: 20, Processes: 1}}})
+	for name, c := range map[string]struct {
+		write func(io.Writer) error
+		want  bool
+	}{
+		"the text":     {func(w io.Writer) error { return textOf(w, j, nil, nil, Options{}) }, true},
+		"the page":     {func(w io.Writer) error { return pageOf(w, j, nil, nil, Links{}) }, true},
+		"the document": {func(w io.Writer) error { return jsonOf(w, j, nil, nil) }, true},
+		"the screen":   {func(w io.Writer) error { return ScreenOfJob(w, viewOf(j, nil, nil, false), Options{}) }, false},
+	} {
+		var out bytes.Buffer
+		if err := c.write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "5eed"); got != c.want {
+			t.Errorf("%s lists GPUs: %v\n%s", name, got, out.String())
+		}
+	}
+}
+
 // TestEveryWarningIsShown puts a warning in each place that has room for one.
 func TestEveryWarningIsShown(t *testing.T) {
 	j := fixtures()["five"]

@@ -57,7 +57,8 @@ write_slurm_conf() {
 		ConstrainRAMSpace=yes
 		ConstrainCores=no
 	X
-	echo 'Name=gpu Type=t4 File=/dev/tty[1-2]' >"$D/etc/gres.conf" # no real GPUs: Slurm only counts these devices
+	# no real GPUs: Slurm only counts these devices. Jobs may share the first one of a node.
+	printf 'Name=gpu Type=t4 File=/dev/tty[1-2]\nName=shard Count=4 File=/dev/tty1\n' >"$D/etc/gres.conf"
 	printf 'AutoBasePath=true\nBasePath=/var/spool/job_container\n' >"$D/etc/job_container.conf"
 	{
 		slurm_conf_fixed
@@ -68,7 +69,7 @@ write_slurm_conf() {
 		case ${CLUSTER_PROLOGFLAGS:-Alloc} in none) ;; *) echo "PrologFlags=${CLUSTER_PROLOGFLAGS:-Alloc}" ;; esac
 		case ${CLUSTER_CONTAINER:-} in '') ;; *) echo "JobContainerType=job_container/$CLUSTER_CONTAINER" ;; esac
 		for ((i = 1; i <= $1; i++)); do
-			echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=${CLUSTER_CPUS:-4} RealMemory=8000 Gres=gpu:t4:2 State=UNKNOWN"
+			echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=${CLUSTER_CPUS:-4} RealMemory=8000 Gres=gpu:t4:2,shard:4 State=UNKNOWN"
 		done
 		echo "PartitionName=main Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=400"
 	} >"$D/etc/slurm.conf"
@@ -109,7 +110,7 @@ slurm_conf_fixed() {
 		AccountingStorageType=accounting_storage/slurmdbd
 		AccountingStorageHost=ctl
 		AccountingStorageTRES=gres/gpu,gres/gpu:t4
-		GresTypes=gpu
+		GresTypes=gpu,shard
 	X
 }
 

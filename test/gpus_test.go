@@ -55,6 +55,7 @@ for gpu in ${SLURM_JOB_GPUS//,/ }; do echo "process $child $start %d 60 5000 409
 	if d = run("srun true"); d.GPUUse != nil {
 		t.Errorf("without GPUs: %+v", d.GPUUse)
 	}
+	gpusOfOtherJobs(t, accounts)
 	for name, c := range map[string]struct{ lines, why string }{
 		"accounting is off": {"", "accounting"},
 		"it hangs":          {"hang\n", "hangs"},
@@ -72,4 +73,47 @@ for gpu in ${SLURM_JOB_GPUS//,/ }; do echo "process $child $start %d 60 5000 409
 		}
 	}
 	site.wantInService(t, "n3")
+}
+
+// gpusOfOtherJobs: jobs that are not one script on one node with GPUs of its own. They run beside each other.
+func gpusOfOtherJobs(t *testing.T, accounts string) {
+	driver(t, site, "n2", accounts, "")
+	// a process of 1 s on the GPU of $gpu, with a kernel for so many 1/10000 of it
+	const process = `echo "process %s $(date +%%s%%6N) 1000 60 %d 4096 0" >>%s-$gpu`
+	own := `gpu=${SLURM_STEP_GPUS:-$SLURM_JOB_GPUS}; `
+	// one rank has half of the other's, and is killed
+	twoNodes := site.submit(t, "alice", "srun sh -c '"+own+"busy=5000; [ $SLURM_PROCID = 0 ] && busy=10000; "+
+		strings.Replace(fmt.Sprintf(process, "$$", 0, accounts), "60 0", "60 $busy", 1)+"; sleep 1.1; [ $SLURM_PROCID = 0 ] || kill -9 $$'", "-N2", "-n2", "--gpus-per-node=1", "-w", "n[2-3]")
+	array := site.submit(t, "alice", own+fmt.Sprintf(process, "$$", 5000, accounts)+"; sleep 1.1", "-n1", "-w", "n3", "--gpus=1", "--array=1-2")
+	// lives one after the other, 1 ms each
+	short := site.submit(t, "alice", own+`seq 0 999 | sed "s/.*/& $(date +%s%6N)/" | awk '{ printf "process %d %.0f 1 1 5000 4096 0\n", 100000 + $1, $2 + 1000 * $1 }' >>`+accounts+`-$gpu; sleep 1.1`, "-n1", "-w", "n2", "--gpus=1")
+	var sharing [2]string
+	for i, busy := range []int{2500, 7500} { // each waits for the other, and has a process that is no task
+		sharing[i] = site.submit(t, "alice", "srun sh -c 'gpu=0; : >"+accounts+"-meets-$SLURM_JOB_ID; until [ $(ls "+accounts+"-meets-* | wc -l) = 2 ]; do sleep 0.1; done; "+
+			fmt.Sprintf(process, "$$", busy, accounts)+"; "+fmt.Sprintf(process, "20000"+fmt.Sprint(i), busy, accounts)+"; sleep 1.1'", "-n1", "-w", "n3", "--gres=shard:1")
+	}
+	for name, c := range map[string]struct {
+		id              string
+		gpus, processes int
+		busy            float64
+	}{
+		"two nodes":         {twoNodes, 2, 2, 1.5},
+		"a task of two":     {array + "_1", 1, 1, .5},
+		"the other task":    {array + "_2", 1, 1, .5},
+		"1,000 processes":   {short, 1, 1000, .5},
+		"a shared GPU":      {sharing[0], 1, 1, .25},
+		"the other sharing": {sharing[1], 1, 1, .75},
+	} {
+		site.wait(t, strings.Split(c.id, "_")[0])
+		d := site.jobeff(t, "alice", c.id)
+		u := d.GPUUse
+		if u == nil || u.GPUs != c.gpus || u.Known != c.gpus || u.Processes != c.processes || u.Busy != c.busy || len(u.List) != c.gpus {
+			t.Errorf("%s: %+v", name, u)
+		} else if c.id == twoNodes && (*u.DeviceLoadBalance != .75 || u.List[0].Node != "n3" || *u.List[0].Busy != .5 || u.List[1].Node != "n2") {
+			t.Errorf("%s: load balance %v of %+v", name, *u.DeviceLoadBalance, u.List)
+		}
+	}
+	if text := site.as(t, "alice", "jobeff", "--full", twoNodes); !strings.Contains(text, "GPUs: load balance 0.75") {
+		t.Errorf("the text does not list GPUs:\n%s", text)
+	}
 }

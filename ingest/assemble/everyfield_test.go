@@ -30,7 +30,7 @@ func topOf(path string) string {
 
 // notOfJob are the fields of a NodeReport that the merged job leaves out: the store uses them,
 // or keeps them with the report.
-var notOfJob = []string{".Version", ".Sequence", ".Nonce", ".SLUID", ".GID", ".NodeList", ".Node", ".BootID", ".OnlineCPUs", ".Prolog", ".Processes", ".Progress", ".Still", ".GPUs.UUID"}
+var notOfJob = []string{".Version", ".Sequence", ".Nonce", ".SLUID", ".GID", ".NodeList", ".BootID", ".OnlineCPUs", ".Prolog", ".Processes", ".Progress", ".Still"}
 
 // forgotten changes each field of one of two merged parts. It lists the fields whose change
 // does not show in the result.

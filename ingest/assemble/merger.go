@@ -183,7 +183,7 @@ func (m *Merger) Job() *job.Job {
 	}
 	if m.gpus.GPUs > 0 {
 		gpus := m.gpus
-		gpus.Unknown = maps.Clone(gpus.Unknown)
+		gpus.Unknown, gpus.List = maps.Clone(gpus.Unknown), slices.Clone(gpus.List)
 		j.GPUUse = &gpus
 	}
 	j.Executions = Merge(m.parts)

@@ -70,13 +70,38 @@ type GPUUse struct {
 	AtMost    bool          `json:"at_most,omitempty"` // Busy is an upper bound
 	Processes int           `json:"processes,omitempty"`
 	Memory    int64         `json:"memory,omitempty"`
-	Unused    int           `json:"unused,omitempty"` // of the known ones, those that no process used
+	Unused    int           `json:"unused,omitempty"`     // of the known ones, those that no process used
+	MaxBusy   time.Duration `json:"max_busy_ns,omitzero"` // Busy of the one on which a kernel ran longest
+	// List has the known ones, that on which a kernel ran shortest first, then the others: at most listedGPUs of them.
+	List []GPUOfNode `json:"list,omitempty"`
 	// Unknown counts the others by GPU.Why.
 	Unknown map[string]int `json:"unknown,omitempty"`
 }
 
+// listedGPUs is how many GPUs GPUUse.List has: those of two nodes.
+const listedGPUs = 16
+
+// GPUOfNode is a GPU and where it is.
+type GPUOfNode struct {
+	Node string        `json:"node"`
+	Time time.Duration `json:"time_ns,omitzero"` // for which the job had it; 0: not known what it did
+	GPU
+}
+
+// compare orders GPUUse.List.
+func (g GPUOfNode) compare(to GPUOfNode) int {
+	return cmp.Or(strings.Compare(g.Why, to.Why), cmp.Compare(g.Busy, to.Busy), strings.Compare(g.Node, to.Node), strings.Compare(g.UUID, to.UUID))
+}
+
 // Add adds the GPUs of a node's report. The order makes no difference.
 func (u *GPUUse) Add(r *NodeReport) {
+	u.sum(r)
+	slices.SortStableFunc(u.List, GPUOfNode.compare)
+	u.List = u.List[:min(len(u.List), listedGPUs)]
+}
+
+// sum adds them up, and all of them to the list.
+func (u *GPUUse) sum(r *NodeReport) {
 	for i := range r.GPUs {
 		g := &r.GPUs[i]
 		if u.GPUs++; g.Why != "" {
@@ -84,13 +109,16 @@ func (u *GPUUse) Add(r *NodeReport) {
 				u.Unknown = map[string]int{}
 			}
 			u.Unknown[g.Why]++
+			u.List = append(u.List, GPUOfNode{Node: r.Node, GPU: *g})
 			continue
 		}
 		if u.Known++; g.Processes == 0 {
 			u.Unused++
 		}
 		// processes end a little later than their step is seen to
-		u.Time = AddTime(u.Time, max(r.End.Sub(r.Start), g.Life))
+		had := max(r.End.Sub(r.Start), g.Life)
+		u.List = append(u.List, GPUOfNode{Node: r.Node, Time: had, GPU: *g})
+		u.Time, u.MaxBusy = AddTime(u.Time, had), max(u.MaxBusy, g.Busy)
 		u.Life, u.Busy = AddTime(u.Life, g.Life), AddTime(u.Busy, g.Busy)
 		u.AtMost = u.AtMost || g.AtMost
 		u.Processes = int(addNumbers(int64(u.Processes), int64(g.Processes)))
@@ -154,4 +182,14 @@ func (u *GPUUse) Efficiency() *float64 {
 	}
 	e := u.Busy.Seconds() / u.Time.Seconds()
 	return &e
+}
+
+// LoadBalance is the device load balance, sum U / (G max U) over the known GPUs (METRICS 11); nil: not known, since there
+// are not two of them, no kernel ran, or a U is an upper bound.
+func (u *GPUUse) LoadBalance() *float64 {
+	if u == nil || u.Known < 2 || u.MaxBusy <= 0 || u.AtMost {
+		return nil
+	}
+	b := float64(u.Busy) / (float64(u.Known) * float64(u.MaxBusy))
+	return &b
 }

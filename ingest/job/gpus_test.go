@@ -2,6 +2,7 @@ package job
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 )
@@ -42,6 +43,9 @@ func TestDeviceParallelEfficiency(t *testing.T) {
 		}
 	}
 	var none GPUUse
+	if none.LoadBalance() != nil || (*GPUUse)(nil).LoadBalance() != nil {
+		t.Error("of nothing")
+	}
 	if none.Add(&NodeReport{GPUs: []GPU{{Why: GPUHangs}}}); none.Efficiency() != nil || (*GPUUse)(nil).Efficiency() != nil {
 		t.Errorf("%+v", none)
 	}
@@ -75,5 +79,68 @@ func TestGPUTime(t *testing.T) {
 		if got, unknown := c.job.GPUTime(), c.job.UnknownGPUTime(); got != c.want || !maps.Equal(unknown, c.unknown) {
 			t.Errorf("%s: %+v and %v, want %+v and %v", name, got, unknown, c.want, c.unknown)
 		}
+	}
+}
+
+// TestDeviceLoadBalance: sum U / (G max U) over the known GPUs, if no U is an upper bound.
+func TestDeviceLoadBalance(t *testing.T) {
+	busy := func(all ...time.Duration) (gpus []GPU) {
+		for _, b := range all {
+			gpus = append(gpus, GPU{Life: 100, Busy: b, Processes: 1})
+		}
+		return gpus
+	}
+	bound := busy(80, 20)
+	bound[1].AtMost = true
+	for name, c := range map[string]struct {
+		gpus []GPU
+		want float64 // 0: not known
+	}{
+		"one idled half of the time": {busy(80, 40, 80), 200. / 240},
+		"one of four was used":       {append(busy(60), GPU{}, GPU{}, GPU{}), .25},
+		"all alike":                  {busy(7, 7), 1},
+		"one is not known":           {append(busy(80, 40), GPU{Why: GPUMIG}), .75},
+		"one GPU":                    {busy(50), 0},
+		"one that is known":          {append(busy(50), GPU{Why: GPUMIG}), 0},
+		"no kernel":                  {busy(0, 0), 0},
+		"an upper bound":             {bound, 0},
+	} {
+		var u GPUUse
+		u.Add(&NodeReport{GPUs: c.gpus})
+		if got := u.LoadBalance(); (got == nil) != (c.want == 0) || got != nil && *got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestLeastUsedGPUs: of more GPUs than are listed, those stay that ran a kernel shortest. One that is not known is listed
+// after all others. The order of the nodes makes no difference.
+func TestLeastUsedGPUs(t *testing.T) {
+	var reports []*NodeReport
+	for node := range 5 {
+		r := &NodeReport{Node: string(rune('a' + node)), GPUs: []GPU{{Why: GPUHangs}}}
+		for i := range 8 {
+			r.GPUs = append(r.GPUs, GPU{Life: 100, Busy: time.Duration(10 * i), Processes: 1})
+		}
+		reports = append(reports, r)
+	}
+	for range 2 {
+		var u GPUUse
+		for _, r := range reports {
+			u.Add(r)
+		}
+		if len(u.List) != listedGPUs || u.GPUs != 45 || u.MaxBusy != 70 {
+			t.Fatalf("%d GPUs are listed: %+v", len(u.List), u)
+		}
+		for i, g := range u.List {
+			if want := time.Duration(10 * (i / 5)); g.Busy != want || g.Node != string(rune('a'+i%5)) || g.Time != 100 || g.Why != "" {
+				t.Errorf("number %d is %+v, want one with %d", i, g, want)
+			}
+		}
+		slices.Reverse(reports)
+	}
+	var u GPUUse
+	if u.Add(reports[0]); len(u.List) != 9 || u.List[8].Why != GPUHangs || u.List[8].Time != 0 {
+		t.Errorf("%+v", u.List)
 	}
 }

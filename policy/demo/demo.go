@@ -36,11 +36,15 @@ func (y *Year) Start() time.Time { return y.opts.Until.Add(-year) }
 // End is when it ends.
 func (y *Year) End() time.Time { return y.opts.Until }
 
-// Heard says when each node reported last: up to four hours before the year's end, but for the last node, which gets no jobs.
+// Heard says when each node reported last: up to four hours before the year's end, but for the last one without GPUs, which
+// gets no jobs.
 func (y *Year) Heard() map[string]time.Time {
 	all := map[string]time.Time{nodeName(nodeCount - 1): y.opts.Until.AddDate(0, 0, -16)}
 	for i := range nodeCount - 1 {
 		all[nodeName(i)] = y.opts.Until.Add(-time.Duration(1+i*7%240) * time.Minute)
+	}
+	for i := range gpuNodes {
+		all[gpuNode(i)] = y.opts.Until.Add(-time.Duration(1+i) * time.Minute)
 	}
 	return all
 }
@@ -67,11 +71,11 @@ func (y *Year) rhythm() []float64 {
 	return out
 }
 
-// Next returns the next job, in the order of their ids; nil after the last. The jobs of bare and recent are
-// added to the number that was asked for.
+// Next returns the next job, in the order of their ids; nil after the last. The jobs of bare, recent and
+// onGPUs are added to the number that was asked for.
 func (y *Year) Next() *job.Job {
 	if y.made == y.opts.Jobs && y.last == nil {
-		y.last = append(y.bare(), y.recent()...)
+		y.last = slices.Concat(y.bare(), y.recent(), y.onGPUs())
 	}
 	if y.made >= y.opts.Jobs {
 		if y.made-y.opts.Jobs == len(y.last) {

@@ -60,6 +60,9 @@ func TestBelievable(t *testing.T) {
 	for _, h := range habits {
 		beside += h.jobs
 	}
+	for _, h := range gpuHabits {
+		beside += h.jobs
+	}
 	if len(all) != 20_000+beside {
 		t.Fatalf("%d jobs", len(all))
 	}
@@ -77,7 +80,8 @@ func TestBelievable(t *testing.T) {
 	}
 	for _, want := range []string{"COMPLETED", "TIMEOUT", "CANCELLED", "FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "no MPI", "off", "silent",
 		"singletons", "part", "threads", "good", "bad", "awful", "imbalanced", "sections", "threads in sections", "named", "no input", "array", "many nodes",
-		"waits in a chain", "waits by turns", "waits at a line", "places", "sampled places", "transfer", "RUNNING", "figures so far", "threads without MPI"} {
+		"waits in a chain", "waits by turns", "waits at a line", "places", "sampled places", "transfer", "RUNNING", "figures so far", "threads without MPI",
+		"GPUs alike", "GPUs differ", "no process on GPUs", "some GPUs not known"} {
 		if kinds[want] == 0 {
 			t.Errorf("no job is %q: %v", want, kinds)
 		}
@@ -111,6 +115,15 @@ func kindsOf(j *job.Job) (all []string) {
 	} {
 		if is {
 			all = append(all, kind)
+		}
+	}
+	if u := j.GPUUse; u != nil {
+		b := u.LoadBalance()
+		for kind, is := range map[string]bool{"GPUs alike": b != nil && *b > .95, "GPUs differ": b != nil && *b < .5, "no process on GPUs": u.Known > 0 && u.Processes == 0,
+			"some GPUs not known": u.Known > 0 && u.Known < u.GPUs} {
+			if is {
+				all = append(all, kind)
+			}
 		}
 	}
 	if m := j.Metrics; m != nil {
@@ -180,7 +193,7 @@ func TestSlowNode(t *testing.T) {
 			silent++
 		}
 	}
-	if len(heard) != nodeCount || silent != 1 {
+	if len(heard) != nodeCount+gpuNodes || silent != 1 {
 		t.Errorf("%d of %d nodes are silent", silent, len(heard))
 	}
 }

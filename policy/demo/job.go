@@ -167,6 +167,11 @@ func (l *load) buildAt(t time.Time) *build {
 
 // report merges what the job's nodes would report, as the server does.
 func (y *Year) report(j *job.Job, executions []job.Execution) {
+	y.reportOf(j, executions, func(int, *job.NodeReport) {})
+}
+
+// reportOf is report; change changes what the job's nth node reports.
+func (y *Year) reportOf(j *job.Job, executions []job.Execution, change func(n int, r *job.NodeReport)) {
 	var m assemble.Merger
 	first := y.place(j)
 	if j.Decision != "on" {
@@ -185,6 +190,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 			r.Steps = append(r.Steps, job.Step{ID: "batch", Tasks: 1, Start: j.Start, End: j.End})
 			r.Executions = executions
 		}
+		change(n, r)
 		m.Add(r)
 	}
 	for i := range executions {
@@ -193,7 +199,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 		}
 	}
 	said := m.Job()
-	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings
+	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings, j.GPUUse = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings, said.GPUUse
 	if !j.IsRunning() {
 		j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// cluster is the made-up site's only one: nodes n001 to n240 of coresPerNode cores.
+// cluster is the made-up site's only one: nodes n001 to n240 of coresPerNode cores, and g01 to g08 with GPUs.
 const (
 	cluster      = "demo"
 	coresPerNode = 64
@@ -261,7 +261,7 @@ type Year struct {
 	loads []*load
 	next  uint32 // job id
 	queue []*job.Job
-	last  []*job.Job // see bare and recent
+	last  []*job.Job // see bare, recent and onGPUs
 	hours []float64  // cumulative share of the jobs by hour of the year
 	hour  int
 	made  int

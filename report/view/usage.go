@@ -44,7 +44,8 @@ type Usage struct {
 // GPUUse is what NVIDIA's driver counted on the job's GPUs, summed over those that are known.
 type GPUUse struct {
 	DeviceParallelEfficiency *float64       `json:"device_parallel_efficiency"` // busy / time; null: not known
-	GPUs                     int            `json:"gpus"`                       // that nodes say the job had
+	DeviceLoadBalance        *float64       `json:"device_load_balance"`        // busy / (known x busy of the GPU with most); null: not known
+	GPUs                     int            `json:"count"`                      // that nodes say the job had
 	Known                    int            `json:"known"`                      // … of which the driver told
 	Time                     float64        `json:"time"`                       // s, that the job had these
 	Life                     float64        `json:"life"`                       // s, in which a process had them
@@ -53,6 +54,33 @@ type GPUUse struct {
 	Processes                int            `json:"processes"`                  // that had one of them, and ended
 	Memory                   *int64         `json:"memory"`                     // most that one process held
 	Unknown                  map[string]int `json:"unknown,omitempty"`          // the other GPUs, by the code of the reason
+	List                     []GPU          `json:"gpus"`                       // the known GPUs, those on which a kernel ran shortest first, then the others: at most 16
+}
+
+// GPU is one of a job's GPUs.
+type GPU struct {
+	Node      string   `json:"node"`              // where it is
+	UUID      string   `json:"uuid,omitempty"`    // as NVIDIA's driver writes it; absent: not told
+	Known     bool     `json:"known"`             // what it did is known
+	Why       string   `json:"why,omitempty"`     // … or the code of the reason why not
+	Time      *float64 `json:"time"`              // s, that the job had it
+	Busy      *float64 `json:"busy"`              // s, in which a kernel ran
+	AtMost    bool     `json:"at_most,omitempty"` // processes had it at once: busy is an upper bound
+	Processes *int     `json:"processes"`         // that had it, and ended
+	Memory    *int64   `json:"memory"`            // most that one process held
+}
+
+func gpuUseOf(u *job.GPUUse) *GPUUse {
+	d := &GPUUse{u.Efficiency(), u.LoadBalance(), u.GPUs, u.Known, u.Time.Seconds(), u.Life.Seconds(), u.Busy.Seconds(), u.AtMost, u.Processes, known(u.Memory), u.Unknown, []GPU{}}
+	for i := range u.List {
+		g := &u.List[i]
+		one := GPU{Node: g.Node, UUID: g.UUID, Known: g.Why == "", Why: g.Why, AtMost: g.AtMost, Memory: known(g.Memory)}
+		if one.Known {
+			one.Time, one.Busy, one.Processes = secondsOf(&g.Time), secondsOf(&g.Busy), &g.Processes
+		}
+		d.List = append(d.List, one)
+	}
+	return d
 }
 
 func usageOf(j *job.Job) Usage {
@@ -74,7 +102,7 @@ func usageOf(j *job.Job) Usage {
 		d.ofCgroup(j.Cgroup)
 	}
 	if u := j.GPUUse; u != nil {
-		d.GPUUse = &GPUUse{u.Efficiency(), u.GPUs, u.Known, u.Time.Seconds(), u.Life.Seconds(), u.Busy.Seconds(), u.AtMost, u.Processes, known(u.Memory), u.Unknown}
+		d.GPUUse = gpuUseOf(u)
 	}
 	if t := j.GPUTime(); t.Used > 0 {
 		if d.GPUHours = job.HoursOf(&t.Used); t.Known > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -22,12 +23,8 @@ func gpuText(j *job.Job) string {
 	}
 	said := ""
 	if e := u.Efficiency(); e != nil {
-		most := ""
-		if u.AtMost {
-			most = "at most "
-		}
 		each := (u.Time / time.Duration(u.Known)).Round(time.Second)
-		said = fmt.Sprintf("a kernel ran %s%s of the time (of %s x %s)", most, figure.Percent(*e), figure.Counted(u.Known, "GPU"), figure.Clock(each))
+		said = fmt.Sprintf("a kernel ran %s of the time (of %s x %s)", gpuShare(*e, u.AtMost), figure.Counted(u.Known, "GPU"), figure.Clock(each))
 		if u.Processes == 0 {
 			said = "no process used them"
 		} else if u.Unused > 0 {
@@ -74,6 +71,69 @@ func gpuColumns(lines []line) (columns string) {
 
 // gpuLegend explains gpuColumns.
 var gpuLegend = []Legend{{"GPU-h: GPU-hours used.", []string{"GPU-h"}}, {"GPUIdle: those in which no kernel ran, at least.", []string{"GPUIdle"}}}
+
+// gpuShare writes the part of a time in which a kernel ran.
+func gpuShare(share float64, atMost bool) string {
+	if atMost {
+		return "at most " + figure.Percent(share)
+	}
+	return figure.Percent(share)
+}
+
+// gpusPart lists the job's GPUs, those on which a kernel ran shortest first; nothing if they are alike.
+func gpusPart(j *job.Job) block.Part {
+	u := j.GPUUse
+	if u == nil || gpusAlike(u) {
+		return block.Part{}
+	}
+	part := block.Part{Heading: "GPUs"}
+	if b := u.LoadBalance(); b != nil {
+		part.Heading += ": load balance " + figure.Efficiency(*b)
+		if u.Known < u.GPUs {
+			part.Heading += fmt.Sprintf(" of %s known", figure.Count(u.Known))
+		}
+	}
+	part.Tables = []block.Table{gpusTable(u.List)}
+	if n := u.GPUs - len(u.List); n > 0 {
+		part.Notes = append(part.Notes, fmt.Sprintf("and %s, each with as much or more of a kernel, or not known", figure.Counted(n, "other GPU")))
+	}
+	if len(u.Unknown) > 1 { // the job's line has the most frequent reason
+		for _, why := range slices.Sorted(maps.Keys(u.Unknown)) {
+			part.Notes = append(part.Notes, fmt.Sprintf("not known of %s: %s", figure.Counted(u.Unknown[why], "GPU"), WhyNoGPU(why)))
+		}
+	}
+	return part
+}
+
+// gpusAlike reports whether nothing tells a job's GPUs apart: on all of them a kernel ran about as long, or of none it is
+// known, for one reason.
+func gpusAlike(u *job.GPUUse) bool {
+	if u.Known == 0 || len(u.List) == 0 {
+		return len(u.Unknown) < 2
+	}
+	return u.Known == u.GPUs && u.List[0].Busy.Seconds() >= (1-unequal)*u.MaxBusy.Seconds()
+}
+
+// gpusTable has a line for each GPU, with the first digits of its UUID.
+func gpusTable(all []job.GPUOfNode) block.Table {
+	const named = 8
+	t := block.Table{Heads: []string{"<node", "<!GPU", "a kernel ran", "of", "processes", "memory"}}
+	for i := range all {
+		g := &all[i]
+		digits := strings.TrimPrefix(g.UUID, "GPU-")
+		row, share := []string{g.Node, cmp.Or(digits[:min(len(digits), named)], "-"), "not known", "-", "-", "-"}, 0.0
+		if g.Why == "" && g.Time > 0 {
+			share = g.Busy.Seconds() / g.Time.Seconds()
+			row[2], row[3], row[4] = gpuShare(share, g.AtMost), figure.Clock(g.Time.Round(time.Second)), figure.Count(g.Processes)
+		}
+		if g.Memory > 0 {
+			row[5] = figure.Bytes(uint64(g.Memory))
+		}
+		t.Bar(2, share)
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
 
 // gpusUnknown says of how many GPUs nothing is known, and the most frequent reason.
 func gpusUnknown(u *job.GPUUse) string {

@@ -65,3 +65,49 @@ func TestGPUHoursWords(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsAreListed: of GPUs that differ, those come first on which a kernel ran shortest, and it is told how many are
+// left out. Of GPUs that nothing tells apart there is no list.
+func TestGPUsAreListed(t *testing.T) {
+	begin := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
+	used := func(minutes time.Duration) job.GPU {
+		return job.GPU{UUID: "GPU-0123456789-ab", Life: time.Hour, Busy: minutes * time.Minute, Processes: 1, Memory: 3 << 30}
+	}
+	shared, mig, hangs, twenty := used(30), job.GPU{Why: job.GPUMIG}, job.GPU{Why: job.GPUHangs}, []job.GPU{used(3)}
+	shared.AtMost = true
+	for range 19 {
+		twenty = append(twenty, used(60))
+	}
+	for name, c := range map[string]struct {
+		gpus    []job.GPU
+		heading string // "": no list
+		rows    int
+		first   string
+		notes   string
+	}{
+		"one":               {[]job.GPU{used(50)}, "", 0, "", ""},
+		"alike":             {[]job.GPU{used(50), used(49)}, "", 0, "", ""},
+		"none was used":     {[]job.GPU{{}, {}}, "", 0, "", ""},
+		"none is known":     {[]job.GPU{mig, mig}, "", 0, "", ""},
+		"for two reasons":   {[]job.GPU{mig, hangs, mig}, "GPUs", 3, "n1 - not known - - -", "not known of 1 GPU: the driver did not answer; not known of 2 GPUs: the driver keeps no accounts of parts of a GPU (MIG)"},
+		"one idled":         {[]job.GPU{used(60), {UUID: "GPU-77"}}, "GPUs: load balance 0.50", 2, "n1 77 0 % 01:00:00 0 -", ""},
+		"half of the time":  {[]job.GPU{used(60), used(60), used(30)}, "GPUs: load balance 0.83", 3, "n1 01234567 50 % 01:00:00 1 3.0 GiB", ""},
+		"one is not known":  {[]job.GPU{mig, used(60), used(60)}, "GPUs: load balance 1.00 of 2 known", 3, "n1 01234567 100 % 01:00:00 1 3.0 GiB", ""},
+		"one is a bound":    {[]job.GPU{used(60), shared}, "GPUs", 2, "n1 01234567 at most 50 % 01:00:00 1 3.0 GiB", ""},
+		"more than a list":  {twenty, "GPUs: load balance 0.95", 16, "n1 01234567 5 % 01:00:00 1 3.0 GiB", "and 4 other GPUs, each with as much or more of a kernel, or not known"},
+		"of no time at all": {[]job.GPU{{Processes: 1}, mig}, "GPUs", 2, "n1 - 0 % 01:00:00 1 -", ""},
+	} {
+		u := new(job.GPUUse)
+		u.Add(&job.NodeReport{Node: "n1", Start: begin, End: begin.Add(time.Hour), GPUs: c.gpus})
+		part := gpusPart(&job.Job{GPUUse: u})
+		if part.Heading != c.heading || strings.Join(part.Notes, "; ") != c.notes {
+			t.Errorf("%s: %q, %q", name, part.Heading, part.Notes)
+		}
+		if c.heading == "" {
+			continue
+		}
+		if rows := part.Tables[0].Rows; len(rows) != c.rows || strings.Join(rows[0], " ") != c.first {
+			t.Errorf("%s: %d rows, %q", name, len(rows), rows[0])
+		}
+	}
+}

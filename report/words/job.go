@@ -55,6 +55,7 @@ type Job struct {
 	Waiting    Cut // why ranks wait
 	Nodes      Cut
 	Ranks      block.Part
+	GPUs       block.Part // those that differ
 	Calls      Cut
 	Places     block.Part
 	Sizes      block.Part
@@ -93,6 +94,7 @@ func OfJob(found *listing.JobAndWorkload, study *workload.Study, verdicts []poli
 		w.Ask, w.Todo = &first, others
 	}
 	w.Facts, w.Brief, w.Data, w.Steps, w.Warnings = jobFacts(j), briefFacts(j), dataFacts(j), stepsPart(j), doubt.All(warningsOf(j))
+	w.GPUs = gpusPart(j)
 	w.Told.Add("Core-hours", coreHours(j, verdicts))
 	w.Told = append(w.Told, doubtFacts(j)...)
 	w.Ran, w.RanNote = ran(j)
@@ -149,7 +151,7 @@ func (w *Job) beyond(flagged, studied bool) (all []string) {
 		{"texts of rules", flagged}, {"its workload", studied}, {"core counts", w.Options.Heading != ""},
 		{"memory", slices.ContainsFunc(w.Facts, func(f block.Fact) bool { return f.Label == "Memory" })},
 		{"course", len(w.Course.Buckets) > 0}, {"ranks by node", len(w.Heats) > 0}, {"programs", w.Executions.Heading != ""}, {"sections", w.Sections.Heading != ""},
-		{"waits", w.Waiting.Short.Heading != ""}, {"nodes", w.Nodes.Short.Heading != ""}, {"busiest ranks", w.Ranks.Heading != ""}, {"calls", w.Calls.Short.Heading != ""},
+		{"waits", w.Waiting.Short.Heading != ""}, {"nodes", w.Nodes.Short.Heading != ""}, {"busiest ranks", w.Ranks.Heading != ""}, {"GPUs", w.GPUs.Heading != ""}, {"calls", w.Calls.Short.Heading != ""},
 		{"places", w.Places.Heading != ""}, {"sizes", w.Sizes.Heading != ""}, {"overlap", w.Overlap.Heading != ""}, {"steps", w.Steps.Heading != ""},
 		{"warnings", len(w.Warnings) > 0},
 	} {
