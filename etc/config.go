@@ -25,6 +25,7 @@ type Config struct {
 	Mail      Mail      `toml:"mail"`
 	Digest    Digest    `toml:"digest"`
 	Notice    Notice    `toml:"notice"`
+	Clusters  []Cluster `toml:"cluster"`
 	Rules     []Rule    `toml:"rule"`
 }
 
@@ -129,7 +130,8 @@ func (c *Config) Address() string {
 
 // Munge is the authentication between machines.
 type Munge struct {
-	Socket string `toml:"socket"`
+	Socket  string `toml:"socket"`
+	Cluster string `toml:"cluster"` // of several that jobeffd serves, the one whose key the socket has
 }
 
 // check returns the first key with a wrong value, and what is wrong with it.
@@ -161,6 +163,7 @@ func (c *Config) check() (key, msg string) {
 		{"retention.ranks", checkRetention(c.Retention)},
 		{"client.to", checkOptionalAddress(c.Client.To)},
 		{"munge.socket", checkPath(c.Munge.Socket, true)},
+		{"munge.cluster", checkClusterName(c.Munge.Cluster, true)},
 	} {
 		if v.msg != "" {
 			return v.key, v.msg

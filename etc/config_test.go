@@ -63,6 +63,31 @@ func TestEveryKeyIsShipped(t *testing.T) {
 	}
 }
 
+// TestClusterExample: the example of a [[cluster]] in rare.toml is a right one, and has each key. Two are told apart.
+func TestClusterExample(t *testing.T) {
+	_, example, found := strings.Cut(string(rare), "\n# [[cluster]]\n")
+	table := "\n[[cluster]]\n"
+	for line := range strings.Lines(example) {
+		text, is := strings.CutPrefix(line, "# ")
+		if !is {
+			break
+		}
+		table += text
+	}
+	known, _ := knownKeys(configType, []string{"cluster", "x"})
+	for _, key := range known {
+		if NewFile("", []byte(table)).lineOf([]string{"cluster", key}) == 1 {
+			t.Errorf("cluster.%s is not in rare.toml", key)
+		}
+	}
+	one, err := Load(write(t, table))
+	both, err2 := Load(write(t, table+"[[cluster]]\nname = \"gold\"\n"))
+	want := []Cluster{{Name: "carbon", Munge: "/run/munge-carbon/munge.socket.2", SlurmConf: "/etc/slurm-carbon/slurm.conf", SlurmVia: []string{"/usr/bin/ssh", "carbon-login"}}, {Name: "gold"}}
+	if !found || err != nil || err2 != nil || one.Several() != nil || cmp.Diff(want, both.Several()) != "" {
+		t.Errorf("%v, %v, %v, %s", one, err, err2, table)
+	}
+}
+
 // TestBadFiles: the errors of wrong configurations.
 func TestBadFiles(t *testing.T) {
 	trial.WrongFiles(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {

@@ -58,7 +58,7 @@ func (c *Config) known(undecoded []toml.Key, file *File) error {
 	if key, msg := c.check(); msg != "" {
 		return fmt.Errorf("%s: %s: %s", file.at(file.lineOf(strings.Split(key, "."))), key, msg)
 	}
-	return nil
+	return c.checkClusters(file)
 }
 
 // document is what the toml package fills from a file. It holds the file's rules apart: mergeRules
@@ -126,8 +126,8 @@ func knownKeys(t reflect.Type, key []string) (known []string, parent string) {
 		f := t.Field(i)
 		name := f.Tag.Get("toml")
 		table := f.Type
-		if table == reflect.TypeFor[[]Rule]() {
-			table = ruleType
+		if table.Kind() == reflect.Slice { // of tables, or it has no keys
+			table = table.Elem()
 		}
 		if name == key[0] && table.Kind() == reflect.Struct && len(key) > 1 {
 			known, parent = knownKeys(table, key[1:])

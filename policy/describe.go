@@ -48,9 +48,9 @@ func upToNow(j *job.Job) *job.Job {
 
 // identity fills in what Slurm says of the job.
 func (c *Case) identity(j *job.Job) {
-	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
+	c.Cluster, c.User, c.Account, c.Partition, c.QOS, c.Name = j.Cluster, j.User, j.Account, j.Partition, j.QOS, j.Name
 	c.State = endOf(j)
-	for name, text := range map[string]string{"user": c.User, "account": c.Account, "partition": c.Partition,
+	for name, text := range map[string]string{"cluster": c.Cluster, "user": c.User, "account": c.Account, "partition": c.Partition,
 		"qos": c.QOS, "name": c.Name, "state": c.State} {
 		if text == "" {
 			c.unknown("Slurm has not said it", name)

@@ -8,6 +8,7 @@ import "reflect"
 type Fields struct {
 	User      string   `expr:"user" doc:"The job's owner, as Slurm names them."`
 	Account   string   `expr:"account" doc:"Slurm's account that the job is charged to."`
+	Cluster   string   `expr:"cluster" doc:"Slurm's name of the cluster."`
 	Partition string   `expr:"partition" doc:"Slurm's partition."`
 	QOS       string   `expr:"qos" doc:"Slurm's quality of service, from sacct."`
 	Name      string   `expr:"name" doc:"The job's name, from sacct; its owner chose it."`

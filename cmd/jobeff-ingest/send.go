@@ -110,7 +110,7 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 		return nil, err
 	}
 	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter, GoesOn: !cfg.Measure.StopOnHarm,
-		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers})}, nil
+		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), munge.Site{Socket: cfg.Munge.Socket, Of: cfg.Munge.Cluster, Servers: cfg.Report.ServerUsers})}, nil
 }
 
 // tell prints what became of the reports. Kept or refused reports are an error.

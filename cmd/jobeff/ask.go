@@ -46,7 +46,7 @@ func newClient(cfg *etc.Config) *client.Client {
 
 // mungeOf returns where this site's munged listens, and whose signed answers count.
 func mungeOf(cfg *etc.Config) munge.Site {
-	return munge.Site{Socket: cfg.Munge.Socket, Servers: cfg.Report.ServerUsers}
+	return munge.Site{Socket: cfg.Munge.Socket, Of: cfg.Munge.Cluster, Servers: cfg.Report.ServerUsers}
 }
 
 // clientTimeout bounds one request. A long list of jobs takes longer than a report.

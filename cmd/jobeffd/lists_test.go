@@ -57,7 +57,7 @@ func madeUpPages(t *testing.T) (address, database string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.SetGrants(ctx, []store.Grant{{UID: bin, Account: "chem"}}); err != nil {
+	if err := db.SetGrants(ctx, "", []store.Grant{{UID: bin, Account: "chem"}}); err != nil {
 		t.Fatal(err)
 	}
 	o := server.Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{uint32(os.Getuid())}}}

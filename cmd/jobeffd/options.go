@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -14,8 +15,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
+	"jobeff/ingest/admit"
+	"jobeff/ingest/munge"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
+	"jobeff/ingest/store"
 	"jobeff/policy/notice"
 	"jobeff/policy/rule"
 	"jobeff/report/mail"
@@ -25,6 +29,9 @@ import (
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
 		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace), Measure: cfg.Measure, Spent: spent}
+	if o.Clusters, err = clusters(cfg, log); err != nil {
+		return o, configError{err}
+	}
 	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
 		return o, err
 	}
@@ -39,6 +46,24 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 		}
 	}
 	return o, err
+}
+
+// clusters are those that jobeffd tells apart by their keys. Two with the same key could not be told apart.
+func clusters(cfg *etc.Config, log zerolog.Logger) (all []admit.Cluster, err error) {
+	for _, c := range cfg.Several() {
+		all = append(all, admit.Cluster{Name: c.Name, Munge: cmp.Or(c.Munge, cfg.Munge.Socket), Own: c.Munge == ""})
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			switch same, err := munge.SameKey(a.Munge, b.Munge); {
+			case err != nil:
+				log.Warn().Err(err).Str("one", a.Name).Str("other", b.Name).Msg("it is not known whether these clusters have different munge keys")
+			case same:
+				return nil, fmt.Errorf("cluster.munge: clusters %s and %s have the same munge key, so root of a node of one could report for the other: give each a key of its own, or serve each by a jobeffd of its own", b.Name, a.Name)
+			}
+		}
+	}
+	return all, nil
 }
 
 var began = time.Now()
@@ -62,11 +87,42 @@ func show(o *server.Options, cfg *etc.Config) (err error) {
 }
 
 // patience is the time for which attempts that Slurm has not confirmed are kept from people.
-func patience(s etc.Server) time.Duration {
-	if s.SacctInterval == 0 || !slurm.Installed() {
+func patience(cfg *etc.Config) time.Duration {
+	if cfg.Server.SacctInterval == 0 || !slices.ContainsFunc(askedOf(cfg), slurm.Commands.Installed) {
 		return 0
 	}
-	return time.Duration(s.Grace)
+	return time.Duration(cfg.Server.Grace)
+}
+
+// askedOf is how Slurm is asked, of each of several clusters, or of the one.
+func askedOf(cfg *etc.Config) (all []slurm.Commands) {
+	for _, c := range cfg.Several() {
+		all = append(all, slurm.Commands{Conf: c.SlurmConf, Via: c.SlurmVia, Foreign: c.Munge != ""})
+	}
+	if len(all) == 0 {
+		all = append(all, slurm.Commands{})
+	}
+	return all
+}
+
+func namesOf(clusters []admit.Cluster) (names []string) {
+	for _, c := range clusters {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// pollers are those that ask Slurm, one for each cluster: none waits for another's Slurm.
+func pollers(cfg *etc.Config, db *store.Store, log zerolog.Logger) (all []*server.Poller) {
+	several := cfg.Several()
+	for i, ask := range askedOf(cfg) {
+		p := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
+		if several != nil {
+			p.Of(several[i].Name, ask)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // userIDs returns the uids of the names under a key of the configuration.

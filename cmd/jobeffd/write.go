@@ -45,10 +45,18 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer closeAll(listeners)
-	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
-	db.WaitForSlurm(patience(cfg.Server))
+	asking := pollers(cfg, db, log)
+	db.WaitForSlurm(patience(cfg))
+	db.TellApart(namesOf(o.Clusters))
 	db.FindHung(time.Duration(cfg.Server.HungAfter))
-	o.Store, o.Reported, o.Committed = db, poller.Kick, committed
+	o.Store, o.Committed = db, committed
+	o.Reported = func(cluster string) {
+		for _, p := range asking {
+			if cluster == "" || cluster == p.Cluster {
+				p.Kick()
+			}
+		}
+	}
 	o.Cores, o.ReportRate, o.StrictNode = runtime.GOMAXPROCS(0), cfg.Server.ReportRate, cfg.Server.StrictNode
 	srv := server.New(o)
 	mails, err := notify.New(cfg, db, log, time.Now)
@@ -80,8 +88,10 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	wg.Go(func() { srv.ReplayLogs(background, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	wg.Go(func() { check(background, db, log) })
-	if poller.Interval > 0 {
-		wg.Go(func() { poller.Run(background) })
+	for _, p := range asking {
+		if p.Interval > 0 {
+			wg.Go(func() { p.Run(background) })
+		}
 	}
 	wg.Go(func() { keepAlive(background) })
 	err = srv.Serve(ctx, slices.Collect(maps.Values(listeners))...)

@@ -48,6 +48,7 @@ type Options struct {
 	Log       zerolog.Logger
 	Metrics   prometheus.Registerer
 	Munge     string          // its socket; "": munge's own
+	Clusters  []Cluster       // that jobeffd tells apart by their keys; none: Munge's key is all that counts
 	Trusted   map[uint32]bool // users who may report and read all: root, and jobeffd's own
 	Operators map[uint32]bool // users who may have any number of connections on a socket
 	Proxy     Proxy
@@ -58,6 +59,13 @@ type Options struct {
 	StrictNode  bool // a node may report only from an address of its own name
 	// Lookup returns a node's addresses. A *net.DNSError that IsNotFound says that there is no such node.
 	Lookup func(ctx context.Context, node string) ([]string, error)
+}
+
+// Cluster is one of several clusters. Each has a munge key and uids of its own.
+type Cluster struct {
+	Name  string
+	Munge string // socket of a munged with its key
+	Own   bool   // this machine is of it: its uids are this machine's
 }
 
 // Door lets requests in.

@@ -76,7 +76,7 @@ func (a *Answer) End() {
 	}
 	a.begin()
 	d := a.v.by.door
-	cred, err := munge.Encode(d.Munge, a.proof.Payload(a.status), 0)
+	cred, err := munge.Encode(a.v.by.socket, a.proof.Payload(a.status), 0)
 	if err == nil {
 		a.Header().Set(wire.ProofHeader, cred)
 	} else {

@@ -44,7 +44,13 @@ const (
 // ofProxy is the part of the pages' proxy: its connections carry the requests of many users.
 var ofProxy = part{class: known, name: "the pages' proxy"}
 
-func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid %d", uid)} }
+// ofUser is a user's part. On TCP, where there are several clusters, a uid is one of its cluster.
+func ofUser(uid uint32, cluster string) part {
+	if cluster != "" {
+		return part{class: known, name: fmt.Sprintf("uid %d of %s", uid, cluster)}
+	}
+	return part{class: known, name: fmt.Sprintf("uid %d", uid)}
+}
 
 // share is one of the budgets that a part is charged to.
 type share struct {

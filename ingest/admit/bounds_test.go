@@ -123,7 +123,7 @@ func TestTurns(t *testing.T) {
 		}
 		return false
 	}
-	alice, bob, x, y, z := ofUser(1), ofUser(2), part{class: stranger, name: "x"}, part{class: stranger, name: "y"}, part{class: stranger, name: "z"}
+	alice, bob, x, y, z := ofUser(1, ""), ofUser(2, ""), part{class: stranger, name: "x"}, part{class: stranger, name: "y"}, part{class: stranger, name: "z"}
 	for _, p := range []part{alice, bob, x, y} {
 		for range mostAtOnce {
 			if !taken(p) {

@@ -26,8 +26,13 @@ type Caller struct {
 	User    uint32
 	From    string // "socket", a proxy, or the address of the host that made the credential, as its munged says
 	Proxied bool   // a believed proxy named the user
+	// Cluster is the only one that the caller may report for, and ask about; "": any. Foreign says that it is not
+	// this machine's: User is then another uid than here.
+	Cluster string
+	Foreign bool
 
 	door    *Door
+	socket  string // of the munged that decoded the credential
 	part    part
 	address string // of the other end, if munge names the user; "": the kernel or a proxy does
 
@@ -39,8 +44,11 @@ type Caller struct {
 	challenges string // of the processes that may answer a question; "": not said
 }
 
-// trusted says that the caller may report. A proxy's word makes nobody root.
-func (c *Caller) trusted() bool { return c.door.Trusted[c.User] && !c.Proxied }
+// trusted says that the caller may report. A proxy's word makes nobody root. Of a foreign cluster's users only root
+// counts: jobeffd's own uid may there be anybody's.
+func (c *Caller) trusted() bool {
+	return c.door.Trusted[c.User] && !c.Proxied && (c.User == 0 || !c.Foreign)
+}
 
 // Part names whose share the caller's requests are charged to; "": they have no bound.
 func (c *Caller) Part() string { return c.part.name }
@@ -139,7 +147,10 @@ func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
 		return &Caller{door: d}, &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("%.60q is no user of this machine", names[0]),
 			Hint: "log in with a name that has one", Cause: err}
 	}
-	c := &Caller{User: uid, From: from, Proxied: true, door: d, part: ofUser(uid)}
+	c := &Caller{User: uid, From: from, Proxied: true, door: d, part: ofUser(uid, "")}
+	if e := c.ofOwn(); e != nil {
+		return c, e
+	}
 	return c, d.reads.take(c.part, d.now(), 1, 1)
 }
 
@@ -194,9 +205,9 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	if c != nil && c.uid != nil {
 		by.User, by.From = *c.uid, "socket"
 		if !d.Trusted[by.User] {
-			by.part = ofUser(by.User)
+			by.part = ofUser(by.User, "")
 		}
-		return by, nil
+		return by, by.ofOwn()
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, wire.AuthScheme) {
@@ -208,7 +219,11 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 		return by, e
 	}
 	by.credential = strings.TrimSpace(text)
-	cred, e := d.decode(r, c, by.credential)
+	e := by.of(r.Header.Get(wire.ClusterHeader))
+	if e != nil {
+		return by, e
+	}
+	cred, e := by.decode(r, c)
 	if e != nil {
 		return by, e
 	}
@@ -223,7 +238,7 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	case !mine || !both || len(sum) != wire.AuthSumSize:
 		return by, d.unauthorized("the credential was made for another request", nil)
 	}
-	if by.part = ofUser(by.User); by.trusted() {
+	if by.part = ofUser(by.User, by.Cluster); by.trusted() {
 		by.part = d.hosts.part(by.address, d.now())
 	} else if c != nil {
 		by.part.network = c.network.name
@@ -243,8 +258,54 @@ func hostOf(r *http.Request) string {
 // mungeWait is how long a request waits until munge may be asked about its credential.
 const mungeWait = 5 * time.Second
 
-// decode asks munge about a credential.
-func (d *Door) decode(r *http.Request, c *conn, text string) (*munge.Cred, *Refusal) {
+// of picks the munged that must decode the credential: that of the cluster which the request names.
+func (c *Caller) of(cluster string) *Refusal {
+	if len(c.door.Clusters) == 0 {
+		c.socket = c.door.Munge
+		return nil
+	}
+	for _, one := range c.door.Clusters {
+		if one.Name == cluster {
+			c.Cluster, c.socket, c.Foreign = one.Name, one.Munge, !one.Own
+			return nil
+		}
+	}
+	e := c.door.unauthorized("jobeffd serves several clusters, and the request does not name one of them", nil)
+	e.Reason, e.Hint = "cluster", "set munge.cluster in this machine's jobeff.toml to the name that the cluster has in jobeffd's"
+	return e
+}
+
+// ofOwn is of for a user of this machine: they are of its own cluster. Those who may read all are of any.
+func (c *Caller) ofOwn() *Refusal {
+	if c.trusted() || c.door.Operators[c.User] {
+		return nil
+	}
+	for _, one := range c.door.Clusters {
+		if one.Own {
+			c.Cluster = one.Name
+			return nil
+		}
+	}
+	if len(c.door.Clusters) == 0 {
+		return nil
+	}
+	return &Refusal{Status: http.StatusForbidden, Reason: "cluster", Message: "jobeffd serves several clusters, and its machine is of none of them",
+		Hint: "ask from a machine of your cluster"}
+}
+
+// CheckCluster refuses what is of another cluster than the key by which its sender is known. The node keeps it:
+// a name may be wrong in a configuration.
+func (c *Caller) CheckCluster(cluster string) *Refusal {
+	if c.Cluster == "" || c.Cluster == cluster {
+		return nil
+	}
+	return &Refusal{Status: http.StatusMisdirectedRequest, Reason: "cluster", Message: fmt.Sprintf("a report of cluster %s came with the key of cluster %s", cluster, c.Cluster),
+		Hint: "it is kept, and tried again: munge.cluster of this machine, and the cluster's name in jobeffd's jobeff.toml, must be Slurm's ClusterName"}
+}
+
+// decode asks munge about the credential.
+func (by *Caller) decode(r *http.Request, c *conn) (*munge.Cred, *Refusal) {
+	d := by.door
 	ctx, cancel := context.WithTimeout(r.Context(), mungeWait)
 	defer cancel()
 	away := &Refusal{Status: http.StatusServiceUnavailable, Message: "jobeffd cannot ask munge now", Hint: "try again", Retry: 5 * time.Second}
@@ -258,13 +319,17 @@ func (d *Door) decode(r *http.Request, c *conn, text string) (*munge.Cred, *Refu
 		return nil, away
 	}
 	defer release()
-	cred, err := munge.Decode(d.Munge, text)
+	cred, err := munge.Decode(by.socket, by.credential)
 	switch {
 	case errors.Is(err, munge.ErrAway):
 		away.Cause = err
 		return nil, away
 	case err != nil:
-		return nil, d.unauthorized(firstError(err).Error(), err)
+		e := d.unauthorized(firstError(err).Error(), err)
+		if by.Cluster != "" && errors.Is(err, munge.ErrInvalid) {
+			e.Hint = fmt.Sprintf("is munge.cluster right in this machine's jobeff.toml? It names %s, whose key decided", by.Cluster)
+		}
+		return nil, e
 	case cred.TTL > munge.Lifetime:
 		return nil, d.unauthorized("the munge credential lives too long", nil)
 	}

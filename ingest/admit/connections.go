@@ -238,7 +238,7 @@ func (d *Door) meet(in net.Conn) (c *conn, p part) {
 		case d.forOthers[*c.uid]:
 			return c, ofProxy
 		}
-		return c, ofUser(*c.uid)
+		return c, ofUser(*c.uid, "")
 	default:
 		c.address, c.network = addressOf(in.RemoteAddr())
 	}

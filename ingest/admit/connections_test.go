@@ -25,7 +25,7 @@ func newConn(t *testing.T, g *gate, since time.Time) *conn {
 // waits, never for one whose request is being answered.
 func TestGateMakesRoom(t *testing.T) {
 	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
-	a, b, n := ofUser(1), ofUser(2), part{class: nobody, name: "10.0.0.1"}
+	a, b, n := ofUser(1, ""), ofUser(2, ""), part{class: nobody, name: "10.0.0.1"}
 	connect := func(p part, ago time.Duration) (*conn, bool) {
 		c := newConn(t, g, now.Add(-ago))
 		return c, g.become(c, p, now)
@@ -46,12 +46,12 @@ func TestGateMakesRoom(t *testing.T) {
 	// All places are taken: whoever is nobody goes first, then the greediest.
 	first, _ := connect(n, time.Second)
 	g.all = 4
-	if _, ok := connect(ofUser(4), time.Hour); !ok || !first.left {
+	if _, ok := connect(ofUser(4, ""), time.Hour); !ok || !first.left {
 		t.Errorf("entered %v, nobody's left %v", ok, first.left)
 	}
 	busy.rest()
 	busy.since = now.Add(-time.Hour)
-	if _, ok := connect(ofUser(3), 0); !ok || !busy.left {
+	if _, ok := connect(ofUser(3, ""), 0); !ok || !busy.left {
 		t.Errorf("a new user entered %v, and the greediest one's left %v", ok, busy.left)
 	}
 	if got := g.n; got != [classes]int{known: 4} {
@@ -63,7 +63,7 @@ func TestGateMakesRoom(t *testing.T) {
 // address. If they have too many, it stays as it was.
 func TestGateKnows(t *testing.T) {
 	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
-	n, a := part{class: nobody, name: "10.0.0.1"}, ofUser(1)
+	n, a := part{class: nobody, name: "10.0.0.1"}, ofUser(1, "")
 	for i := range 6 {
 		c := newConn(t, g, now)
 		if !g.become(c, n, now) {
@@ -161,7 +161,7 @@ func TestUsersOfOneNetwork(t *testing.T) {
 	entered, network := 0, part{class: nobody, name: "10.0.0.1"}
 	as := func(c *conn, uid int, network string) bool {
 		c.work()
-		p := ofUser(uint32(uid))
+		p := ofUser(uint32(uid), "")
 		p.network = network
 		return g.become(c, p, now)
 	}

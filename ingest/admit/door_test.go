@@ -138,14 +138,14 @@ func TestQuestionsOfOneUser(t *testing.T) {
 	for range mostAtOnce {
 		<-entered
 	}
-	self := ofUser(uint32(os.Getuid()))
+	self := ofUser(uint32(os.Getuid()), "")
 	for s.answers.waiting(self) < 3*mostAtOnce {
 		time.Sleep(time.Millisecond)
 	}
 	if n := len(entered); n > 0 {
 		t.Errorf("%d more questions of one user are answered at once", n)
 	}
-	other, err := s.answers.take(ctx, ofUser(1))
+	other, err := s.answers.take(ctx, ofUser(1, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestQuestionsOfOneNetwork(t *testing.T) {
 			t.Fatal("one more is answered at once")
 		}
 	}
-	if _, err := s.questions.take(t.Context(), ofUser(1000)); err != nil {
+	if _, err := s.questions.take(t.Context(), ofUser(1000, "")); err != nil {
 		t.Error("a user elsewhere:", err)
 	}
 	taken := 0
@@ -247,7 +247,7 @@ func TestQuestionsOfOneNetwork(t *testing.T) {
 	if got := s.ask(t, "/"); got != 429 {
 		t.Errorf("one more user there: %d", got)
 	}
-	if e := s.reads.take(ofUser(5000), s.now(), 1, 1); e != nil {
+	if e := s.reads.take(ofUser(5000, ""), s.now(), 1, 1); e != nil {
 		t.Error("a user elsewhere:", e)
 	}
 }
@@ -317,11 +317,11 @@ func TestMungeGoesAway(t *testing.T) {
 		r.Header.Set("Authorization", wire.AuthScheme+" "+cred)
 		a, r, leave := s.Enter(w, r)
 		defer leave()
-		if _, e := s.Asks(r); e != nil {
+		c, e := s.Asks(r)
+		if e != nil {
 			t.Fatal(e)
 		}
-		s.Munge = end
-		defer func() { s.Munge = socket }()
+		c.socket = end
 		a.Write(make([]byte, body))
 		if end != "" {
 			a.End()
@@ -344,5 +344,36 @@ func TestMungeGoesAway(t *testing.T) {
 		if got.StatusCode != 200 || len(body) != c.body || (got.Header.Get(wire.ProofHeader) != "") != c.head || (got.Trailer.Get(wire.ProofHeader) != "") != c.trailer {
 			t.Errorf("%s: %d, %d bytes, %v, %v", c.name, got.StatusCode, len(body), got.Header, got.Trailer)
 		}
+	}
+}
+
+// TestForeign: of a foreign cluster's users, root alone is trusted. jobeffd's own uid is there anybody's.
+func TestForeign(t *testing.T) {
+	d := New(Options{Log: zerolog.Nop(), Metrics: prometheus.NewRegistry(), Trusted: map[uint32]bool{0: true, 998: true}, Operators: map[uint32]bool{5: true}})
+	for _, c := range []struct {
+		uid                      uint32
+		foreign, proxied, trusts bool
+	}{{0, false, false, true}, {0, true, false, true}, {0, false, true, false}, {998, false, false, true}, {998, true, false, false}, {5, false, false, false}} {
+		by := &Caller{User: c.uid, Foreign: c.foreign, Proxied: c.proxied, door: d}
+		if by.trusted() != c.trusts {
+			t.Errorf("%+v: trusted is %v", c, by.trusted())
+		}
+	}
+}
+
+// TestPartOfCluster: users of two clusters with the same uid do not use up each other's part.
+func TestPartOfCluster(t *testing.T) {
+	key := mungetest.Start(t)
+	s := open(t, Options{Munge: key, Clusters: []Cluster{{Name: "carbon", Munge: mungetest.Start(t)}, {Name: "gold", Munge: key}}}, func(*Caller, *http.Request) {})
+	cred, err := munge.Encode(key, wire.AuthPayload("GET", "/x", nil, nonce()+" "+s.challenge), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", "/x", nil)
+	r.Header.Set("Authorization", wire.AuthScheme+" "+cred)
+	r.Header.Set(wire.ClusterHeader, "gold")
+	c, e := s.Asks(r)
+	if want := fmt.Sprintf("uid %d of gold", os.Getuid()); e != nil || c.Part() != want || c.Cluster != "gold" || !c.Foreign {
+		t.Errorf("%+v, %v, want %s", c, e, want)
 	}
 }

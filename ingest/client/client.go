@@ -50,6 +50,8 @@ type Munge interface {
 	Sign(payload []byte) (credential string, err error)
 	// Payload returns what a credential of jobeffd carries. An error says why it is not jobeffd's.
 	Payload(credential string) ([]byte, error)
+	// Cluster is the one whose key it has; "": not said.
+	Cluster() string
 }
 
 // TellOutbox makes every further report say what the node's outbox holds.
@@ -98,11 +100,11 @@ func (e *ServerError) Error() string {
 }
 
 // Final says that the same request will never be accepted. 401 is not final: a fresh credential, or
-// a corrected clock or key, may help. Nor is 415: no credential covers the header that says how the
-// report is packed, so somebody may have changed it.
+// a corrected clock or key, may help. Nor is 421: the cluster's name on either side may be wrong. Nor is 415: no
+// credential covers the header that says how the report is packed, so somebody may have changed it.
 func (e *ServerError) Final() bool {
 	switch e.Status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusMisdirectedRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
 	return e.Status >= 400 && e.Status < 500 && !e.Foreign

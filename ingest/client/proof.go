@@ -38,6 +38,9 @@ func (c *Client) authorize(req *http.Request, body []byte) (nonce string, err er
 		return "", err
 	}
 	req.Header.Set("Authorization", wire.AuthScheme+" "+cred)
+	if of := c.munge.Cluster(); of != "" {
+		req.Header.Set(wire.ClusterHeader, of)
+	}
 	return nonce, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ type outcome int
 
 const (
 	unanswered outcome = iota // jobeffd is away, something else answers, or jobeffd cannot take reports now
-	failed                    // jobeffd failed with this one alone: 500, or it came too early
+	failed                    // jobeffd failed with this one alone: 500, it came too early, or it is of another cluster
 	decided                   // jobeffd took it, or refused it for good
 )
 
@@ -65,7 +66,7 @@ func outcomeOf(err error) outcome {
 	switch {
 	case err == nil || isFinal(err):
 		return decided
-	case errors.As(err, &answer) && (answer.Status == http.StatusInternalServerError || answer.Status == http.StatusTooEarly) && !answer.Foreign:
+	case errors.As(err, &answer) && slices.Contains([]int{http.StatusInternalServerError, http.StatusTooEarly, http.StatusMisdirectedRequest}, answer.Status) && !answer.Foreign:
 		return failed
 	}
 	return unanswered

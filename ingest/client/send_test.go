@@ -36,6 +36,8 @@ type fakeMunge struct{}
 
 func (fakeMunge) Sign(payload []byte) (string, error) { return hex.EncodeToString(payload), nil }
 
+func (fakeMunge) Cluster() string { return "" }
+
 func (fakeMunge) Payload(cred string) ([]byte, error) { return hex.DecodeString(cred) }
 
 // noMunge is a machine without munge.

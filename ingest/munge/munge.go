@@ -143,6 +143,19 @@ func Decode(socket, cred string) (*Cred, error) {
 	}, nil
 }
 
+// SameKey says whether two munged have the same key. An error says that it cannot be told now.
+func SameKey(socket, other string) (bool, error) {
+	cred, err := Encode(socket, []byte("jobeff: is it the same key?"), 0)
+	if err != nil {
+		return false, err
+	}
+	_, err = Decode(other, cred)
+	if errors.Is(err, ErrAway) {
+		return false, err
+	}
+	return !errors.Is(err, ErrInvalid), nil
+}
+
 // refusal turns a return code into an error. An unknown code says nothing of the credential,
 // so it counts as ErrAway.
 func refusal(code int, why string) error {

@@ -11,6 +11,7 @@ import (
 // Site is client.Munge: it makes credentials of the caller, and says which ones are jobeffd's.
 type Site struct {
 	Socket  string   // of munged; "": munge's own
+	Of      string   // the cluster whose key it has, where one jobeffd serves several; "": not said
 	Servers []string // users that jobeffd may run as, names or uids; empty: root and systemUsers
 }
 
@@ -21,6 +22,9 @@ const systemUsers = 1000
 func (s Site) Sign(payload []byte) (credential string, err error) {
 	return Encode(s.Socket, payload, 0)
 }
+
+// Cluster is Of.
+func (s Site) Cluster() string { return s.Of }
 
 // Payload returns what a credential of jobeffd carries. An error says why it is not jobeffd's.
 func (s Site) Payload(credential string) ([]byte, error) {

@@ -55,6 +55,9 @@ func refuse(err error) *refusal {
 	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
 		return &refusal{Status: http.StatusBadRequest, Message: wrong.Error()}
 	}
+	if several := new(store.ManyClustersError); errors.As(err, &several) {
+		return &refusal{Status: http.StatusConflict, Reason: "clusters", Message: several.Error()}
+	}
 	err = store.NameDamage(err)
 	answer := refusal{Status: http.StatusInternalServerError, Message: "jobeffd failed to do this", Hint: "its log says why"}
 	for _, r := range refusals {

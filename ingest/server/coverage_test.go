@@ -16,7 +16,7 @@ import (
 // otherwise, and /metrics has its sums of a day. A job without a report is a hole in both.
 func TestCoverage(t *testing.T) {
 	s := start(t, func(*Options) {})
-	if err := s.store.SetGrants(ctx, []store.Grant{{UID: daemon, Account: "chem"}}); err != nil {
+	if err := s.store.SetGrants(ctx, "", []store.Grant{{UID: daemon, Account: "chem"}}); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().UTC()

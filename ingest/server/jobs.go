@@ -81,6 +81,9 @@ func (s *Server) jobOf(r *http.Request, by viewer, id string, run int) (found *l
 	v := by.Viewer
 	found = &listing.JobAndWorkload{Step: ref.Step != ""}
 	found.Job, err = s.store.Job(r.Context(), v, ref, run)
+	if found.Job != nil { // what waits is of the same cluster
+		ref.Cluster = found.Job.Cluster
+	}
 	if waits, e := s.pendingOf(r, v, ref, run, err); e != nil || found.Job == nil && waits != nil {
 		found.Job = waits
 		return found, e

@@ -86,7 +86,7 @@ func (l *logsLine) leave(sender string) {
 
 // keepLogs decodes, checks and stores logs, packed, and logs it.
 func (s *Server) keepLogs(ctx context.Context, _ *http.Request, by viewer, body []byte, _ time.Time) (added bool, e *refusal) {
-	logs, isNew, e := s.decodeLogs(ctx, body, by.Part())
+	logs, isNew, e := s.decodeLogs(ctx, body, by)
 	if e == nil {
 		e = by.CheckNode(ctx, logs.Node)
 	}
@@ -102,13 +102,13 @@ func (s *Server) keepLogs(ctx context.Context, _ *http.Request, by viewer, body 
 	return added, nil
 }
 
-// decodeLogs checks that logs can be read, hold what they say, and are wanted. Meanwhile it holds only
-// their text.
-func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (logs *wire.NodeLogs, isNew bool, e *refusal) {
+// decodeLogs checks that logs can be read, hold what they say, are of the sender's cluster, and are wanted. Meanwhile
+// it holds only their text.
+func (s *Server) decodeLogs(ctx context.Context, body []byte, by viewer) (logs *wire.NodeLogs, isNew bool, e *refusal) {
 	if len(body) > wire.MaxLogsBytes {
 		return nil, false, longLogs()
 	}
-	release, e := s.logs.take(ctx, sender)
+	release, e := s.logs.take(ctx, by.Part())
 	if e != nil {
 		return nil, false, e
 	}
@@ -123,8 +123,11 @@ func (s *Server) decodeLogs(ctx context.Context, body []byte, sender string) (lo
 	case err != nil:
 		return nil, false, badReport(err)
 	}
+	if e := by.CheckCluster(logs.Cluster); e != nil {
+		return nil, false, e
+	}
 	logs.Text = nil // the store keeps them packed
-	if isNew, err = s.store.WantsLogs(ctx, logs, len(body), sender); err != nil {
+	if isNew, err = s.store.WantsLogs(ctx, logs, len(body), by.Part()); err != nil {
 		return nil, false, refuse(err)
 	}
 	return logs, isNew, nil

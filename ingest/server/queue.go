@@ -8,7 +8,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/listing"
-	"jobeff/ingest/slurm"
 	"jobeff/ingest/slurmid"
 	"jobeff/ingest/store"
 )
@@ -45,7 +44,7 @@ func (p *Poller) readQueue(ctx context.Context) {
 // nowAndThen calls look, unless it did so lately. If look fails, it logs once what is missing then.
 func (p *Poller) nowAndThen(ctx context.Context, l *lookout, every time.Duration, look func(context.Context, time.Time) error, what, without string) {
 	begin := p.now()
-	if wait := l.next.Sub(begin); wait > 0 && wait <= pauseAfter(every, queueTimeout) || !slurm.Installed() {
+	if wait := l.next.Sub(begin); wait > 0 && wait <= pauseAfter(every, queueTimeout) || !p.sacct.Of.Installed() {
 		return
 	}
 	timed, cancel := context.WithTimeout(ctx, queueTimeout)
@@ -70,11 +69,15 @@ func pauseAfter(every, took time.Duration) time.Duration {
 
 func (p *Poller) keepQueue(ctx context.Context, at time.Time) (err error) {
 	if p.queue.cluster == "" {
-		if p.queue.cluster, err = slurm.ReadCluster(ctx); err != nil {
+		if p.queue.cluster, err = p.sacct.Of.ReadCluster(ctx); err != nil {
 			return err
 		}
 	}
-	lines, left, err := slurm.ReadQueue(ctx, p.queue.cluster, slurmid.MostPending)
+	if err := p.isOf(p.queue.cluster); err != nil {
+		p.queue.cluster = ""
+		return err
+	}
+	lines, left, err := p.sacct.Of.ReadQueue(ctx, p.queue.cluster, slurmid.MostPending)
 	if err != nil {
 		return err
 	}
@@ -88,7 +91,10 @@ func (p *Poller) readRooms(ctx context.Context) {
 }
 
 func (p *Poller) keepRooms(ctx context.Context, at time.Time) error {
-	cluster, rooms, err := slurm.ReadRooms(ctx)
+	cluster, rooms, err := p.sacct.Of.ReadRooms(ctx)
+	if err == nil {
+		err = p.isOf(cluster)
+	}
 	if err != nil {
 		return err
 	}
@@ -135,6 +141,13 @@ func (s *Server) pendingOf(r *http.Request, v store.Viewer, ref slurmid.Ref, run
 		return nil, refuse(failed)
 	case list == nil || len(list.Jobs) == 0:
 		return nil, s.notFound(ref, err)
+	}
+	var of []string
+	for i := range list.Jobs {
+		of = append(of, list.Jobs[i].Cluster)
+	}
+	if err := s.store.OneCluster(ref, of); err != nil {
+		return nil, refuse(err)
 	}
 	j := job.OfPending(&list.Jobs[0])
 	j.Pending = list

@@ -24,9 +24,12 @@ const addTimeout = 20 * time.Second
 
 // postReport takes one report. Its 200 says that the report is on the disk.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
-	if s.postOne(w, r, s.keepReport) && s.reported != nil {
-		s.reported()
-	}
+	s.postOne(w, r, func(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
+		if added, e = s.keepReport(ctx, r, by, body, begin); added && s.reported != nil {
+			s.reported(by.Caller.Cluster)
+		}
+		return added, e
+	})
 }
 
 // keeper decodes, checks and stores the body of a request.
@@ -70,6 +73,9 @@ func (s *Server) reporter(r *http.Request) (viewer, *refusal) { return seen(s.do
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, e := s.decode(ctx, body)
 	if e == nil {
+		e = by.CheckCluster(report.Cluster)
+	}
+	if e == nil {
 		e = checkNode(ctx, by, report)
 	}
 	if e != nil {
@@ -88,10 +94,10 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
 	if state, ok := wire.ParseOutboxState(r.Header.Get(wire.OutboxHeader)); ok {
-		s.store.HeardOutbox(report.Node, state, begin)
+		s.store.HeardOutbox(report.Cluster, report.Node, state, begin)
 	}
 	if state, ok := node.ParseRunDirState(r.Header.Get(node.RunDirHeader)); ok {
-		s.counts.rooms.note(report.Node, state, begin)
+		s.counts.rooms.note(report.Cluster+":"+report.Node, state, begin)
 	}
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
 		s.counts.late.Inc()
@@ -240,7 +246,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	s.tellAlarm(w)
 	answer(w, r, map[string]any{"answers": answers})
 	if added && s.reported != nil {
-		s.reported()
+		s.reported(by.Caller.Cluster)
 	}
 }
 

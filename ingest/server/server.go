@@ -46,7 +46,7 @@ type Server struct {
 	trusted   map[uint32]bool // may report, and read all
 	operators map[uint32]bool // may read all
 	open      bool
-	reported  func()
+	reported  func(cluster string)
 	committed func()
 	decoding  *semaphore.Weighted // cores for reports
 	logs      *logsLine
@@ -84,7 +84,7 @@ func New(o Options) *Server {
 	if o.lookup == nil {
 		o.lookup = net.DefaultResolver.LookupHost
 	}
-	s.door = admit.New(admit.Options{Log: o.Log, Metrics: s.counts.registry, Munge: o.MungeSocket, Trusted: s.trusted, Operators: s.operators, Proxy: o.Proxy,
+	s.door = admit.New(admit.Options{Log: o.Log, Metrics: s.counts.registry, Munge: o.MungeSocket, Clusters: o.Clusters, Trusted: s.trusted, Operators: s.operators, Proxy: o.Proxy,
 		Connections: o.Connections, ReportRate: o.ReportRate, ReadRate: o.ReadRate, StrictNode: o.StrictNode, Lookup: o.lookup})
 	s.servePages()
 	one, many, logs := s.postReport, s.postReports, s.postLogs
@@ -321,8 +321,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refu
 type Options struct {
 	Store       *store.Store
 	Log         zerolog.Logger
-	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
-	MungeSocket string   // "": munge's own
+	Operators   []uint32        // they see all jobs, like root and jobeffd's own user
+	MungeSocket string          // "": munge's own
+	Clusters    []admit.Cluster // that jobeffd tells apart; none: there is one
 	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
 	Open    bool
 	Proxy   admit.Proxy
@@ -331,8 +332,8 @@ type Options struct {
 	Weeks   notice.Weekly   // when digests are due
 	Help    string          // whom people ask
 	Link    string          // where the pages are, for people; "": not known
-	// Reported is called after a new report was committed. It may be nil.
-	Reported func()
+	// Reported is called after a new report was committed, with its sender's Cluster. It may be nil.
+	Reported func(cluster string)
 	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
 	// to see what a node does that gets no answer.
 	Committed func()

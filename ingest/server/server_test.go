@@ -206,7 +206,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 	}
 	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
 	o := Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
-		Reported: func() { s.reported.Add(1) }}
+		Reported: func(string) { s.reported.Add(1) }}
 	for _, f := range change {
 		f(&o)
 	}

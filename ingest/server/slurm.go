@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/user"
 	"slices"
 	"strconv"
@@ -45,6 +46,7 @@ type Poller struct {
 	Store    *store.Store
 	Log      zerolog.Logger
 	Interval time.Duration
+	Cluster  string // the one that it asks, where jobeffd serves several; "": there is one
 
 	sacct      slurm.Sacct
 	atOnce     int // jobs that the next call of sacct asks for
@@ -56,9 +58,15 @@ type Poller struct {
 	kicked     chan struct{}
 }
 
-// NewPoller makes a poller; Run does the work.
+// NewPoller makes a poller of this machine's Slurm; Run does the work.
 func NewPoller(s *store.Store, log zerolog.Logger, interval time.Duration) *Poller {
 	return &Poller{Store: s, Log: log, Interval: interval, now: time.Now, atOnce: askAtOnce, kicked: make(chan struct{}, 1)}
+}
+
+// Of makes it the poller of one of several clusters.
+func (p *Poller) Of(cluster string, ask slurm.Commands) *Poller {
+	p.Cluster, p.sacct.Of, p.Log = cluster, ask, p.Log.With().Str("cluster", cluster).Logger()
+	return p
 }
 
 // Kick makes the next look come soon. It never waits.
@@ -132,12 +140,12 @@ func (p *Poller) look(ctx context.Context) (known int, err error) {
 			continue
 		}
 		if err == nil {
-			err = p.Store.SetMark(ctx, markRead, read)
+			err = p.Store.SetMark(ctx, store.MarkOf(markRead, p.Cluster), read)
 		}
 		from = to
 	}
 	if err == nil && sweep {
-		err = p.Store.SetMark(ctx, markSwept, begin)
+		err = p.Store.SetMark(ctx, store.MarkOf(markSwept, p.Cluster), begin)
 	}
 	if err != nil {
 		return known, err
@@ -148,14 +156,17 @@ func (p *Poller) look(ctx context.Context) (known int, err error) {
 // since returns where a look begins, and whether it is a sweep. A mark in the future says that
 // this machine's clock is or was wrong. What was read is then unknown, so it sweeps.
 func (p *Poller) since(ctx context.Context, now time.Time) (from time.Time, sweep bool, err error) {
-	read, err := p.Store.Mark(ctx, markRead)
+	read, err := p.Store.Mark(ctx, store.MarkOf(markRead, p.Cluster))
+	if err == nil && read.IsZero() { // from before jobeffd told clusters apart
+		read, err = p.Store.Mark(ctx, markRead)
+	}
 	if err != nil {
 		return from, false, err
 	}
 	if read.IsZero() {
 		return p.Store.Began().Add(-overlap), true, nil
 	}
-	swept, err := p.Store.Mark(ctx, markSwept)
+	swept, err := p.Store.Mark(ctx, store.MarkOf(markSwept, p.Cluster))
 	if err != nil {
 		return from, false, err
 	}
@@ -177,6 +188,11 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 	if err != nil {
 		return known, err
 	}
+	for i := range jobs {
+		if err := p.isOf(jobs[i].Cluster); err != nil {
+			return known, err
+		}
+	}
 	n, err := p.Store.AddSlurm(ctx, jobs)
 	if err != nil && !errors.Is(err, store.ErrUnavailable) { // the same jobs would fail again, and all others would wait behind them
 		p.Log.Error().Err(err).Msg("jobs of which Slurm tells cannot be matched with their reports")
@@ -185,11 +201,19 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 	return known + n, err
 }
 
+// isOf refuses what Slurm says of another cluster than the one that it is asked about.
+func (p *Poller) isOf(cluster string) error {
+	if p.Cluster == "" || p.Cluster == cluster {
+		return nil
+	}
+	return fmt.Errorf("cluster %s: Slurm answers for cluster %.64q: is what [[cluster]] says of it right in jobeffd's configuration?", p.Cluster, cluster)
+}
+
 // askMore asks for single jobs that still lack something, for each of them once.
 func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
 	asked, skip := map[uint32]bool{}, p.skip
 	for range mostAsks {
-		ids, next, err := p.Store.ToAsk(ctx, skip, askAtOnce)
+		ids, next, err := p.Store.ToAsk(ctx, p.Cluster, skip, askAtOnce)
 		if err != nil {
 			return known, err
 		}
@@ -208,7 +232,7 @@ func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
 		for _, id := range ids {
 			asked[id] = true
 		}
-		if err := p.Store.Asked(ctx, ids); err != nil {
+		if err := p.Store.Asked(ctx, p.Cluster, ids); err != nil {
 			return known, err
 		}
 	}
@@ -235,18 +259,18 @@ func (p *Poller) askFor(ctx context.Context, known int, ids []uint32) (int, erro
 	return known, nil
 }
 
-// grantsOf turns what Slurm says into grants. A name that is no user of this machine gets nothing.
-func grantsOf(a *slurm.Access) (all []store.Grant) {
+// grantsOf turns what Slurm says into grants. uids are those of a name; a name that has none gets nothing.
+func grantsOf(a *slurm.Access, uids func(name string) []int64) (all []store.Grant) {
 	if !a.Private {
 		all = append(all, store.Grant{UID: store.Everybody})
 	}
 	for _, name := range a.Admins {
-		if uid, ok := lookup(name); ok {
+		for _, uid := range uids(name) {
 			all = append(all, store.Grant{UID: uid})
 		}
 	}
 	for name, accounts := range a.Coordinators {
-		if uid, ok := lookup(name); ok {
+		for _, uid := range uids(name) {
 			for _, account := range accounts[:min(len(accounts), mostAccounts)] {
 				all = append(all, store.Grant{UID: uid, Account: account})
 			}
@@ -258,13 +282,30 @@ func grantsOf(a *slurm.Access) (all []store.Grant) {
 // mostAccounts bounds one coordinator's accounts. Each is an argument of their queries.
 const mostAccounts = 10_000
 
-func lookup(name string) (uid int64, ok bool) {
+// uidHere is the uid of a name on this machine; none if it has none.
+func uidHere(name string) []int64 {
 	u, err := user.Lookup(name)
 	if err != nil {
-		return 0, false
+		return nil
 	}
 	id, err := strconv.ParseUint(u.Uid, 10, 32)
-	return int64(id), err == nil
+	if err != nil {
+		return nil
+	}
+	return []int64{int64(id)}
+}
+
+// uidsThere are the uids on the cluster, by name. On a foreign one, only Slurm's jobs tell which name a uid has.
+func (p *Poller) uidsThere(ctx context.Context) (func(name string) []int64, error) {
+	if !p.sacct.Of.Foreign {
+		return uidHere, nil
+	}
+	names, err := p.Store.NamesOfSlurm(ctx, p.Cluster)
+	of := map[string][]int64{}
+	for uid, name := range names {
+		of[name] = append(of[name], int64(uid))
+	}
+	return func(name string) []int64 { return of[name] }, err
 }
 
 // accessEvery is how many of the poller's intervals pass before it asks Slurm again who may
@@ -280,9 +321,13 @@ func (p *Poller) readAccess(ctx context.Context) error {
 	}
 	timed, cancel := context.WithTimeout(ctx, sacctTimeout)
 	defer cancel()
-	a, err := slurm.ReadAccess(timed)
+	a, err := p.sacct.Of.ReadAccess(timed)
+	var uids func(string) []int64
 	if err == nil {
-		err = p.Store.SetGrants(timed, grantsOf(a))
+		uids, err = p.uidsThere(timed)
+	}
+	if err == nil {
+		err = p.Store.SetGrants(timed, p.Cluster, grantsOf(a, uids))
 	}
 	if err == nil || errors.Is(err, slurm.ErrTooMuch) || errors.Is(err, context.DeadlineExceeded) {
 		p.accessRead = p.now()

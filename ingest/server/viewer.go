@@ -26,14 +26,17 @@ type viewer struct {
 
 // seen makes a viewer of the caller that the door let in.
 func seen(c *admit.Caller, e *refusal) (viewer, *refusal) {
-	return viewer{Viewer: store.Viewer{UID: c.User}, Caller: c}, e
+	return viewer{Viewer: store.Viewer{UID: c.User, Cluster: c.Cluster}, Caller: c}, e
 }
 
 func (v viewer) note(e *zerolog.Event) *zerolog.Event {
 	if v.Caller == nil || v.From == "" {
 		return e
 	}
-	return e.Uint32("uid", v.UID).Str("from", v.From)
+	if e = e.Uint32("uid", v.UID).Str("from", v.From); v.Caller.Cluster != "" {
+		e = e.Str("key_of", v.Caller.Cluster)
+	}
+	return e
 }
 
 // viewer finds out who asks and what they may see, and refuses parameters other than known.
@@ -67,14 +70,14 @@ func (s *Server) turn(ctx context.Context, by viewer) (viewer, *refusal) {
 }
 
 // sees fills in what a viewer may see: their own jobs and what Slurm grants them. Root and
-// operators see everything. A proxy's word makes nobody root.
+// operators see everything, of several clusters that of theirs. What Slurm grants is of this machine's uids.
 func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
 	var err error
 	switch trusted := s.trusted[by.UID]; {
-	case trusted && !by.Proxied || s.operators[by.UID]:
+	case trusted && !by.Proxied && (by.UID == 0 || !by.Foreign), s.operators[by.UID] && !by.Foreign:
 		by.All = true
-	case !trusted:
-		by.Viewer, err = s.store.Viewer(ctx, by.UID, s.open)
+	case !trusted || by.Foreign:
+		by.Viewer, err = s.store.Viewer(ctx, by.Caller.Cluster, by.UID, s.open)
 	}
 	if err != nil {
 		return by, refuse(err)
@@ -125,7 +128,7 @@ func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []ui
 	var left []string
 	for name := range strings.SplitSeq(list, ",") {
 		number := name
-		if u, err := user.Lookup(name); err == nil {
+		if u, err := user.Lookup(name); err == nil && !by.Foreign {
 			number = u.Uid
 		}
 		if n, err := strconv.ParseUint(number, 10, 32); err == nil {
@@ -134,10 +137,13 @@ func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []ui
 			left = append(left, name)
 		}
 	}
-	if len(left) > 0 && (by.All || len(by.Accounts) > 0) {
-		known, err := s.store.UsersOfSlurm(ctx, left)
+	if others := seesOthers(by.Viewer); len(left) > 0 && (others || by.Foreign) {
+		known, err := s.store.UsersOfSlurm(ctx, by.Viewer.Cluster, left)
 		if err != nil {
 			return nil, refuse(err)
+		}
+		if !others { // a foreign user may write their own name
+			known = slices.DeleteFunc(known, func(uid uint32) bool { return uid != by.UID })
 		}
 		uids = append(uids, known...)
 	}

@@ -46,7 +46,7 @@ func TestViewer(t *testing.T) {
 			sys: {UID: sys, All: true, Guest: true}, daemon: {UID: daemon, All: true, Guest: true, Accounts: []string{"chem", "chem2"}}, bin: {UID: bin, All: true}, 61002: {UID: 61002, All: true}}},
 	} {
 		db := openStore(t)
-		if err := db.SetGrants(ctx, grantsOf(c.access)); err != nil {
+		if err := db.SetGrants(ctx, "", grantsOf(c.access, uidHere)); err != nil {
 			t.Fatal(err)
 		}
 		s := New(Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
@@ -62,7 +62,7 @@ func TestViewer(t *testing.T) {
 // TestProxiedRoot: a proxy's word makes nobody root, whatever Slurm grants to root.
 func TestProxiedRoot(t *testing.T) {
 	db := openStore(t)
-	if err := db.SetGrants(ctx, []store.Grant{{UID: 0}}); err != nil {
+	if err := db.SetGrants(ctx, "", []store.Grant{{UID: 0}}); err != nil {
 		t.Fatal(err)
 	}
 	got, e := New(Options{Store: db, Log: zerolog.Nop()}).sees(ctx, viewer{Caller: &admit.Caller{Proxied: true}})
@@ -128,7 +128,7 @@ func TestDigestOfCoordinator(t *testing.T) {
 		t.Skip("requests as several users need root")
 	}
 	db := openStore(t)
-	if err := db.SetGrants(ctx, []store.Grant{{UID: daemon, Account: "chem"}, {UID: daemon, Account: "bio"}}); err != nil {
+	if err := db.SetGrants(ctx, "", []store.Grant{{UID: daemon, Account: "chem"}, {UID: daemon, Account: "bio"}}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ListenUnix(filepath.Join(shared(t), "sock"))
@@ -184,7 +184,7 @@ func TestDigestWeek(t *testing.T) {
 // TestGuestsOfASite: where Slurm lets everybody see all jobs, /metrics, the ledger and the digest are for operators still.
 func TestGuestsOfASite(t *testing.T) {
 	s := start(t, func(o *Options) { o.Open = true })
-	if err := s.store.SetGrants(ctx, []store.Grant{{UID: store.Everybody}, {UID: bob}}); err != nil {
+	if err := s.store.SetGrants(ctx, "", []store.Grant{{UID: store.Everybody}, {UID: bob}}); err != nil {
 		t.Fatal(err)
 	}
 	s.check(t, "a report", s.post(t, report(7, alice)), 200, "true")
@@ -228,7 +228,7 @@ func TestReadAccessNowAndThen(t *testing.T) {
 		}
 	}
 	for uid, want := range map[uint32]store.Viewer{daemon: {UID: daemon, Accounts: []string{"chem"}}, bin: {UID: bin, All: true}, sys: {UID: sys}} {
-		if got, err := db.Viewer(ctx, uid, false); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := db.Viewer(ctx, "", uid, false); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%+v, want %+v, %v", got, want, err)
 		}
 	}

@@ -23,7 +23,7 @@ const (
 
 // ReadAccess asks sacctmgr. A coordinator may add accounts and users whose names hold any character, line
 // breaks, too. So fields are read by their places: in the parsable form a name could forge a line.
-func ReadAccess(ctx context.Context) (*Access, error) {
+func (c Commands) ReadAccess(ctx context.Context) (*Access, error) {
 	var answers [3][]byte
 	for i, args := range [][]string{
 		{"--noheader", "show", "account", "withcoord", fmt.Sprintf("format=account%%-%d,coordinators%%-%d", nameWidth, listWidth)},
@@ -31,7 +31,7 @@ func ReadAccess(ctx context.Context) (*Access, error) {
 		{"show", "configuration"},
 	} {
 		var err error
-		if answers[i], err = output(ctx, maxOutput, "sacctmgr", args...); err != nil {
+		if answers[i], err = c.output(ctx, maxOutput, "sacctmgr", args...); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,10 +15,18 @@ import (
 // ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
-// Installed reports whether there is a sacct on this machine.
-func Installed() bool {
+// Commands says how a cluster's Slurm is asked. The zero value asks this machine's.
+type Commands struct {
+	Conf string   // SLURM_CONF; "": the environment's
+	Via  []string // a command that runs what follows it on a machine of the cluster, as ["ssh", "login"]; empty: here
+	// Foreign says that users have other uids than on this machine: sacct's JSON, which has their names alone, is not read.
+	Foreign bool
+}
+
+// Installed reports whether Slurm can be asked: there is a sacct on this machine, unless another is asked.
+func (c Commands) Installed() bool {
 	_, err := exec.LookPath("sacct")
-	return err == nil
+	return err == nil || len(c.Via) > 0
 }
 
 // ErrTooMuch says that a command printed more than is read. It was stopped.
@@ -30,12 +39,20 @@ const (
 )
 
 // run runs sacct for all attempts of everybody's jobs and returns its output.
-func run(ctx context.Context, most int, args ...string) ([]byte, error) {
-	return output(ctx, most, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
+func (c Commands) run(ctx context.Context, most int, args ...string) ([]byte, error) {
+	return c.output(ctx, most, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
 }
 
 // output runs one of Slurm's commands and returns its output.
-func output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
+func (c Commands) output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
+	env := []string{"TZ=UTC", "SLURM_TIME_FORMAT=standard", fmt.Sprint("SLURM_BITSTR_LEN=", bitstrLen), "LC_ALL=C.UTF-8"}
+	if c.Conf != "" {
+		env = append(env, "SLURM_CONF="+c.Conf)
+	}
+	if len(c.Via) > 0 { // ssh passes no environment, and a shell there reads the words: none of ours needs quotes
+		cmd := exec.CommandContext(ctx, c.Via[0], slices.Concat(c.Via[1:], []string{"env"}, env, []string{name}, args)...) // #nosec G204 -- root names it
+		return execute(ctx, cmd, most, name)
+	}
 	bin, err := exec.LookPath(name)
 	if err != nil && name == "sacct" {
 		return nil, ErrNoSlurm
@@ -44,11 +61,16 @@ func output(ctx context.Context, most int, name string, args ...string) ([]byte,
 		return nil, fmt.Errorf("slurm: %s is not installed here, though sacct may be", name)
 	}
 	cmd := exec.CommandContext(ctx, bin, args...) // #nosec G204 -- sacct or scontrol, without a shell
-	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", fmt.Sprint("SLURM_BITSTR_LEN=", bitstrLen), "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), env...)
+	return execute(ctx, cmd, most, name)
+}
+
+// execute runs a command and returns its output.
+func execute(ctx context.Context, cmd *exec.Cmd, most int, name string) ([]byte, error) {
 	cmd.WaitDelay = time.Second
 	out, errOut := &limited{most: most, ends: true}, &limited{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errOut
-	err = cmd.Run()
+	err := cmd.Run()
 	switch {
 	case out.over:
 		return nil, fmt.Errorf("slurm: %s: %w (%d MiB)", name, ErrTooMuch, most>>20)

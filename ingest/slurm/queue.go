@@ -15,8 +15,8 @@ var queueFields = []string{"JobID", "JobArrayID", "ArrayJobID", "HetJobID", "Use
 	"tres-alloc", "TimeLimit", "SubmitTime", "EligibleTime", "StartTime", "Reason", "Name"}
 
 // ReadCluster asks slurmctld for the name of its cluster. squeue shows it only if something waits.
-func ReadCluster(ctx context.Context) (string, error) {
-	out, err := output(ctx, maxConfig, "scontrol", "show", "config")
+func (c Commands) ReadCluster(ctx context.Context) (string, error) {
+	out, err := c.output(ctx, maxConfig, "scontrol", "show", "config")
 	if err != nil {
 		return "", err
 	}
@@ -32,9 +32,9 @@ const maxConfig = 1 << 20
 // lines at most. left counts the other lines, also those that cannot be read. sacct shows neither why
 // a job waits nor when it may start. It also shows jobs that slurmctld has forgotten, and asks
 // slurmdbd for all of them.
-func ReadQueue(ctx context.Context, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
+func (c Commands) ReadQueue(ctx context.Context, cluster string, most int) (jobs []slurmid.Pending, left int, err error) {
 	delimiter := newDelimiter()
-	out, err := output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
+	out, err := c.output(ctx, maxOutput, "squeue", "--noheader", "--local", "--all", "--states=PENDING", "--sort=-p",
 		"--Format="+strings.Join(queueFields, ":"+delimiter+",")+":"+delimiter)
 	if err != nil {
 		return nil, 0, err

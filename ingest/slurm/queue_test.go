@@ -88,11 +88,11 @@ func TestReadQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cluster, err := ReadCluster(t.Context())
+	cluster, err := Commands{}.ReadCluster(t.Context())
 	if err != nil || cluster != "zeta" {
 		t.Fatal(cluster, err)
 	}
-	got, left, err := ReadQueue(t.Context(), cluster, 10)
+	got, left, err := Commands{}.ReadQueue(t.Context(), cluster, 10)
 	if err != nil || left != 0 || len(got) != 1 || got[0].Cluster != "zeta" || got[0].Name != "md" {
 		t.Fatal(got, left, err)
 	}

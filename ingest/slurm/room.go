@@ -53,7 +53,7 @@ const (
 )
 
 // ReadRooms asks slurmctld for its cluster's name, partitions and nodes, and slurmdbd for its QOS.
-func ReadRooms(ctx context.Context) (cluster string, rooms *Rooms, err error) {
+func (c Commands) ReadRooms(ctx context.Context) (cluster string, rooms *Rooms, err error) {
 	var answers [4][]byte
 	for i, ask := range []struct {
 		most    int
@@ -64,7 +64,7 @@ func ReadRooms(ctx context.Context) (cluster string, rooms *Rooms, err error) {
 		{maxNodes, []string{"scontrol", "--local", "--all", "--oneliner", "show", "node"}},
 		{maxConfig, []string{"sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=" + strings.Join(qosFields, ",")}},
 	} {
-		if answers[i], err = output(ctx, ask.most, ask.command[0], ask.command[1:]...); err != nil {
+		if answers[i], err = c.output(ctx, ask.most, ask.command[0], ask.command[1:]...); err != nil {
 			return "", nil, err
 		}
 	}

@@ -177,7 +177,7 @@ func TestReadRooms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cluster, r, err := ReadRooms(t.Context())
+	cluster, r, err := Commands{}.ReadRooms(t.Context())
 	if err != nil || cluster != "zeta" || r.Of("main", "normal").Time != 12*time.Hour {
 		t.Fatalf("%s, %+v, %v", cluster, r, err)
 	}
@@ -187,7 +187,7 @@ func TestReadRooms(t *testing.T) {
 	}
 	for name, script := range map[string]string{"sacctmgr": "echo down >&2; exit 1", "scontrol": "exec yes"} {
 		say(name, script)
-		if _, r, err := ReadRooms(t.Context()); err == nil {
+		if _, r, err := (Commands{}).ReadRooms(t.Context()); err == nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

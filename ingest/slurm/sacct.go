@@ -23,6 +23,7 @@ import (
 // command line of a MiB for each task of an array. If JSON is unreadable, too much or too slow, Sacct
 // keeps to the parsable form, and tries JSON again after jsonAgain. The zero value is ready, for one goroutine.
 type Sacct struct {
+	Of     Commands
 	noJSON error // why
 	until  time.Time
 	now    func() time.Time // nil: time.Now
@@ -44,7 +45,7 @@ var cannotJSON = regexp.MustCompile(`unrecognized option|serializer|data_parser|
 
 // Form is how sacct is read: "json", or "parsable" with the reason.
 func (s *Sacct) Form() (form string, why error) {
-	if s.noJSON != nil {
+	if s.noJSON != nil || s.Of.Foreign {
 		return "parsable", s.noJSON
 	}
 	return "json", nil
@@ -108,17 +109,17 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 	if s.now != nil {
 		now = s.now
 	}
-	if s.noJSON != nil && now().Before(s.until) {
-		return askText(ctx, most, which...)
+	if s.Of.Foreign || s.noJSON != nil && now().Before(s.until) {
+		return s.Of.askText(ctx, most, which...)
 	}
 	timed, cancel := context.WithTimeout(ctx, cmp.Or(s.wait, jsonTimeout))
 	defer cancel()
-	jobs, unsure, err := askJSON(timed, most, which...)
+	jobs, unsure, err := s.Of.askJSON(timed, most, which...)
 	if errors.Is(err, ErrNoSlurm) {
 		return nil, err
 	}
 	if err != nil {
-		jobs, textErr := askText(ctx, most, which...)
+		jobs, textErr := s.Of.askText(ctx, most, which...)
 		if textErr == nil && (errors.Is(err, errForm) || errors.Is(err, ErrTooMuch) || errors.Is(err, context.DeadlineExceeded)) {
 			s.noJSON, s.until = err, now().Add(jsonAgain)
 		}
@@ -126,7 +127,7 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 	}
 	s.noJSON = nil
 	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form has uids and exit codes
-		rest, err := askText(ctx, most, append(slices.Clone(which), byID(ids))...)
+		rest, err := s.Of.askText(ctx, most, append(slices.Clone(which), byID(ids))...)
 		if err != nil {
 			return jobs, err
 		}
@@ -138,8 +139,8 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 // unsureAtOnce bounds a command line: one argument holds at most 128 KiB.
 const unsureAtOnce = 5000
 
-func askJSON(ctx context.Context, most int, which ...string) (jobs []Job, unsure []uint32, err error) {
-	out, err := run(ctx, most, append([]string{"--json"}, which...)...)
+func (c Commands) askJSON(ctx context.Context, most int, which ...string) (jobs []Job, unsure []uint32, err error) {
+	out, err := c.run(ctx, most, append([]string{"--json"}, which...)...)
 	if err != nil && cannotJSON.MatchString(err.Error()) {
 		err = fmt.Errorf("%w: %w", errForm, err)
 	}
@@ -161,9 +162,9 @@ func newDelimiter() string {
 }
 
 // askText asks for the parsable form.
-func askText(ctx context.Context, most int, which ...string) ([]Job, error) {
+func (c Commands) askText(ctx context.Context, most int, which ...string) ([]Job, error) {
 	delimiter := newDelimiter()
-	out, err := run(ctx, most, append([]string{"--parsable2", "--noheader", "--noconvert",
+	out, err := c.run(ctx, most, append([]string{"--parsable2", "--noheader", "--noconvert",
 		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)...)
 	if err != nil {
 		return nil, err

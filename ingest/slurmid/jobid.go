@@ -8,6 +8,7 @@ import (
 
 // Ref is a job, or a step of one, as people name it.
 type Ref struct {
+	Cluster   string  // carbon:123, where there are several clusters; "": not said
 	ID        uint32  // 123: the raw id, or the array's or het job's own
 	ArrayTask *uint32 // 123_4
 	HetOffset *uint32 // 123+1
@@ -15,13 +16,19 @@ type Ref struct {
 }
 
 // Parse reads 123, 123_4 or 123+1, and each of them with a step: 123.0, 123.batch,
-// 123_4.extern.
+// 123_4.extern. The name of a cluster may stand in front: carbon:123.
 func Parse(s string) (Ref, error) {
 	bad := func(why string) (Ref, error) {
 		return Ref{}, fmt.Errorf("%s is not a job id (%s): give 123, 123_4 (a task of an array), 123+1 (a part of a het job), or a step, 123.0 or 123.batch", quoteShort(s), why)
 	}
 	var r Ref
-	job, step, hasStep := strings.Cut(strings.TrimSpace(s), ".")
+	job := strings.TrimSpace(s)
+	if cluster, of, named := strings.Cut(job, ":"); named {
+		if r.Cluster, job = cluster, of; !IsName(cluster, 64) {
+			return bad("before the colon stands no cluster's name")
+		}
+	}
+	job, step, hasStep := strings.Cut(job, ".")
 	if hasStep {
 		if r.Step = NormalStep(step); r.Step == "" {
 			return bad("after the point stands no step")
@@ -51,9 +58,17 @@ func Parse(s string) (Ref, error) {
 	return r, nil
 }
 
+// Of is an id with the name of its cluster in front; "": it needs none.
+func Of(cluster, id string) string {
+	if cluster == "" {
+		return id
+	}
+	return cluster + ":" + id
+}
+
 // String is the reference as Parse reads it.
 func (r Ref) String() string {
-	s := strconv.FormatUint(uint64(r.ID), 10)
+	s := Of(r.Cluster, strconv.FormatUint(uint64(r.ID), 10))
 	if r.ArrayTask != nil {
 		s += "_" + strconv.FormatUint(uint64(*r.ArrayTask), 10)
 	}
@@ -88,11 +103,22 @@ func ParseSets(s string) ([]Set, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(all) > 0 && all[0].Cluster != set.Cluster {
+			return nil, fmt.Errorf("%s and %s are not of the same cluster: ask for each cluster's jobs by themselves", all[0].Ref, set.Ref)
+		}
 		if all = append(all, set); len(all) > mostSets {
 			return nil, fmt.Errorf("more than %d jobs are named: ask for them in parts", mostSets)
 		}
 	}
 	return all, nil
+}
+
+// ClusterOf is the cluster that sets name, as ParseSets reads them; "": none.
+func ClusterOf(sets []Set) string {
+	if len(sets) == 0 {
+		return ""
+	}
+	return sets[0].Cluster
 }
 
 // Single reports whether s names one job or step.

@@ -24,6 +24,8 @@ func TestParseJobID(t *testing.T) {
 		{"123_4.extern", Ref{ID: 123, ArrayTask: n(4), Step: "extern"}},
 		{"123+1.interactive", Ref{ID: 123, HetOffset: n(1), Step: "interactive"}},
 		{"4294967295", Ref{ID: 4294967295}},
+		{"carbon:123", Ref{Cluster: "carbon", ID: 123}},
+		{"a_b.c-1:123_4.0", Ref{Cluster: "a_b.c-1", ID: 123, ArrayTask: n(4), Step: "0"}},
 	} {
 		got, err := Parse(c.in)
 		if err != nil {
@@ -31,6 +33,9 @@ func TestParseJobID(t *testing.T) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%q: %s", c.in, d)
+		}
+		if again, err := Parse(got.String()); err != nil || !cmp.Equal(again, got) {
+			t.Errorf("%q: %s is read as %+v, %v", c.in, got, again, err)
 		}
 	}
 }
@@ -51,6 +56,10 @@ func TestParseJobIDRefuses(t *testing.T) {
 		"123.":                   `"123." is not a job id (after the point stands no step`,
 		"123.batches":            `"123.batches" is not a job id (after the point stands no step`,
 		"123.-1":                 `"123.-1" is not a job id (after the point stands no step`,
+		":7":                     `":7" is not a job id (before the colon stands no cluster's name`,
+		"a b:7":                  `"a b:7" is not a job id (before the colon stands no cluster's name`,
+		"carbon:":                `"carbon:" is not a job id (it begins with no number above 0`,
+		"carbon:gold:7":          `"carbon:gold:7" is not a job id (it begins with no number above 0`,
 		"1\x1b[31m":              `"1\x1b[31m" is not a job id (after "1" stands "\x1b[31m"`,
 		strings.Repeat("9", 100): `"` + strings.Repeat("9", 40) + `..." is not a job id (it begins with no number above 0`,
 	} {

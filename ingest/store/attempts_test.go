@@ -238,7 +238,7 @@ func TestSlurm(t *testing.T) {
 		s := open(t)
 		if reportFirst {
 			add(t, s, nodeReport(7, 1, "a", 0))
-			if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 1 || ids[0] != 7 {
+			if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || len(ids) != 1 || ids[0] != 7 {
 				t.Errorf("to ask: %v, %v", ids, err)
 			}
 		}
@@ -269,7 +269,7 @@ func TestSlurm(t *testing.T) {
 		if want := 24.0 / (4 * 21); j.Covered == nil || *j.Covered != want {
 			t.Errorf("covered %v, want %v", value(j.Covered), want)
 		}
-		if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 || count(t, s, "attempts") != 1 {
+		if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || len(ids) != 0 || count(t, s, "attempts") != 1 {
 			t.Errorf("to ask: %v, %v", ids, err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestSlurmAttempts(t *testing.T) {
 	if _, err := s.Job(ctx, alice, slurmid.Ref{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a job from before: %v", err)
 	}
-	if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 {
+	if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || len(ids) != 0 {
 		t.Errorf("to ask: %v, %v", ids, err)
 	}
 }
@@ -543,7 +543,7 @@ func TestToWeigh(t *testing.T) {
 		if _, err := s.AddSlurm(ctx, []slurm.Job{line, running}); err != nil {
 			t.Fatal(err)
 		}
-		if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || !slices.Equal(ids, want) {
+		if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || !slices.Equal(ids, want) {
 			t.Errorf("to ask: %v, %v; want %v", ids, err, want)
 		}
 	}
@@ -582,10 +582,10 @@ func TestAsked(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := s.Asked(ctx, []uint32{7, 8, 9}); err != nil {
+		if err := s.Asked(ctx, "", []uint32{7, 8, 9}); err != nil {
 			t.Fatal(err)
 		}
-		if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || !slices.Equal(ids, []uint32{7}) {
+		if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || !slices.Equal(ids, []uint32{7}) {
 			t.Errorf("to ask: %v, %v", ids, err)
 		}
 	}

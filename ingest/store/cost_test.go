@@ -107,7 +107,7 @@ func TestLedgerOfStatus(t *testing.T) {
 	s := open(t)
 	at := day.Add(time.Hour)
 	heard := func(node string, ago time.Duration, box wire.OutboxState) {
-		s.HeardOutbox(node, box, at.Add(-ago))
+		s.HeardOutbox("test", node, box, at.Add(-ago))
 	}
 	heard("now", time.Minute, wire.OutboxState{})
 	heard("stuck", time.Minute, wire.OutboxState{Waiting: 1, Oldest: time.Hour})

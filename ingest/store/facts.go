@@ -19,34 +19,48 @@ const (
 	mostSilent = 50
 )
 
-// span is the time, and the accounts, that a digest is about.
+// span is the time, the accounts and the cluster that a digest is about.
 type span struct {
 	from, to time.Time
 	accounts []string // empty: all
+	cluster  string   // "": all
 }
+
+// during is the same of another time.
+func (p span) during(from, to time.Time) span {
+	p.from, p.to = from, to
+	return p
+}
+
+// whole says that a digest is about all that jobeffd serves.
+func (p span) whole() bool { return len(p.accounts) == 0 && p.cluster == "" }
 
 func (p span) times() []any { return []any{p.from.UnixMicro(), p.to.UnixMicro()} }
 
-// among is the SQL condition on the accounts.
+// among is the SQL condition on the accounts and the cluster of rows r.
 func (p span) among(column string) (where string, args []any) {
-	if len(p.accounts) == 0 {
-		return "", nil
-	}
 	for _, a := range p.accounts {
 		args = append(args, a)
 	}
-	return " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)", args
+	if len(args) > 0 {
+		where = " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)"
+	}
+	if p.cluster != "" {
+		of, cluster := p.viewer().ofCluster("r")
+		where, args = where+" AND "+of, append(args, cluster...)
+	}
+	return where, args
 }
 
 // viewer sees what the span is about, and nothing else.
 func (p span) viewer() Viewer {
 	if len(p.accounts) == 0 {
-		return Viewer{All: true}
+		return Viewer{All: true, Cluster: p.cluster}
 	}
-	return Viewer{UID: math.MaxUint32, Accounts: p.accounts} // no user's
+	return Viewer{UID: math.MaxUint32, Accounts: p.accounts, Cluster: p.cluster} // no user's
 }
 
-// runs is the SQL condition on the accounts of runs w, and what must be joined for it.
+// runs is the SQL condition on the accounts and the cluster of runs w, and what must be joined for it.
 func (p span) runs() (join, where string, args []any) {
 	if where, args = p.among("r.account"); where != "" {
 		join = joinJob
@@ -54,10 +68,8 @@ func (p span) runs() (join, where string, args []any) {
 	return join, where, args
 }
 
-// facts sums up the jobs of some or all accounts that ended in a span of time, and how well jobeff
-// itself did.
-func (s *Store) facts(ctx context.Context, from, to time.Time, accounts []string) (*listing.Facts, error) {
-	p := span{from, to, accounts}
+// facts sums up the jobs of a span, and how well jobeff itself did.
+func (s *Store) facts(ctx context.Context, p span) (*listing.Facts, error) {
 	f, err := s.hours(ctx, p)
 	if err == nil {
 		if err = s.health(ctx, p, &f.Health); err != nil {
@@ -80,15 +92,16 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 			return nil, ErrNotFound
 		}
 	}
-	this, err := s.facts(ctx, from, to, accounts)
+	p := span{from, to, accounts, v.Cluster}
+	this, err := s.facts(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.hours(ctx, span{from.Add(from.Sub(to)), from, accounts})
+	before, err := s.hours(ctx, p.during(from.Add(from.Sub(to)), from))
 	if err == nil {
-		err = s.wrong(ctx, span{from, to, accounts}, this)
+		err = s.wrong(ctx, p, this)
 	}
-	if err == nil && len(accounts) == 0 {
+	if err == nil && p.whole() {
 		this.Alarms, err = s.Alarms(ctx, from, to)
 		if err == nil {
 			this.Comparison, err = s.Comparison(ctx)
@@ -97,7 +110,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	if err != nil {
 		return nil, err
 	}
-	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, this, accounts)
+	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, p, this)
 }
 
 const lateReports = `SELECT count(*), COALESCE(sum(CASE WHEN came.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
@@ -113,7 +126,7 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 	where, more := p.among("r.account")
 	args := append(p.times(), more...)
 	err = s.read.QueryRowContext(ctx, lateReports+where, append([]any{listing.LateAfter.Microseconds()}, args...)...).Scan(&h.Reports, &h.Late)
-	if err != nil || len(p.accounts) > 0 {
+	if err != nil || !p.whole() {
 		return err
 	}
 	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?", p.to.UnixMicro()).Scan(&h.Unsent); err != nil {
@@ -137,7 +150,7 @@ func (s *Store) health(ctx context.Context, p span, h *listing.Health) error {
 
 // silent are the nodes that have not reported since a time, but did in the four weeks before.
 func (s *Store) silent(ctx context.Context, since time.Time) ([]string, error) {
-	return onlyColumn[string](s.read.QueryContext(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
+	return onlyColumn[string](s.read.QueryContext(ctx, `SELECT `+nodeName+` FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY cluster, node LIMIT ?`,
 		since.Add(-silentAfter).UnixMicro(), since.UnixMicro(), mostSilent))
 }
 
@@ -152,7 +165,7 @@ func (s *Store) Status(ctx context.Context, now time.Time) (*listing.Status, err
 		func() (err error) { is.Health.SlowNodes, err = s.SlowNodes(ctx); return err },
 		func() (err error) { is.Alarms, err = s.AlarmsUp(ctx); return err },
 		func() (err error) { is.Comparison, err = s.Comparison(ctx); return err },
-		func() (err error) { is.Read, err = s.Mark(ctx, MarkRead); return err },
+		func() (err error) { is.Read, err = s.sacctRead(ctx); return err },
 		func() (err error) { is.Nodes, is.Quiet, err = s.NodesHeard(ctx, now, 24*time.Hour); return err },
 	} {
 		if err := read(); err != nil {
@@ -179,8 +192,7 @@ const (
 
 // comparisons adds to f what sums do not show: the workloads that lost most, lineages whose
 // executable changed, series of runs, and workloads whose users got advice.
-func (s *Store) comparisons(ctx context.Context, f *listing.Facts, accounts []string) error {
-	p := span{f.From, f.To, accounts}
+func (s *Store) comparisons(ctx context.Context, p span, f *listing.Facts) error {
 	for what, read := range map[string]func(context.Context, span, *listing.Facts) error{
 		"workloads": s.heavy, "executables": s.lineages, "series": s.series, "advice": s.advised} {
 		if err := read(ctx, p, f); err != nil {
@@ -290,15 +302,15 @@ func (s *Store) advised(ctx context.Context, p span, f *listing.Facts) error {
 	}
 	seen := map[string]bool{}
 	for _, t := range told { // the first of a workload: what ran before it is the baseline
-		if t.Shadow || t.Muted || t.Advised == 0 || t.Workload == "" || seen[t.Workload] || len(f.Told) == mostTold || !t.At.Before(p.to) {
+		if p.cluster != "" && t.Cluster != p.cluster || t.Shadow || t.Muted || t.Advised == 0 || t.Workload == "" || seen[t.Workload] || len(f.Told) == mostTold || !t.At.Before(p.to) {
 			continue
 		}
 		seen[t.Workload] = true
-		before, err := s.runsBetween(ctx, t.Workload, span{t.At.Add(-lineageBefore), t.At, p.accounts}, lineageRuns)
+		before, err := s.runsBetween(ctx, t.Workload, p.during(t.At.Add(-lineageBefore), t.At), lineageRuns)
 		if err != nil {
 			return err
 		}
-		since, err := s.runsBetween(ctx, t.Workload, span{t.At, p.to, p.accounts}, mostFollowed)
+		since, err := s.runsBetween(ctx, t.Workload, p.during(t.At, p.to), mostFollowed)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func TestGPUHours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts, err := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+		facts, err := s.facts(ctx, span{from: day.Add(-oneDay), to: day.Add(oneDay)})
 		if err != nil {
 			t.Fatal(err)
 		}

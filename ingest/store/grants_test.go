@@ -37,11 +37,11 @@ func TestGrants(t *testing.T) {
 		{"to everybody, closed", []Grant{{Everybody, ""}, {1, "bio"}}, false, []Viewer{{UID: 1, Accounts: []string{"bio"}}, {UID: 2}, {UID: 3}}},
 		{"none again", nil, true, []Viewer{{UID: 1}, {UID: 2}, {UID: 3}}},
 	} {
-		if err := s.SetGrants(ctx, c.grants); err != nil {
+		if err := s.SetGrants(ctx, "", c.grants); err != nil {
 			t.Fatal(err)
 		}
 		for i, want := range c.want {
-			got, err := beside.Viewer(ctx, uint32(i+1), c.open)
+			got, err := beside.Viewer(ctx, "", uint32(i+1), c.open)
 			if d := cmp.Diff(want, got); d != "" || err != nil {
 				t.Errorf("%s: %s, %v", c.name, d, err)
 			}

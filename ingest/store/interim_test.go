@@ -83,7 +83,7 @@ func TestInterim(t *testing.T) {
 	if j.LostCoreHours() != nil || j.Covered != nil || j.IsComplete(time.Now(), time.Nanosecond) || judged() != 1 || count(t, s, "workload_runs") != 0 {
 		t.Errorf("lost %v, covered %v, complete %v, %d runs", j.LostCoreHours(), j.Covered, j.IsComplete(time.Now(), time.Nanosecond), count(t, s, "workload_runs"))
 	}
-	if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 {
+	if ids, _, err := s.ToAsk(ctx, "", 0, 10); err != nil || len(ids) != 0 {
 		t.Errorf("sacct is asked for %v, %v", ids, err)
 	}
 	add(t, s, finals[0])

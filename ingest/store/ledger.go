@@ -86,7 +86,7 @@ func moreTime(t job.CoreTime, n, unit int64) job.CoreTime {
 func (s *Store) Ledger(ctx context.Context, from, to time.Time) (*listing.Ledger, error) {
 	l := &listing.Ledger{From: from, To: to}
 	var err error
-	if l.Read, err = s.Mark(ctx, MarkRead); err == nil {
+	if l.Read, err = s.sacctRead(ctx); err == nil {
 		l.Lines, err = s.lines(ctx, span{from: from, to: to}, true, new(listing.Health))
 	}
 	if err == nil {

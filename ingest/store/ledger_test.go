@@ -232,7 +232,7 @@ func TestLedgerReasons(t *testing.T) {
 		}
 	}
 	merged(t, s)
-	f, err := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+	f, err := s.facts(ctx, span{from: day.Add(-oneDay), to: day.Add(oneDay)})
 	if err != nil {
 		t.Fatal(err)
 	}

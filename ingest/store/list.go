@@ -196,6 +196,9 @@ func chosen(q listing.JobQuery, uids []uint32) (c conditions, from string, err e
 		if err != nil {
 			return c, "", &SelectionError{err}
 		}
+		if of := slurmid.ClusterOf(sets); of != "" {
+			in(&c, "r.cluster || ''", []string{of})
+		}
 		c.jobs(sets)
 		from = attemptsOfClusters
 	}
@@ -449,22 +452,38 @@ const namesOfSlurm = `WITH RECURSIVE users(uid) AS (
 		SELECT min(uid) FROM attempts
 		UNION ALL
 		SELECT (SELECT min(r.uid) FROM attempts r WHERE r.uid > u.uid) FROM users u WHERE u.uid IS NOT NULL)
-	SELECT u.uid, COALESCE((SELECT r.user_name FROM attempts r WHERE r.uid = u.uid AND r.slurm_submit_us IS NOT NULL AND r.user_name <> ''
+	SELECT u.uid, COALESCE((SELECT r.user_name FROM attempts r WHERE r.uid = u.uid AND r.slurm_submit_us IS NOT NULL AND r.user_name <> ''%s
 		ORDER BY r.start_us DESC NULLS LAST LIMIT 1), '') FROM users u WHERE u.uid IS NOT NULL`
 
-// UsersOfSlurm are the uids of the users whose newest name in Slurm's accounting is one of these.
-func (s *Store) UsersOfSlurm(ctx context.Context, names []string) (uids []uint32, err error) {
-	err = s.eachRow(ctx, namesOfSlurm, nil, func(rows *sql.Rows) error {
+// NamesOfSlurm are the users' newest names in the accounting of a cluster's Slurm, by uid; "": of any.
+func (s *Store) NamesOfSlurm(ctx context.Context, cluster string) (map[uint32]string, error) {
+	of, args := Viewer{Cluster: cluster}.ofCluster("r")
+	if of != "" {
+		of = " AND " + of
+	}
+	names := map[uint32]string{}
+	err := s.eachRow(ctx, fmt.Sprintf(namesOfSlurm, of), args, func(rows *sql.Rows) error {
 		var uid uint32
 		var name string
 		err := rows.Scan(&uid, &name)
-		if name != "" && slices.Contains(names, name) {
-			uids = append(uids, uid)
+		if name != "" {
+			names[uid] = name
 		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("store: users: %w", unavailable(err))
 	}
-	return uids, nil
+	return names, nil
+}
+
+// UsersOfSlurm are the uids of the users whose newest name there is one of these.
+func (s *Store) UsersOfSlurm(ctx context.Context, cluster string, names []string) (uids []uint32, err error) {
+	all, err := s.NamesOfSlurm(ctx, cluster)
+	for _, uid := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(names, all[uid]) {
+			uids = append(uids, uid)
+		}
+	}
+	return uids, err
 }

@@ -82,7 +82,7 @@ func (s *Store) Told(ctx context.Context, since time.Time) ([]listing.Told, erro
 // told reads lines of the log; the query goes on after its table.
 func (s *Store) told(ctx context.Context, query string, args []any) (all []listing.Told, err error) {
 	notices := newReader(noticeTable.columns)
-	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns)+" FROM notices "+query, args, func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns)+" FROM notices n "+query, args, func(rows *sql.Rows) error {
 		n, err := notices.read(rows)
 		n.Muted = n.mailKey == ""
 		all = append(all, n.Told)
@@ -100,6 +100,9 @@ func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*listi
 	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
 	if !v.Operates() {
 		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
+		if where, of := v.ofCluster("n"); where != "" {
+			query, args = query+" AND "+where, append(args, of...)
+		}
 	}
 	all, err := s.told(ctx, query+" ORDER BY at_us DESC LIMIT 1", args)
 	switch {
@@ -142,6 +145,9 @@ func (s *Store) wrong(ctx context.Context, p span, f *listing.Facts) error {
 	for _, t := range all {
 		if len(f.Wrong) == mostWrong || err != nil {
 			break
+		}
+		if p.cluster != "" && t.Cluster != p.cluster {
+			continue
 		}
 		if len(p.accounts) > 0 {
 			if t.Shadow || t.Job == "" {

@@ -201,7 +201,7 @@ func TestFactsAreConfirmed(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{sacct(7, "7", "COMPLETED", -time.Minute, 0, 20*time.Second)}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := s.facts(ctx, day, day.Add(oneDay), nil)
+	f, err := s.facts(ctx, span{from: day, to: day.Add(oneDay)})
 	if err != nil || f.Health.Reports != 1 || f.Health.Late != 1 || f.Total.Jobs != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -234,7 +234,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	settled(t, s)
-	f, err := s.facts(ctx, day, day.Add(24*time.Hour), nil)
+	f, err := s.facts(ctx, span{from: day, to: day.Add(24 * time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,10 +249,10 @@ func TestFacts(t *testing.T) {
 	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 3 || f.Users[0].Judged != 8 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 3 {
+	if err := s.comparisons(ctx, span{from: f.From, to: f.To}, f); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 3 {
 		t.Errorf("%v, %+v", err, f.Heavy)
 	}
-	if f, err = s.facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
+	if f, err = s.facts(ctx, span{from: day, to: day.Add(24 * time.Hour), accounts: []string{"chem", "none"}}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
 		t.Errorf("of chem: %+v, %v", f, err)
 	}
 }
@@ -269,7 +269,7 @@ func TestFactsOfFoldedExecutions(t *testing.T) {
 		}
 		addConfirmed(t, s, r)
 	}
-	f, err := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+	f, err := s.facts(ctx, span{from: day.Add(-oneDay), to: day.Add(oneDay)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestLineages(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &listing.Facts{From: day, To: day.Add(24 * time.Hour)}
-	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
+	if err := s.comparisons(ctx, span{from: f.From, to: f.To}, f); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
 	got := map[string]int{}
@@ -357,7 +357,7 @@ func TestSeries(t *testing.T) {
 	}
 	for accounts, want := range map[string]int{"": 1, "chem": 1, "bio": 0} {
 		f := &listing.Facts{From: day, To: day.Add(24 * time.Hour)}
-		if err := s.comparisons(ctx, f, strings.Fields(accounts)); err != nil || len(f.Series) != want {
+		if err := s.comparisons(ctx, span{from: f.From, to: f.To, accounts: strings.Fields(accounts)}, f); err != nil || len(f.Series) != want {
 			t.Fatalf("%q: %v, %d series", accounts, err, len(f.Series))
 		}
 		if want == 0 {
@@ -374,20 +374,20 @@ func TestSeries(t *testing.T) {
 func TestOutboxesOfAWeek(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.HeardOutbox("good", wire.OutboxState{Waiting: 2, Oldest: time.Second}, day)
-	s.HeardOutbox("stuck", wire.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
-	s.HeardOutbox("refused", wire.OutboxState{Refused: 1}, day)
+	s.HeardOutbox("test", "good", wire.OutboxState{Waiting: 2, Oldest: time.Second}, day)
+	s.HeardOutbox("test", "stuck", wire.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
+	s.HeardOutbox("test", "refused", wire.OutboxState{Refused: 1}, day)
 	if err := s.keepHeard(ctx, day); err != nil {
 		t.Fatal(err)
 	}
-	s.HeardOutbox("refused", wire.OutboxState{Refused: 3}, day.Add(time.Hour))
-	s.heard.note("refused", heardNode{at: day.Add(2 * time.Hour)}) // says nothing of its outbox
+	s.HeardOutbox("test", "refused", wire.OutboxState{Refused: 3}, day.Add(time.Hour))
+	s.heard.note(nodeKey{"test", "refused"}, heardNode{at: day.Add(2 * time.Hour)}) // says nothing of its outbox
 	if err := s.keepHeard(ctx, day.Add(heardEvery)); err != nil {
 		t.Fatal(err)
 	}
 	for days, want := range map[int]int{-7: 0, 0: 2, 1: 2, 7: 0} { // from the span's end on
 		to := day.Add(2*time.Hour).AddDate(0, 0, -days)
-		f, err := s.facts(ctx, to.AddDate(0, 0, -5), to, nil)
+		f, err := s.facts(ctx, span{from: to.AddDate(0, 0, -5), to: to})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,8 +412,8 @@ func TestSlowNodesOfSpan(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		whole, err := s.facts(ctx, day, to, nil)
-		some, also := s.facts(ctx, day, to, []string{"chem"})
+		whole, err := s.facts(ctx, span{from: day, to: to})
+		some, also := s.facts(ctx, span{from: day, to: to, accounts: []string{"chem"}})
 		is, too := s.Status(ctx, day)
 		if err := errors.Join(err, also, too); err != nil {
 			t.Fatal(err)
@@ -431,21 +431,21 @@ func TestSilentNodes(t *testing.T) {
 	s := open(t)
 	keep := func(node string, days int, now time.Time) {
 		t.Helper()
-		s.heard.note(node, heardNode{at: day.AddDate(0, 0, days)})
+		s.heard.note(nodeKey{"test", node}, heardNode{at: day.AddDate(0, 0, days)})
 		if err := s.keepHeard(ctx, now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	silent := func(want ...string) {
 		t.Helper()
-		f, err := s.facts(ctx, day, day.AddDate(0, 0, 7), nil)
+		f, err := s.facts(ctx, span{from: day, to: day.AddDate(0, 0, 7)})
 		if d := cmp.Diff(want, f.Health.Silent, cmpopts.EquateEmpty()); err != nil || d != "" {
 			t.Errorf("%v, %s", err, d)
 		}
 	}
-	s.heard.note("here", heardNode{at: day.AddDate(0, 0, 1)})
-	s.heard.note("here", heardNode{at: day.AddDate(0, 0, -1)})
-	s.heard.note("old", heardNode{at: day.AddDate(0, 0, -29)})
+	s.heard.note(nodeKey{"test", "here"}, heardNode{at: day.AddDate(0, 0, 1)})
+	s.heard.note(nodeKey{"test", "here"}, heardNode{at: day.AddDate(0, 0, -1)})
+	s.heard.note(nodeKey{"test", "old"}, heardNode{at: day.AddDate(0, 0, -29)})
 	keep("gone", -7, day)
 	silent("gone")
 	keep("here", -7, day.Add(heardEvery)) // as another daemon may have heard it

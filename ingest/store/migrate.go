@@ -22,7 +22,7 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the newest migration that this build knows.
-const schemaVersion = 5
+const schemaVersion = 6
 
 // preMark is the mark of databases from before 0.1.0, whose versions count otherwise.
 const preMark = "schema"

@@ -147,7 +147,7 @@ func TestFurtherThreadsAreNotLost(t *testing.T) {
 		listed := &list.Jobs[0]
 		_, all, err := s.EachLine(ctx, root, listing.JobQuery{}, nil, func(*listing.Line) error { return nil })
 		sum := *all.Sum
-		facts, err2 := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+		facts, err2 := s.facts(ctx, span{from: day.Add(-oneDay), to: day.Add(oneDay)})
 		if err = errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}

@@ -19,9 +19,19 @@ import (
 // dies loses the last minute, but the node's next report makes up for it.
 type heardNodes struct {
 	mu   sync.Mutex
-	last map[string]heardNode // not written yet
-	kept time.Time            // when they were written last
+	last map[nodeKey]heardNode // not written yet
+	kept time.Time             // when they were written last
 }
+
+// nodeKey names a node.
+type nodeKey struct{ cluster, node string }
+
+func compareNodes(a, b nodeKey) int {
+	return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.node, b.node))
+}
+
+// nodeName is a node's name for people. With the cluster's in front, if nodes of several have reported.
+const nodeName = "CASE WHEN (SELECT count(DISTINCT cluster) FROM nodes) > 1 THEN cluster || ':' || node ELSE node END"
 
 // heardNode is what a node said last.
 type heardNode struct {
@@ -34,11 +44,11 @@ type heardNode struct {
 const heardEvery = time.Minute
 
 // note notes a report, unless a newer one is noted already.
-func (h *heardNodes) note(node string, heard heardNode) {
+func (h *heardNodes) note(node nodeKey, heard heardNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil {
-		h.last = map[string]heardNode{}
+		h.last = map[nodeKey]heardNode{}
 	}
 	last := h.last[node]
 	if heard.at.After(last.at) {
@@ -51,7 +61,7 @@ func (h *heardNodes) note(node string, heard heardNode) {
 }
 
 // due takes what must be written, if it is time.
-func (h *heardNodes) due(now time.Time) map[string]heardNode {
+func (h *heardNodes) due(now time.Time) map[nodeKey]heardNode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now.Sub(h.kept).Abs() < heardEvery {
@@ -80,7 +90,7 @@ func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	err := s.do(ctx, func(w *writer) error {
-		for _, node := range slices.Sorted(maps.Keys(due)) { // in a fixed order: another daemon may write the same rows
+		for _, node := range slices.SortedFunc(maps.Keys(due), compareNodes) { // in a fixed order: another daemon may write the same rows
 			if err := w.keepNode(node, due[node]); err != nil {
 				return err
 			}
@@ -97,27 +107,27 @@ func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 }
 
 // keepNode writes what a node said, unless another daemon has heard from it later.
-func (w *writer) keepNode(node string, heard heardNode) error {
-	err := w.exec(`INSERT INTO nodes (node, heard_us) VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET heard_us = excluded.heard_us
-		WHERE nodes.heard_us < excluded.heard_us`, node, heard.at.UnixMicro())
+func (w *writer) keepNode(node nodeKey, heard heardNode) error {
+	err := w.exec(`INSERT INTO nodes (cluster, node, heard_us) VALUES (?, ?, ?) ON CONFLICT (cluster, node) DO UPDATE SET heard_us = excluded.heard_us
+		WHERE nodes.heard_us < excluded.heard_us`, node.cluster, node.node, heard.at.UnixMicro())
 	if err != nil || heard.said.IsZero() {
 		return err
 	}
 	said, b := heard.said.UnixMicro(), heard.outbox
-	return w.exec("UPDATE nodes SET outbox_us = ?, waiting = ?, oldest_us = ?, refused = ?, cut = ?, lost = ? WHERE node = ? AND outbox_us < ?",
-		said, b.Waiting, b.Oldest.Microseconds(), b.Refused, b.Cut, b.Lost, node, said)
+	return w.exec("UPDATE nodes SET outbox_us = ?, waiting = ?, oldest_us = ?, refused = ?, cut = ?, lost = ? WHERE cluster = ? AND node = ? AND outbox_us < ?",
+		said, b.Waiting, b.Oldest.Microseconds(), b.Refused, b.Cut, b.Lost, node.cluster, node.node, said)
 }
 
 // HeardOutbox notes what a node said of its outbox at a time. keepHeard writes it.
-func (s *Store) HeardOutbox(node string, state wire.OutboxState, at time.Time) {
-	s.heard.note(node, heardNode{at: at, outbox: state, said: at})
+func (s *Store) HeardOutbox(cluster, node string, state wire.OutboxState, at time.Time) {
+	s.heard.note(nodeKey{cluster, node}, heardNode{at: at, outbox: state, said: at})
 }
 
 // Outboxes reads what nodes said last of their outboxes, by name, if they said it within a
 // span of time.
 func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []listing.NodeOutbox, err error) {
-	err = s.eachRow(ctx, `SELECT node, waiting, oldest_us, refused, cut, lost FROM nodes
-		WHERE outbox_us >= ? AND outbox_us < ? ORDER BY node`, []any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, `SELECT `+nodeName+`, waiting, oldest_us, refused, cut, lost FROM nodes
+		WHERE outbox_us >= ? AND outbox_us < ? ORDER BY cluster, node`, []any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
 		var b listing.NodeOutbox
 		var oldest int64
 		err := rows.Scan(&b.Node, &b.Waiting, &oldest, &b.Refused, &b.Cut, &b.Lost)

@@ -170,6 +170,7 @@ func (s *Store) pendingList(ctx context.Context, v Viewer, q listing.JobQuery, u
 			return nil, err
 		}
 		if there && (len(sets) == 0 || slices.ContainsFunc(sets, func(set slurmid.Set) bool { return set.Holds(p) })) {
+			p.ID = s.named(p.Cluster, p.ID)
 			list.Jobs = append(list.Jobs, *p)
 		}
 	}
@@ -225,11 +226,15 @@ func chosenPending(v Viewer, q listing.JobQuery, uids []uint32, now time.Time) (
 	if sets, err = slurmid.ParseSets(q.Jobs); err != nil {
 		return c, nil, &SelectionError{err}
 	}
+	if of := slurmid.ClusterOf(sets); of != "" {
+		in(&c, "r.cluster", []string{of})
+	}
 	var either conditions
 	var whole, heads []uint32
 	var parts []string
 	for _, set := range sets {
 		if set.ArrayTask != nil || set.HetOffset != nil {
+			set.Ref.Cluster = ""
 			heads, parts = append(heads, set.ID), append(parts, set.Ref.String())
 		} else {
 			whole = append(whole, set.ID)

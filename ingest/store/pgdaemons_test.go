@@ -249,7 +249,7 @@ func TestOneJobPerTransaction(t *testing.T) {
 	if _, err := s.Merge(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := s.Asked(ctx, []uint32{100, 101, 102}); err != nil {
+	if err := s.Asked(ctx, "", []uint32{100, 101, 102}); err != nil {
 		t.Error(err)
 	}
 	var jobs, most int

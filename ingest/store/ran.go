@@ -208,6 +208,7 @@ func (s *Store) ran(ctx context.Context, v Viewer, query string, args ...any) (a
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()
+			r.job.DisplayID = s.named(r.cluster, r.job.DisplayID)
 		}
 		if err != nil || seen[r.attemptKey] {
 			return err

@@ -233,8 +233,15 @@ func (s *Store) complete(ctx context.Context, r *attemptRow) error {
 // that Slurm has confirmed: a node could make up a job with an array's id.
 func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*attemptRow, err error) {
 	for _, sel := range byRef(ref) {
+		if of, args := (Viewer{Cluster: ref.Cluster}).ofCluster("r"); of != "" {
+			sel.where, sel.args = sel.where+" AND "+of, append(sel.args, args...)
+		}
 		some, err := s.attempts(ctx, v, sel, 1000)
-		if err != nil {
+		var of []string
+		for _, r := range some {
+			of = append(of, r.cluster)
+		}
+		if err = cmp.Or(err, s.OneCluster(ref, of)); err != nil {
 			return nil, err
 		}
 		if len(some) > 0 && !some[0].job.Unconfirmed {
@@ -245,6 +252,28 @@ func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*a
 		}
 	}
 	return rows, nil
+}
+
+// OneCluster is a ManyClustersError if jobs of several of the clusters that jobeffd tells apart have an id.
+func (s *Store) OneCluster(ref slurmid.Ref, of []string) error {
+	var ids []string
+	for _, one := range s.apart {
+		if slices.Contains(of, one) {
+			ids = append(ids, slurmid.Of(one, ref.String()))
+		}
+	}
+	if len(ids) < 2 {
+		return nil
+	}
+	return &ManyClustersError{ids}
+}
+
+// named puts the cluster in front of a job's id, if jobeffd tells several apart.
+func (s *Store) named(cluster, id string) string {
+	if len(s.apart) == 0 {
+		return id
+	}
+	return slurmid.Of(cluster, id)
 }
 
 // choose numbers the attempts of the first row's job by their start, in one second by their submission, and takes
@@ -320,6 +349,7 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()
+			r.job.DisplayID = s.named(r.cluster, r.job.DisplayID)
 		}
 		all = append(all, r)
 		return err
@@ -331,11 +361,41 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 // those of jobs for which sacct has since listed only attempts that do not fit. With NOT EXISTS
 // PostgreSQL may read the whole table first.
 const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
-	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name = '` + MarkRead + `')
+	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name IN ('` + MarkRead + `', '` + MarkRead + `:' || r.cluster))
 	OR (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL LIMIT 1) IS NULL))`
 
-// MarkRead names the mark of the time up to which sacct was read.
+// MarkRead names the mark of the time up to which sacct was read: of all, or as MarkOf has it, of one of several
+// clusters.
 const MarkRead = "sacct_read"
+
+// MarkOf names a mark of a cluster; "": of all.
+func MarkOf(mark, cluster string) string {
+	if cluster == "" {
+		return mark
+	}
+	return mark + ":" + cluster
+}
+
+// TellApart names the clusters, if jobeffd tells several apart: each one's sacct is read by itself. It must be
+// called before the store is used.
+func (s *Store) TellApart(clusters []string) { s.apart = clusters }
+
+// sacctRead is the time up to which sacct was read, of several clusters the earliest; zero: never, or not of each.
+func (s *Store) sacctRead(ctx context.Context) (read time.Time, err error) {
+	if len(s.apart) == 0 {
+		return s.Mark(ctx, MarkRead)
+	}
+	for i, one := range s.apart {
+		at, err := s.Mark(ctx, MarkOf(MarkRead, one))
+		if err != nil || at.IsZero() {
+			return time.Time{}, err
+		}
+		if i == 0 || at.Before(read) {
+			read = at
+		}
+	}
+	return read, nil
+}
 
 // WaitForSlurm sets how long attempts that Slurm has not confirmed are hidden from people. With 0,
 // as where Slurm is never asked, they are shown at once. It must be called before the store is used.
@@ -425,11 +485,11 @@ const partsNamed = 5
 // warnOfParts says that there are more jobs of this kind, if the viewer asked for an array or
 // a het job by its number.
 func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
-	sel, kind := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}, ""
+	sel, kind := selection{ofArrayOf, []any{j.Cluster, j.ArrayJobID}, "r.array_task_id, r.attempt"}, ""
 	switch {
 	case j.ArrayJobID != 0:
 	case j.HetJobID != 0:
-		sel, kind = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, doubt.KindHet
+		sel, kind = selection{"r.cluster = ? AND r.het_job_id = ? AND r.het_job_id > 0", []any{j.Cluster, j.HetJobID}, "r.job_id, r.attempt"}, doubt.KindHet
 	default:
 		return nil
 	}

@@ -34,7 +34,7 @@ func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, pac
 	if in.attempt == nil {
 		return false, nil
 	}
-	s.heard.note(r.Node, heardNode{at: time.Now()})
+	s.heard.note(nodeKey{r.Cluster, r.Node}, heardNode{at: time.Now()})
 	return true, nil
 }
 

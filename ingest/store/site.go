@@ -47,7 +47,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]listing.Work
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
 func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]listing.NamedHours, error) {
-	p := span{from: from, to: to}
+	p := span{from: from, to: to, cluster: v.Cluster}
 	if !v.All {
 		if p.accounts = v.Coordinates(); len(p.accounts) == 0 {
 			return nil, ErrNotFound
@@ -62,7 +62,7 @@ func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]l
 
 // Nodes reads when every node reported last, and what it said of its outbox, by name.
 func (s *Store) Nodes(ctx context.Context) (all []listing.Node, err error) {
-	err = s.eachRow(ctx, "SELECT node, heard_us, outbox_us, waiting, oldest_us, refused, cut, lost FROM nodes ORDER BY node", nil, func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, "SELECT "+nodeName+", heard_us, outbox_us, waiting, oldest_us, refused, cut, lost FROM nodes ORDER BY cluster, node", nil, func(rows *sql.Rows) error {
 		var n listing.Node
 		var heard, said, oldest int64
 		err := rows.Scan(&n.Node, &heard, &said, &n.Waiting, &oldest, &n.Refused, &n.Cut, &n.Lost)
@@ -97,20 +97,21 @@ func (s *Store) ToldOf(ctx context.Context, v Viewer, since time.Time) ([]listin
 	var theirs []listing.Told
 	for _, t := range all {
 		seen, asked := known[t.Workload]
-		if t.Shadow || t.UID != v.UID && !others {
+		mine := v.is(t.Cluster, t.UID)
+		if t.Shadow || !mine && !others {
 			continue
 		}
-		if t.UID != v.UID && !asked {
+		if !mine && !asked {
 			runs, err := s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ?", []any{t.Workload, since.Add(-lineageBefore).UnixMicro()}, 1)
 			if err != nil {
 				return nil, fmt.Errorf("store: notices: %w", unavailable(err))
 			}
 			seen, known[t.Workload] = len(runs) > 0, len(runs) > 0
 		}
-		if t.UID != v.UID {
+		if !mine {
 			t.Job, t.Jobs, t.Lost = "", 0, 0
 		}
-		if t.UID == v.UID || seen {
+		if mine || seen {
 			theirs = append(theirs, t)
 		}
 	}

@@ -273,7 +273,7 @@ func TestToldOf(t *testing.T) {
 // TestNodes: a node's last report, and what it said of its outbox.
 func TestNodes(t *testing.T) {
 	s := siteStore(t)
-	s.HeardOutbox("n1", wire.OutboxState{Waiting: 2, Oldest: time.Hour, Lost: 3}, day.Add(time.Hour))
+	s.HeardOutbox("test", "n1", wire.OutboxState{Waiting: 2, Oldest: time.Hour, Lost: 3}, day.Add(time.Hour))
 	if err := s.keepHeard(ctx, day.Add(48*time.Hour)); err != nil {
 		t.Fatal(err)
 	}

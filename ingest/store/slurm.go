@@ -173,25 +173,29 @@ func withUsage(j *slurm.Job) bool { return j.WithSteps && !j.End.IsZero() }
 // has changed its figures.
 const toCountAgain = "UPDATE attempts SET judged_by = ?, judged_us = NULL, lost_us = NULL, gpu_known_us = 0, gpu_idle_us = 0 WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by > 0"
 
-const toAsk = `SELECT job_id FROM attempts
-		WHERE slurm_end_us IS NULL AND reports > 0 AND as_of_us IS NULL AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`
+const toAsk = `SELECT job_id FROM attempts r
+		WHERE slurm_end_us IS NULL AND reports > 0 AND as_of_us IS NULL AND changed_us > ?%s ORDER BY changed_us LIMIT ? OFFSET ?`
 
-const toWeigh = `SELECT job_id FROM attempts
-		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
+const toWeigh = `SELECT job_id FROM attempts r
+		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ?%s ORDER BY slurm_end_us LIMIT ?`
 
-// ToAsk lists raw job ids about which sacct has more to say, the oldest first. Some have reports but
+// ToAsk lists raw job ids of a cluster, "" of any, about which sacct has more to say, the oldest first. Some have reports but
 // no end yet: Slurm's database may learn it hours late, after the poller has stopped looking there.
 // The others have ended, but their steps were not read. Each kind gets half of the places. Of the
 // first kind, `skip` ids are passed over, and next is how many to pass over the next time: Slurm never
 // confirms made-up jobs, which would hold up the others for a week.
-func (s *Store) ToAsk(ctx context.Context, skip, most int) (ids []uint32, next int, err error) {
-	since := time.Now().Add(-askFor).UnixMicro()
-	ids, err = s.appendIDs(ctx, ids, toAsk, since, most/2, skip)
+func (s *Store) ToAsk(ctx context.Context, cluster string, skip, most int) (ids []uint32, next int, err error) {
+	of, args := Viewer{Cluster: cluster}.ofCluster("r")
+	if of != "" {
+		of = " AND " + of
+	}
+	args = append([]any{time.Now().Add(-askFor).UnixMicro()}, args...)
+	ids, err = s.appendIDs(ctx, ids, fmt.Sprintf(toAsk, of), append(slices.Clone(args), most/2, skip)...)
 	if len(ids) == most/2 {
 		next = skip + len(ids)
 	}
 	if err == nil {
-		ids, err = s.appendIDs(ctx, ids, toWeigh, since, most/2)
+		ids, err = s.appendIDs(ctx, ids, fmt.Sprintf(toWeigh, of), append(args, most/2)...)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("store: jobs to ask for: %w", unavailable(err))
@@ -204,15 +208,15 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 	return append(ids, more...), err
 }
 
-const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
+const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT c.cluster FROM clusters c WHERE c.cluster = ? OR CAST(? AS TEXT) = '') AND job_id = ?
 		AND usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us < ?`
 
-// Asked notes that sacct was asked for these jobs. If they ended some minutes ago, sacct will have
+// Asked notes that sacct was asked for these jobs of a cluster, "" of any. If they ended some minutes ago, sacct will have
 // no more about their steps later.
-func (s *Store) Asked(ctx context.Context, ids []uint32) error {
+func (s *Store) Asked(ctx context.Context, cluster string, ids []uint32) error {
 	settled := time.Now().Add(-slurm.Settled).UnixMicro()
 	err := each(slurmAtOnce, len(ids), func(i int) error {
-		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, ids[i], settled) })
+		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, cluster, cluster, ids[i], settled) })
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs that sacct was asked for: %w", err)
@@ -223,7 +227,7 @@ func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 // askFor is how long sacct is asked about a job before it is given up.
 const askFor = 7 * 24 * time.Hour
 
-// Grant is one thing that Slurm lets a user see besides their own jobs.
+// Grant is one thing that a cluster's Slurm lets a user see besides their own jobs.
 type Grant struct {
 	UID     int64  // Everybody, or one user
 	Account string // whose jobs they see, as its coordinator; "": all jobs
@@ -232,9 +236,11 @@ type Grant struct {
 // Everybody is the UID of a grant to all users.
 const Everybody = -1
 
-// SetGrants replaces all grants. It writes only if something changed.
-func (s *Store) SetGrants(ctx context.Context, grants []Grant) error {
-	have, err := s.grants(ctx, "SELECT uid, account FROM grants")
+// SetGrants replaces all grants of a cluster, and those from before jobeffd told clusters apart; "": all. It writes
+// only if something changed.
+func (s *Store) SetGrants(ctx context.Context, cluster string, grants []Grant) error {
+	const replaced = " FROM grants WHERE cluster IN (?, '') OR CAST(? AS TEXT) = ''"
+	have, err := s.grants(ctx, "SELECT uid, account"+replaced, cluster, cluster)
 	if err != nil {
 		return err
 	}
@@ -245,10 +251,10 @@ func (s *Store) SetGrants(ctx context.Context, grants []Grant) error {
 		return nil
 	}
 	err = s.do(ctx, func(w *writer) error {
-		err := w.exec("DELETE FROM grants")
+		err := w.exec("DELETE"+replaced, cluster, cluster)
 		for _, g := range want {
 			if err == nil {
-				err = w.exec("INSERT INTO grants (uid, account) VALUES (?, ?) ON CONFLICT DO NOTHING", g.UID, g.Account)
+				err = w.exec("INSERT INTO grants (cluster, uid, account) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", cluster, g.UID, g.Account)
 			}
 		}
 		return err
@@ -259,10 +265,11 @@ func (s *Store) SetGrants(ctx context.Context, grants []Grant) error {
 	return nil
 }
 
-// Viewer returns what a user may see. A grant to everybody counts only if open is set.
-func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, error) {
-	v := Viewer{UID: uid}
-	grants, err := s.grants(ctx, "SELECT uid, account FROM grants WHERE uid IN (?, ?)", uid, Everybody)
+// Viewer returns what a user of a cluster may see; "": jobeffd tells no clusters apart. A grant to everybody counts
+// only if open is set.
+func (s *Store) Viewer(ctx context.Context, cluster string, uid uint32, open bool) (Viewer, error) {
+	v := Viewer{UID: uid, Cluster: cluster}
+	grants, err := s.grants(ctx, "SELECT uid, account FROM grants WHERE cluster = ? AND uid IN (?, ?)", cluster, uid, Everybody)
 	for _, g := range grants {
 		switch {
 		case g.Account != "":

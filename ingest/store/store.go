@@ -43,6 +43,7 @@ type Store struct {
 	heard    heardNodes
 	settled  func(Settled)
 	patience time.Duration // see WaitForSlurm
+	apart    []string      // see TellApart
 
 	suspected, damaged atomic.Bool // see Check
 

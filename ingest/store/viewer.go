@@ -11,10 +11,17 @@ type Viewer struct {
 	All      bool     // root and operators, and guests
 	Guest    bool     // they see all only as everybody does: of others' jobs they change nothing
 	Accounts []string // whose jobs they see too, as a coordinator
+	Cluster  string   // of several, the only one whose jobs they see: UID and Accounts are of it; "": any
 }
 
-// Operates says that a viewer runs the site: they also see how it does, and what others were told.
-func (v Viewer) Operates() bool { return v.All && !v.Guest }
+// Operates says that a viewer runs the site: they also see how it does, and what others were told. Whoever runs
+// one of several clusters does not.
+func (v Viewer) Operates() bool { return v.All && !v.Guest && v.Cluster == "" }
+
+// is says that a user of a cluster is the viewer.
+func (v Viewer) is(cluster string, uid uint32) bool {
+	return uid == v.UID && (v.Cluster == "" || cluster == v.Cluster)
+}
 
 // Coordinates are the accounts, by name, whose sums a coordinator may have.
 func (v Viewer) Coordinates() []string {
@@ -24,10 +31,29 @@ func (v Viewer) Coordinates() []string {
 // onlyOwn says that a viewer sees their own jobs alone.
 func (v Viewer) onlyOwn() bool { return !v.All && len(v.Coordinates()) == 0 }
 
-// sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An
-// attempt whose account is unknown belongs to no coordinator. Accounts have no index, so a
-// coordinator gains nothing by that on users.
+// ofCluster is the SQL condition that a row is of the viewer's cluster; "" if any is. The || keeps engines from
+// the keys, which begin with the cluster: they would read the whole cluster.
+func (v Viewer) ofCluster(table string) (condition string, args []any) {
+	if v.Cluster == "" {
+		return "", nil
+	}
+	return table + ".cluster || '' = ?", []any{v.Cluster}
+}
+
+// sees is the SQL condition that the viewer may see a row r; "" if they see all.
 func (v Viewer) sees() (condition string, args []any) {
+	var c conditions
+	for _, one := range []func() (string, []any){func() (string, []any) { return v.ofCluster("r") }, v.seesOf} {
+		if where, args := one(); where != "" {
+			c.add(where, args...)
+		}
+	}
+	return strings.Join(c.where, " AND "), c.args
+}
+
+// seesOf is sees among the rows of the viewer's cluster. An attempt whose account is unknown belongs to no
+// coordinator. Accounts have no index, so a coordinator gains nothing by that on users.
+func (v Viewer) seesOf() (condition string, args []any) {
 	if v.All {
 		return "", nil
 	}

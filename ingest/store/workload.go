@@ -157,6 +157,9 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 	if uid != nil {
 		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
 	}
+	if where, of := v.ofCluster("w"); where != "" {
+		scope, scopeArgs = scope+" AND "+where, append(scopeArgs, of...)
+	}
 	for i, n := range namings {
 		query, args := fmt.Sprintf(n.query, scope), append(n.args(name), scopeArgs...)
 		if i == 0 && !v.All { // it has one owner, and workload reads no run that the viewer may not see
@@ -292,7 +295,7 @@ func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (
 // sumOfRuns sums up all runs of a workload that the viewer may see.
 func (s *Store) sumOfRuns(ctx context.Context, v Viewer, w *job.Workload) (*job.RunSum, error) {
 	query, args := sumOfAllRuns, []any{w.Key}
-	if where, seen := v.sees(); where != "" && v.UID != w.UID {
+	if where, seen := v.sees(); where != "" && !v.is(w.Cluster, w.UID) {
 		query, args = sumOfRuns+withJob+" WHERE w.workload_key = ? AND "+where, append(args, seen...)
 	}
 	var sum job.RunSum
@@ -363,6 +366,7 @@ func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (
 		r, err := read.read(rows)
 		if err == nil {
 			err = r.finish()
+			r.DisplayID = s.named(r.Cluster, r.DisplayID)
 		}
 		if r.Check() == nil {
 			runs = append(runs, *r)
@@ -439,7 +443,7 @@ func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint
 	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {
 		return nil, id, err
 	}
-	if !v.Operates() && w.UID != v.UID {
+	if !v.Operates() && !v.is(w.Cluster, w.UID) {
 		return nil, id, ErrNoWorkload
 	}
 	w.Runs = nil

@@ -13,6 +13,10 @@ const AuthScheme = "Munge"
 // ChallengeForm is WWW-Authenticate of a 401, with the challenge of the process that sends it.
 const ChallengeForm = AuthScheme + ` challenge="%s"`
 
+// ClusterHeader names the cluster whose key made a request's credential, where one jobeffd serves several.
+// Nothing covers it: under another cluster's key, the credential is not valid.
+const ClusterHeader = "Jobeff-Cluster"
+
 // AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge names, to
 // this one request. body is what goes over the wire, compressed or not. In a question a blank and the
 // challenges of those who may answer it, "A,B", follow the nonce.
