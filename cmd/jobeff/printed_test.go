@@ -88,6 +88,7 @@ func TestPrintedCommands(t *testing.T) {
 	}
 	ran, kinds := map[string]bool{}, map[string]int{}
 	for i, text := range slices.Concat(texts, pages) {
+		text := strings.ReplaceAll(text, "without jobeff", "without it") // it is no command there
 		if at := brokenCommand.FindStringIndex(text); at != nil && i < len(texts) {
 			t.Errorf("a line ends in a command:\n%s", text[max(0, at[0]-200):min(len(text), at[1]+100)])
 		}

@@ -119,7 +119,8 @@ func kindsOf(j *job.Job) (all []string) {
 	}
 	if u := j.GPUUse; u != nil {
 		b := u.LoadBalance()
-		for kind, is := range map[string]bool{"GPUs alike": b != nil && *b > .95, "GPUs differ": b != nil && *b < .5, "no process on GPUs": u.Known > 0 && u.Processes == 0,
+		whole, why := j.WholeNodes() // nothing is said of unused GPUs that came with them
+		for kind, is := range map[string]bool{"GPUs alike": b != nil && *b > .95, "GPUs differ": b != nil && *b < .5, "no process on GPUs": u.Known > 0 && u.Processes == 0 && !whole && why == "",
 			"some GPUs not known": u.Known > 0 && u.Known < u.GPUs} {
 			if is {
 				all = append(all, kind)

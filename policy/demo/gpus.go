@@ -54,6 +54,7 @@ func (y *Year) onGPU(h *gpuHabit, u user, at time.Time) *job.Job {
 	j.Nodes, j.GPUs = len(h.share), gpus
 	y.end(j, fate{"COMPLETED", "0:0", "", 1}, h.takes*math.Exp(.2*y.rng.NormFloat64()))
 	held(j, 32*gpus, int64(26*gpus/j.Nodes)<<30, 0.5*float64(j.CPUs))
+	j.Cgroup.CPUs, j.Cgroup.Cores = coresPerNode*j.Nodes, coresPerNode*j.Nodes // they had a part of each node
 	j.TRES = strings.Replace(j.TRES, ",mem=", fmt.Sprintf(",gres/gpu=%d,mem=", gpus), 1)
 	first := int(j.JobID) % (gpuNodes - 2)
 	y.reportOf(j, nil, func(n int, r *job.NodeReport) {

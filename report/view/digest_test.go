@@ -34,8 +34,8 @@ func TestIdleGPUs(t *testing.T) {
 	}
 	d.Total.GPU, d.Total.GPUKnown, d.Total.GPUIdle = 40, 20, 5
 	d.IdleGPUs = []listing.NamedHours{{Name: "ada", Hours: listing.Hours{GPU: 30, GPUKnown: 15, GPUIdle: 4}}, {Hours: listing.Hours{GPUKnown: 5, GPUIdle: 1}}}
-	want := "GPU-hours: 40.0 used; no kernel ran in at least 5.00 of 20.0 of which it is known (25 %). " +
-		"Most of these without a kernel: ada (4.00 of 15.0 of which it is known), (not known) (1.00 of 5.00 of which it is known)."
+	want := "GPU-hours: 40.0 used; no kernel ran in at least 5.00 of 20.0 that are known (25 %). " +
+		"Most of these without a kernel: ada (4.00 of 15.0), (not known) (1.00 of 5.00)."
 	if got := facts(d); !strings.HasSuffix(got, "\n"+want) {
 		t.Error(got)
 	}

@@ -132,7 +132,7 @@ func weekFacts(d *notice.Digest) []string {
 func idlest(users []listing.NamedHours) string {
 	var all []string
 	for _, u := range users {
-		all = append(all, fmt.Sprintf("%s (%s of %s of which it is known)", cmp.Or(u.Name, "(not known)"), figure.Hours(u.GPUIdle), figure.Hours(u.GPUKnown)))
+		all = append(all, fmt.Sprintf("%s (%s of %s)", cmp.Or(u.Name, "(not known)"), figure.Hours(u.GPUIdle), figure.Hours(u.GPUKnown)))
 	}
 	if len(all) == 0 {
 		return ""

@@ -26,7 +26,7 @@ func gpuText(j *job.Job) string {
 		each := (u.Time / time.Duration(u.Known)).Round(time.Second)
 		said = fmt.Sprintf("a kernel ran %s of the time (of %s x %s)", gpuShare(*e, u.AtMost), figure.Counted(u.Known, "GPU"), figure.Clock(each))
 		if u.Processes == 0 {
-			said = "no process used them"
+			said = "no process used " + map[bool]string{true: "it", false: "them"}[u.GPUs == 1]
 		} else if u.Unused > 0 {
 			said += fmt.Sprintf(", and no process used %s of these", figure.Count(u.Unused))
 		}
@@ -43,7 +43,7 @@ func gpuHoursText(h listing.Hours) string {
 	case h.GPUKnown == 0:
 		return used + "; what the GPUs did is not known"
 	}
-	return fmt.Sprintf("%s; no kernel ran in at least %s of %s of which it is known (%s)", used, figure.Hours(h.GPUIdle), figure.Hours(h.GPUKnown), figure.Part(h.GPUIdle, h.GPUKnown))
+	return fmt.Sprintf("%s; no kernel ran in at least %s of %s that are known (%s)", used, figure.Hours(h.GPUIdle), figure.Hours(h.GPUKnown), figure.Part(h.GPUIdle, h.GPUKnown))
 }
 
 // GPUHoursText is a sentence of gpuHoursText, about something, or about all that was told of; "": there were none.
@@ -118,18 +118,22 @@ func gpusAlike(u *job.GPUUse) bool {
 func gpusTable(all []job.GPUOfNode) block.Table {
 	const named = 8
 	t := block.Table{Heads: []string{"<node", "<!GPU", "a kernel ran", "of", "processes", "memory"}}
+	isKnown := func(g job.GPUOfNode) bool { return g.Why == "" && g.Time > 0 }
+	known := !slices.ContainsFunc(all, func(g job.GPUOfNode) bool { return !isKnown(g) }) // else an empty bar would say idle
 	for i := range all {
 		g := &all[i]
 		digits := strings.TrimPrefix(g.UUID, "GPU-")
 		row, share := []string{g.Node, cmp.Or(digits[:min(len(digits), named)], "-"), "not known", "-", "-", "-"}, 0.0
-		if g.Why == "" && g.Time > 0 {
+		if isKnown(*g) {
 			share = g.Busy.Seconds() / g.Time.Seconds()
 			row[2], row[3], row[4] = gpuShare(share, g.AtMost), figure.Clock(g.Time.Round(time.Second)), figure.Count(g.Processes)
 		}
 		if g.Memory > 0 {
 			row[5] = figure.Bytes(uint64(g.Memory))
 		}
-		t.Bar(2, share)
+		if known {
+			t.Bar(2, share)
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t

@@ -48,8 +48,8 @@ func TestGPUHoursWords(t *testing.T) {
 	}{
 		{[]job.Job{none}, "Core-h Lost", "4.00 -", "of none is it known what was lost."},
 		{[]job.Job{gpuJob("2", 0), none}, "Core-h Lost GPU-h", "4.00 - 2.00", "GPU-hours: 2.00 used; what the GPUs did is not known."},
-		{[]job.Job{gpuJob("2", 1), none}, "Core-h Lost GPU-h GPUIdle", "4.00 - 2.00 1.00", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 of which it is known (100 %)."},
-		{[]job.Job{none, gpuJob("2", 1)}, "Core-h Lost GPU-h GPUIdle", "4.00 - - -", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 of which it is known (100 %)."},
+		{[]job.Job{gpuJob("2", 1), none}, "Core-h Lost GPU-h GPUIdle", "4.00 - 2.00 1.00", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 that are known (100 %)."},
+		{[]job.Job{none, gpuJob("2", 1)}, "Core-h Lost GPU-h GPUIdle", "4.00 - - -", "GPU-hours: 2.00 used; no kernel ran in at least 1.00 of 1.00 that are known (100 %)."},
 	} {
 		l := OfList(listing.LinesOf(c.jobs), ListOptions{}, false)
 		from := slices.Index(l.Table.Heads, "Core-h")
@@ -105,6 +105,9 @@ func TestGPUsAreListed(t *testing.T) {
 		}
 		if c.heading == "" {
 			continue
+		}
+		if drawn := part.Tables[0].Bars != nil; drawn != (u.Known == u.GPUs) { // an empty bar would say idle
+			t.Errorf("%s: bars are drawn: %v", name, drawn)
 		}
 		if rows := part.Tables[0].Rows; len(rows) != c.rows || strings.Join(rows[0], " ") != c.first {
 			t.Errorf("%s: %d rows, %q", name, len(rows), rows[0])
