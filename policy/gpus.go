@@ -77,11 +77,7 @@ func onGPUs(j *job.Job, load *job.Load) Cause {
 			c.Mend = "If the program was to use a GPU, see whether it was built for that, and finds one."
 		}
 	default:
-		most := ""
-		if j.GPUUse.AtMost {
-			most = "at most "
-		}
-		c.Text = fmt.Sprintf("A kernel ran on %s in %s%s of the time.", gpusText(n, n), most, figure.Percent(*j.GPUUse.Efficiency()))
+		c.Text = fmt.Sprintf("A kernel ran on %s in %s of the time.", gpusText(n, n), figure.AtMost(*j.GPUUse.Efficiency(), j.GPUUse.AtMost))
 	}
 	return c
 }

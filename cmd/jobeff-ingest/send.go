@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
 	"jobeff/ingest/wire"
 	"jobeff/report/figure"
@@ -110,7 +110,7 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 		return nil, err
 	}
 	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter, GoesOn: !cfg.Measure.StopOnHarm,
-		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), munge.Site{Socket: cfg.Munge.Socket, Of: cfg.Munge.Cluster, Servers: cfg.Report.ServerUsers})}, nil
+		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), cli.Munge(cfg))}, nil
 }
 
 // tell prints what became of the reports. Kept or refused reports are an error.

@@ -13,7 +13,6 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/listing"
-	"jobeff/ingest/munge"
 	"jobeff/ingest/slurmid"
 	"jobeff/policy"
 	"jobeff/policy/curve"
@@ -41,12 +40,7 @@ func connect() (*client.Client, error) {
 
 // newClient makes a client of the jobeffd that the configuration names.
 func newClient(cfg *etc.Config) *client.Client {
-	return client.NewClient(cfg.Address(), clientTimeout, mungeOf(cfg))
-}
-
-// mungeOf returns where this site's munged listens, and whose signed answers count.
-func mungeOf(cfg *etc.Config) munge.Site {
-	return munge.Site{Socket: cfg.Munge.Socket, Of: cfg.Munge.Cluster, Servers: cfg.Report.ServerUsers}
+	return client.NewClient(cfg.Address(), clientTimeout, cli.Munge(cfg))
 }
 
 // clientTimeout bounds one request. A long list of jobs takes longer than a report.

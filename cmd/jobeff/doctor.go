@@ -150,7 +150,7 @@ func (d *doctor) munge() {
 func (d *doctor) server(ctx context.Context) {
 	var told client.Health // the writer and the reader have one database
 	for _, addr := range distinctAddresses(d.cfg) {
-		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), mungeOf(d.cfg))
+		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), cli.Munge(d.cfg))
 		said, err := c.Healthy(ctx)
 		c.Close()
 		if refused := new(client.ServerError); errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
@@ -180,7 +180,7 @@ func (d *doctor) signers(ctx context.Context) {
 	c := client.NewClient("unix:"+d.root+d.cfg.Server.Socket, time.Duration(d.cfg.Report.Timeout), nil)
 	defer c.Close()
 	here, err := c.Healthy(ctx)
-	site, isServer := mungeOf(d.cfg), err == nil && here.UID != nil
+	site, isServer := cli.Munge(d.cfg), err == nil && here.UID != nil
 	if strings.HasPrefix(d.cfg.Address(), "unix:") && strings.HasPrefix(d.cfg.Report.To, "unix:") && (!isServer || d.cfg.Server.Listen == "") {
 		return
 	}

@@ -105,11 +105,14 @@ func askedOf(cfg *etc.Config) (all []slurm.Commands) {
 	return all
 }
 
-func namesOf(clusters []admit.Cluster) (names []string) {
-	for _, c := range clusters {
+// ofSlurm tells the store what it must know of Slurm.
+func ofSlurm(db *store.Store, cfg *etc.Config) {
+	var names []string
+	for _, c := range cfg.Several() {
 		names = append(names, c.Name)
 	}
-	return names
+	db.WaitForSlurm(patience(cfg))
+	db.TellApart(names)
 }
 
 // pollers are those that ask Slurm, one for each cluster: none waits for another's Slurm.

@@ -29,8 +29,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, o.Store.Close()) }()
-	o.Store.WaitForSlurm(patience(cfg))
-	o.Store.TellApart(namesOf(o.Clusters))
+	ofSlurm(o.Store, cfg)
 	listeners, err := readersUnit(cfg).listen()
 	if err != nil {
 		return err

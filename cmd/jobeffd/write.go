@@ -46,8 +46,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	defer closeAll(listeners)
 	asking := pollers(cfg, db, log)
-	db.WaitForSlurm(patience(cfg))
-	db.TellApart(namesOf(o.Clusters))
+	ofSlurm(db, cfg)
 	db.FindHung(time.Duration(cfg.Server.HungAfter))
 	o.Store, o.Committed = db, committed
 	o.Reported = func(cluster string) {

@@ -24,19 +24,16 @@ const addTimeout = 20 * time.Second
 
 // postReport takes one report. Its 200 says that the report is on the disk.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
-	s.postOne(w, r, func(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
-		if added, e = s.keepReport(ctx, r, by, body, begin); added && s.reported != nil {
-			s.reported(by.Caller.Cluster)
-		}
-		return added, e
-	})
+	if by, added := s.postOne(w, r, s.keepReport); added && s.reported != nil {
+		s.reported(by.Caller.Cluster)
+	}
 }
 
 // keeper decodes, checks and stores the body of a request.
 type keeper func(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal)
 
 // postOne answers a node that sends one thing.
-func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (added bool) {
+func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (by viewer, added bool) {
 	begin := time.Now()
 	by, e := s.reporter(r)
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
@@ -51,11 +48,11 @@ func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (a
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
-		return false
+		return by, false
 	}
 	s.tellAlarm(w)
 	answer(w, r, map[string]bool{"new": added})
-	return added
+	return by, added
 }
 
 // noReports answers a node whose report.to names the reader. The node keeps its report and

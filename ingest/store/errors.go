@@ -156,10 +156,3 @@ var errClosed = fmt.Errorf("%w: it is being closed", ErrUnavailable)
 // ErrForeignNode says that a node reported an attempt which, as Slurm says, did not have this
 // node.
 var ErrForeignNode = errors.New("store: the job did not have this node")
-
-// ManyClustersError says that jobs of several clusters have the id that somebody asks for.
-type ManyClustersError struct{ IDs []string } // with their clusters
-
-func (e *ManyClustersError) Error() string {
-	return "several clusters have this job: ask for " + strings.Join(e.IDs, " or ")
-}

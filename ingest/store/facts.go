@@ -45,11 +45,8 @@ func (p span) among(column string) (where string, args []any) {
 	if len(args) > 0 {
 		where = " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)"
 	}
-	if p.cluster != "" {
-		of, cluster := p.viewer().ofCluster("r")
-		where, args = where+" AND "+of, append(args, cluster...)
-	}
-	return where, args
+	of, cluster := ofCluster("r", p.cluster)
+	return where + of, append(args, cluster...)
 }
 
 // viewer sees what the span is about, and nothing else.

@@ -457,10 +457,7 @@ const namesOfSlurm = `WITH RECURSIVE users(uid) AS (
 
 // NamesOfSlurm are the users' newest names in the accounting of a cluster's Slurm, by uid; "": of any.
 func (s *Store) NamesOfSlurm(ctx context.Context, cluster string) (map[uint32]string, error) {
-	of, args := Viewer{Cluster: cluster}.ofCluster("r")
-	if of != "" {
-		of = " AND " + of
-	}
+	of, args := ofCluster("r", cluster)
 	names := map[uint32]string{}
 	err := s.eachRow(ctx, fmt.Sprintf(namesOfSlurm, of), args, func(rows *sql.Rows) error {
 		var uid uint32

@@ -99,10 +99,8 @@ func (s *Store) told(ctx context.Context, query string, args []any) (all []listi
 func (s *Store) NoticeOf(ctx context.Context, v Viewer, id, rule string) (*listing.Told, error) {
 	query, args := "WHERE job = ? AND rule = ? AND mail_key <> ''", []any{id, rule}
 	if !v.Operates() {
-		query, args = query+" AND uid = ? AND shadow = 0", append(args, v.UID)
-		if where, of := v.ofCluster("n"); where != "" {
-			query, args = query+" AND "+where, append(args, of...)
-		}
+		where, cluster := ofCluster("n", v.Cluster)
+		query, args = query+" AND uid = ? AND shadow = 0"+where, append(append(args, v.UID), cluster...)
 	}
 	all, err := s.told(ctx, query+" ORDER BY at_us DESC LIMIT 1", args)
 	switch {

@@ -233,9 +233,8 @@ func (s *Store) complete(ctx context.Context, r *attemptRow) error {
 // that Slurm has confirmed: a node could make up a job with an array's id.
 func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*attemptRow, err error) {
 	for _, sel := range byRef(ref) {
-		if of, args := (Viewer{Cluster: ref.Cluster}).ofCluster("r"); of != "" {
-			sel.where, sel.args = sel.where+" AND "+of, append(sel.args, args...)
-		}
+		where, args := ofCluster("r", ref.Cluster)
+		sel.where, sel.args = sel.where+where, append(sel.args, args...)
 		some, err := s.attempts(ctx, v, sel, 1000)
 		var of []string
 		for _, r := range some {
@@ -252,28 +251,6 @@ func (s *Store) meant(ctx context.Context, v Viewer, ref slurmid.Ref) (rows []*a
 		}
 	}
 	return rows, nil
-}
-
-// OneCluster is a ManyClustersError if jobs of several of the clusters that jobeffd tells apart have an id.
-func (s *Store) OneCluster(ref slurmid.Ref, of []string) error {
-	var ids []string
-	for _, one := range s.apart {
-		if slices.Contains(of, one) {
-			ids = append(ids, slurmid.Of(one, ref.String()))
-		}
-	}
-	if len(ids) < 2 {
-		return nil
-	}
-	return &ManyClustersError{ids}
-}
-
-// named puts the cluster in front of a job's id, if jobeffd tells several apart.
-func (s *Store) named(cluster, id string) string {
-	if len(s.apart) == 0 {
-		return id
-	}
-	return slurmid.Of(cluster, id)
 }
 
 // choose numbers the attempts of the first row's job by their start, in one second by their submission, and takes
@@ -367,35 +344,6 @@ const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 // MarkRead names the mark of the time up to which sacct was read: of all, or as MarkOf has it, of one of several
 // clusters.
 const MarkRead = "sacct_read"
-
-// MarkOf names a mark of a cluster; "": of all.
-func MarkOf(mark, cluster string) string {
-	if cluster == "" {
-		return mark
-	}
-	return mark + ":" + cluster
-}
-
-// TellApart names the clusters, if jobeffd tells several apart: each one's sacct is read by itself. It must be
-// called before the store is used.
-func (s *Store) TellApart(clusters []string) { s.apart = clusters }
-
-// sacctRead is the time up to which sacct was read, of several clusters the earliest; zero: never, or not of each.
-func (s *Store) sacctRead(ctx context.Context) (read time.Time, err error) {
-	if len(s.apart) == 0 {
-		return s.Mark(ctx, MarkRead)
-	}
-	for i, one := range s.apart {
-		at, err := s.Mark(ctx, MarkOf(MarkRead, one))
-		if err != nil || at.IsZero() {
-			return time.Time{}, err
-		}
-		if i == 0 || at.Before(read) {
-			read = at
-		}
-	}
-	return read, nil
-}
 
 // WaitForSlurm sets how long attempts that Slurm has not confirmed are hidden from people. With 0,
 // as where Slurm is never asked, they are shown at once. It must be called before the store is used.

@@ -185,10 +185,7 @@ const toWeigh = `SELECT job_id FROM attempts r
 // first kind, `skip` ids are passed over, and next is how many to pass over the next time: Slurm never
 // confirms made-up jobs, which would hold up the others for a week.
 func (s *Store) ToAsk(ctx context.Context, cluster string, skip, most int) (ids []uint32, next int, err error) {
-	of, args := Viewer{Cluster: cluster}.ofCluster("r")
-	if of != "" {
-		of = " AND " + of
-	}
+	of, args := ofCluster("r", cluster)
 	args = append([]any{time.Now().Add(-askFor).UnixMicro()}, args...)
 	ids, err = s.appendIDs(ctx, ids, fmt.Sprintf(toAsk, of), append(slices.Clone(args), most/2, skip)...)
 	if len(ids) == most/2 {

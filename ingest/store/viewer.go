@@ -31,24 +31,14 @@ func (v Viewer) Coordinates() []string {
 // onlyOwn says that a viewer sees their own jobs alone.
 func (v Viewer) onlyOwn() bool { return !v.All && len(v.Coordinates()) == 0 }
 
-// ofCluster is the SQL condition that a row is of the viewer's cluster; "" if any is. The || keeps engines from
-// the keys, which begin with the cluster: they would read the whole cluster.
-func (v Viewer) ofCluster(table string) (condition string, args []any) {
-	if v.Cluster == "" {
-		return "", nil
-	}
-	return table + ".cluster || '' = ?", []any{v.Cluster}
-}
-
 // sees is the SQL condition that the viewer may see a row r; "" if they see all.
 func (v Viewer) sees() (condition string, args []any) {
-	var c conditions
-	for _, one := range []func() (string, []any){func() (string, []any) { return v.ofCluster("r") }, v.seesOf} {
-		if where, args := one(); where != "" {
-			c.add(where, args...)
-		}
+	condition, args = v.seesOf()
+	of, cluster := ofCluster("r", v.Cluster)
+	if condition == "" {
+		of = strings.TrimPrefix(of, " AND ")
 	}
-	return strings.Join(c.where, " AND "), c.args
+	return condition + of, append(args, cluster...)
 }
 
 // seesOf is sees among the rows of the viewer's cluster. An attempt whose account is unknown belongs to no

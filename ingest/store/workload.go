@@ -157,9 +157,8 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 	if uid != nil {
 		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
 	}
-	if where, of := v.ofCluster("w"); where != "" {
-		scope, scopeArgs = scope+" AND "+where, append(scopeArgs, of...)
-	}
+	where, cluster := ofCluster("w", v.Cluster)
+	scope, scopeArgs = scope+where, append(scopeArgs, cluster...)
 	for i, n := range namings {
 		query, args := fmt.Sprintf(n.query, scope), append(n.args(name), scopeArgs...)
 		if i == 0 && !v.All { // it has one owner, and workload reads no run that the viewer may not see

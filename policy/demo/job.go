@@ -47,7 +47,7 @@ func (y *Year) job(u user, name, partition string, submit time.Time, cores int) 
 		wait = time.Second
 	}
 	nodes := (cores + coresPerNode - 1) / coresPerNode
-	j := &job.Job{Cluster: cluster, JobID: y.next, Attempt: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
+	j := &job.Job{Cluster: Cluster, JobID: y.next, Attempt: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
 		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), TimeLimit: 24 * time.Hour, Nodes: nodes, CPUs: cores, Decision: "on"}
 	if m := (etc.Measure{Share: y.opts.Share}); !m.Draws(j.JobID) {
 		j.Decision = "off not among the jobs that the site measures (measure.share)"
@@ -241,9 +241,9 @@ func (y *Year) Told() (all []listing.Told) {
 		if l.input != "" {
 			e.InputHash = l.input[:32]
 		}
-		key := job.WorkloadKey(cluster, l.user.uid, &e)
+		key := job.WorkloadKey(Cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
-		all = append(all, listing.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+		all = append(all, listing.Told{Cluster: Cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
 			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost})
 	}
 	return all

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// cluster is the made-up site's only one: nodes n001 to n240 of coresPerNode cores, and g01 to g08 with GPUs.
+// Cluster is the made-up site's only one: nodes n001 to n240 of coresPerNode cores, and g01 to g08 with GPUs.
 const (
-	cluster      = "demo"
+	Cluster      = "demo"
 	coresPerNode = 64
 	nodeCount    = 240
 	mostCores    = 2048

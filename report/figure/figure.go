@@ -79,6 +79,14 @@ func Points(v float64) string {
 	return ""
 }
 
+// AtMost writes a share as Percent does, which is an upper bound if isBound.
+func AtMost(v float64, isBound bool) string {
+	if isBound {
+		return "at most " + Percent(v)
+	}
+	return Percent(v)
+}
+
 // Part writes part as a Percent of whole; "-" if whole is 0.
 func Part(part, whole float64) string {
 	if !(whole > 0) {

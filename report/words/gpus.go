@@ -24,7 +24,7 @@ func gpuText(j *job.Job) string {
 	said := ""
 	if e := u.Efficiency(); e != nil {
 		each := (u.Time / time.Duration(u.Known)).Round(time.Second)
-		said = fmt.Sprintf("a kernel ran %s of the time (of %s x %s)", gpuShare(*e, u.AtMost), figure.Counted(u.Known, "GPU"), figure.Clock(each))
+		said = fmt.Sprintf("a kernel ran %s of the time (of %s x %s)", figure.AtMost(*e, u.AtMost), figure.Counted(u.Known, "GPU"), figure.Clock(each))
 		if u.Processes == 0 {
 			said = "no process used " + map[bool]string{true: "it", false: "them"}[u.GPUs == 1]
 		} else if u.Unused > 0 {
@@ -72,14 +72,6 @@ func gpuColumns(lines []line) (columns string) {
 // gpuLegend explains gpuColumns.
 var gpuLegend = []Legend{{"GPU-h: GPU-hours used.", []string{"GPU-h"}}, {"GPUIdle: those in which no kernel ran, at least.", []string{"GPUIdle"}}}
 
-// gpuShare writes the part of a time in which a kernel ran.
-func gpuShare(share float64, atMost bool) string {
-	if atMost {
-		return "at most " + figure.Percent(share)
-	}
-	return figure.Percent(share)
-}
-
 // gpusPart lists the job's GPUs, those on which a kernel ran shortest first; nothing if they are alike.
 func gpusPart(j *job.Job) block.Part {
 	u := j.GPUUse
@@ -126,7 +118,7 @@ func gpusTable(all []job.GPUOfNode) block.Table {
 		row, share := []string{g.Node, cmp.Or(digits[:min(len(digits), named)], "-"), "not known", "-", "-", "-"}, 0.0
 		if isKnown(*g) {
 			share = g.Busy.Seconds() / g.Time.Seconds()
-			row[2], row[3], row[4] = gpuShare(share, g.AtMost), figure.Clock(g.Time.Round(time.Second)), figure.Count(g.Processes)
+			row[2], row[3], row[4] = figure.AtMost(share, g.AtMost), figure.Clock(g.Time.Round(time.Second)), figure.Count(g.Processes)
 		}
 		if g.Memory > 0 {
 			row[5] = figure.Bytes(uint64(g.Memory))

@@ -119,14 +119,11 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar)
 	return n, tellDemo(ctx, db, y.Told())
 }
 
-// demoCluster is the made-up site's cluster, as its jobs have it.
-const demoCluster = "demo"
-
 // watchDemo records what jobeffd would know of the site by the year's end: when nodes reported, which of them are slow, up to
 // when sacct was read, and since when which share of the jobs was measured.
 func watchDemo(ctx context.Context, db *store.Store, y *demo.Year, o demo.Options) error {
 	for node, at := range y.Heard() {
-		db.HeardOutbox(demoCluster, node, wire.OutboxState{}, at)
+		db.HeardOutbox(demo.Cluster, node, wire.OutboxState{}, at)
 	}
 	_, err := db.Merge(ctx) // writes these
 	if err == nil {
