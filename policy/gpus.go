@@ -93,22 +93,25 @@ func gpusText(n, of int) string {
 	return fmt.Sprintf("%s of its %s", figure.Count(n), figure.Counted(of, "GPU"))
 }
 
-// gpus asks for the most GPUs that processes are known to have used, of this job or of one alike with as many. Nothing is
-// asked for where Slurm does not track GPUs. On several nodes, the one that needs most is not known, so nothing is said
-// there unless none was used at all.
-func (a *asking) gpus(r *Request) {
-	j := a.job
-	if j == nil || j.StateWord() != "COMPLETED" || j.Elapsed.Seconds() < leastSeen || gpusUntold(j) != "" || j.GPUUse.Unused == 0 {
-		return
+// gpus asks for the most GPUs that processes are known to have used, of these jobs or of one alike with as many. All of
+// these left some unused. Nothing is asked for where Slurm does not track GPUs. On several nodes, the one that needs most
+// is not known, so nothing is said there unless none was used at all.
+func (a *asking) gpus(r *Request, of ...*job.Job) {
+	had, used := r.Like.GPUs, 0
+	kind, known := gpuKind(of[0].TRES)
+	for _, j := range of {
+		if j.StateWord() != completed || j.Elapsed.Seconds() < leastSeen || gpusUntold(j) != "" || j.GPUUse.Unused == 0 || j.GPUs != had {
+			return
+		}
+		its, one := gpuKind(j.TRES)
+		known = known && one && its == kind
 	}
-	used := 0
 	for i := range a.alike {
-		if one := &a.alike[i]; one.GPUs == j.GPUs {
+		if one := &a.alike[i]; one.GPUs == had {
 			used = max(used, one.UsedGPUs)
 		}
 	}
-	kind, known := gpuKind(j.TRES)
-	if used >= j.GPUs || used > 0 && (j.Nodes > 1 || !known) {
+	if used >= had || used > 0 && (r.Like.Nodes > 1 || !known) {
 		return
 	}
 	r.GPUs, r.GPUKind, r.Less = used, kind, append(r.Less, "GPUs")

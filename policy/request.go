@@ -196,13 +196,14 @@ func RequestOfTasks(id string, tasks []job.Job) *Request {
 	var all, done []job.Ran
 	var elapsed float64
 	var room *job.Room
+	var finished []*job.Job
 	for i := range tasks {
 		if tasks[i].End.IsZero() {
 			continue
 		}
 		ran := job.RanOf(&tasks[i])
 		if all = append(all, ran); !workload.NotCompleted(&ran) {
-			done, elapsed, room = append(done, ran), elapsed+ran.Elapsed, tasks[i].Room
+			done, finished, elapsed, room = append(done, ran), append(finished, &tasks[i]), elapsed+ran.Elapsed, tasks[i].Room
 		}
 	}
 	if len(done) == 0 {
@@ -217,6 +218,7 @@ func RequestOfTasks(id string, tasks []job.Job) *Request {
 	a := asking{alike: all, room: room}
 	r.Needs = workload.NeedsOfTasks(all, r.Like, room)
 	a.shape(r, done)
+	a.gpus(r, finished...)
 	a.sizes(r)
 	r.Like.ID, r.Like.Elapsed = id, elapsed
 	return r

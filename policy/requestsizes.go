@@ -12,7 +12,9 @@ import (
 func (a *asking) asItRan(r *Request) {
 	r.Needs = workload.NeedsOf(a.alike, r.Like, a.room)
 	a.shape(r, workload.CompletedLike(a.alike, &r.Like))
-	a.gpus(r)
+	if a.job != nil {
+		a.gpus(r, a.job)
+	}
 	a.sizes(r)
 	if r.Needs.RanOut != nil && r.Needs.AllMemory && r.Needs.Memory == 0 && r.Like.Ranks > r.Nodes && a.room.Holds(2*r.Nodes, 0, 0) {
 		r.Kind, r.Nodes, r.Less, r.More = AskSpread, 2*r.Nodes, nil, nil

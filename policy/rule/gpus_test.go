@@ -153,3 +153,47 @@ func TestUnusedGPUsAreAnswered(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsOfArray: an array is asked for the most GPUs that a task used, if all completed tasks left some unused.
+func TestGPUsOfArray(t *testing.T) {
+	tasks := func(change func([]job.Job), gpus ...*job.GPUUse) []job.Job {
+		var all []job.Job
+		for i, u := range gpus {
+			j := gpuJob(func(j *job.Job) { j.GPUUse = u })
+			number := uint32(i)
+			j.JobID, j.ArrayJobID, j.ArrayTaskID = 100+number, 100, &number
+			all = append(all, *j)
+		}
+		change(all)
+		return all
+	}
+	for _, c := range []struct {
+		name   string
+		change func([]job.Job)
+		gpus   []*job.GPUUse
+		line   string
+	}{
+		{"one is not known", nil, []*job.GPUUse{use(9, -1, -1, -1), unknown(use(9, -1, -1), 1, job.GPUHangs)}, ""},
+		{"one used all", nil, []*job.GPUUse{use(9, -1, -1, -1), use(9, 9, 9, 9)}, ""},
+		{"one was short", func(all []job.Job) { all[1].Elapsed = time.Minute }, []*job.GPUUse{use(9, -1, -1, -1), use(9, -1, -1, -1)}, ""},
+		{"one had more", func(all []job.Job) { all[0].GPUs = 5 }, []*job.GPUUse{use(9, -1, -1, -1, -1), use(9, -1, -1, -1)}, ""},
+		{"of other kinds", func(all []job.Job) { all[1].TRES = "gres/gpu=4,gres/gpu:t4=4" }, []*job.GPUUse{use(9, -1, -1, -1), use(9, -1, -1, -1)}, ""},
+		{"of two kinds", func(all []job.Job) {
+			all[0].TRES, all[1].TRES = "gres/gpu=4", "gres/gpu=4,gres/gpu:a100=2,gres/gpu:t4=2"
+		}, []*job.GPUUse{use(9, -1, -1, -1), use(9, -1, -1, -1)}, ""},
+		{"one failed, with all", func(all []job.Job) { all[0].State = "FAILED" }, []*job.GPUUse{use(9, 9, 9, 9), use(9, -1, -1, -1)}, ""},
+		{"one failed, and nothing is known", func(all []job.Job) { all[0].State = "FAILED" }, []*job.GPUUse{nil, use(9, -1, -1, -1)}, "--gpus=a100:1 "},
+		{"all left some", nil, []*job.GPUUse{use(9, -1, -1, -1), use(9, 9, -1, -1)}, "--gpus=a100:2 "},
+	} {
+		if c.change == nil {
+			c.change = func([]job.Job) {}
+		}
+		r := policy.ArrayOf(tasks(c.change, c.gpus...)).Request
+		if line := shell.Request(r); r.FewerGPUs() != (c.line != "") || !strings.Contains(line, c.line) || c.line == "" && strings.Contains(line, "--gpus") {
+			t.Errorf("%s: %s: %s", c.name, r.Said(), line)
+		}
+	}
+	if r := policy.ArrayOf(tasks(func([]job.Job) {}, use(-1, -1, -1, -1), use(-1, -1, -1, -1))).Request; !strings.Contains(r.Said(), "no GPU") {
+		t.Errorf("none used: %s", r.Said())
+	}
+}
