@@ -79,7 +79,7 @@ write_slurm_conf() {
 # for `scontrol show job` after a job's end.
 slurm_conf_fixed() {
 	cat <<-X
-		ClusterName=test
+		ClusterName=$NAME
 		SlurmctldHost=ctl($NET.1)
 		SlurmUser=slurm
 		AuthType=auth/munge

@@ -9,6 +9,8 @@
 # and the cgroups jobeff-test-<hash of CLUSTER_DIR>.
 #
 # CLUSTER_DIR         where (/var/tmp/jobeff-cluster)
+# CLUSTER_NAME        test
+# CLUSTER_NET         10.78.0; no route leads out of it, so clusters may use the same one
 # CLUSTER_CPUS        of each node (4)
 # CLUSTER_USERS       "alice bob"
 # CLUSTER_PROLOGFLAGS Alloc; none: the job's first step runs the prolog; Contain
@@ -22,7 +24,8 @@ SELF=$(realpath "$0")
 REPO=$(dirname "$(dirname "$SELF")")
 D=$(realpath -m "${CLUSTER_DIR:-/var/tmp/jobeff-cluster}")
 ID=jobeff-test-$(printf %s "$D" | sha1sum | cut -c1-8)
-NET=10.78.0 # no route leads out of this network, so every cluster may use the same one
+NET=${CLUSTER_NET:-10.78.0}
+NAME=${CLUSTER_NAME:-test}
 read -ra USERS <<<"${CLUSTER_USERS:-alice bob}"
 # shellcheck source=test/cluster-conf.sh
 . "$(dirname "$SELF")/cluster-conf.sh"
@@ -237,7 +240,7 @@ start_accounting() {
 	as_slurm slurmdbd
 	wait_for 180 sacctmgr -n list cluster
 	{
-		echo "add cluster test"
+		echo "add cluster $NAME"
 		echo "add account proj"
 		printf 'add user %s account=proj\n' "${USERS[@]}"
 	} | sacctmgr -iQ >"$D/log/sacctmgr.log"
