@@ -20,8 +20,9 @@ const (
 	spare = 2
 	// mostUsers and mostDays bound the stakes of a node, mostSeen the observations behind an interval.
 	mostUsers, mostDays, mostSeen = 32, 16, 64
-	// mostScale is how many times as much as others a node's jobs may differ, and still count as differing no more.
-	mostScale, before = 1.25, 8.0
+	// mostScale is how many times as much as others a node's jobs may differ, and still count as differing no more. It is
+	// known of knownAfter jobs and more.
+	mostScale, knownAfter = 1.25, 32
 	// tail is the chance that the true slowness lies beyond one end of the interval.
 	tail = 0.05
 	// leastJobs is the least number of jobs that a node is named for.
@@ -133,7 +134,7 @@ func (n *node) cut(limit float64) {
 	n.rise = min(n.rise, most)
 }
 
-// evidence returns ln of the e-value: the sum of the bets of the scale 1. If the node's jobs differ more than others, it
+// evidence returns ln of the e-value: the sum of the bets of the scale 1. If the node's jobs may differ more than others, it
 // is that of the larger scale, if lower.
 func (n *node) evidence() float64 {
 	var one, wide float64
@@ -150,17 +151,17 @@ func (n *node) evidence() float64 {
 	return math.Log(one)
 }
 
-// differs reports whether the node's jobs differ more than those of others: by the root mean square of its normal scores
-// below 0, which is 1 elsewhere, and does not grow where a node becomes slow. Before all, so many others count as seen.
+// differs reports whether the node's jobs may differ more than those of others: by the root mean square of its normal scores
+// below 0, which is 1 elsewhere, and does not grow where a node becomes slow.
 func (n *node) differs() bool {
-	sum, count := before, before
+	var sum, count float64
 	for _, s := range n.seen {
 		if s.rank < 0.5 {
 			sum += math.Pow(distuv.UnitNormal.Quantile(s.rank), 2)
 			count++
 		}
 	}
-	return sum > count*mostScale*mostScale
+	return len(n.seen) < knownAfter || sum > count*mostScale*mostScale
 }
 
 // found describes the node. ok is false if too little speaks for its being slow, or if it may be hardly

@@ -317,11 +317,13 @@ func find(seed uint64, nodes, from int, spread, slower float64, change func(*sit
 	return all
 }
 
-// TestFound: one node that is 5 % slower among 10,000, where alike jobs differ by 4 %, is found after about 20 jobs.
+// TestFound: one node that is 5 % slower among 10,000, where alike jobs differ by 4 %, is found after about 30 jobs.
+// It ran for two months before.
 func TestFound(t *testing.T) {
-	all := find(1, 400, 0, .04, .05, func(*site) {})
+	const known = 60
+	all := find(1, 400, known, .04, .05, func(*site) {})
 	t.Log("result: 4 % and 5 %, few nodes:", all)
-	if slices.Sort(all); all[len(all)/2] > 30 {
+	if slices.Sort(all); all[(len(all)-1)/2] > 35 {
 		t.Error(all)
 	}
 	if *siteNodes < 1000 {
@@ -330,10 +332,11 @@ func TestFound(t *testing.T) {
 	for _, spread := range []float64{.01, .02, .04, .08, .16} {
 		line := fmt.Sprintf("| %.0f %% |", 100*spread)
 		for _, slower := range []float64{.02, .05, .10, .20} {
-			line += fmt.Sprintf(" %v |", find(1, 2000, 0, spread, slower, func(*site) {}))
+			line += fmt.Sprintf(" %v |", find(1, 2000, known, spread, slower, func(*site) {}))
 		}
 		t.Log("result:", line)
 	}
+	t.Log("result: | a new node |", find(1, 2000, 0, .04, .05, func(*site) {}))
 	t.Log("result: | slow from day 140 on |", find(2, 2000, 140, .04, .05, func(*site) {}))
-	t.Log("result: | jobs of 1 to 16 nodes |", find(3, 2000, 0, .04, .05, func(s *site) { s.wide = true }))
+	t.Log("result: | jobs of 1 to 16 nodes |", find(3, 2000, known, .04, .05, func(s *site) { s.wide = true }))
 }

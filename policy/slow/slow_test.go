@@ -203,16 +203,16 @@ func wins(days, jobs, users int, by float64) *Watch {
 	return w
 }
 
-// TestWhoNamesANode: one user names no node, nor one day, nor fewer than ten jobs, nor less than 2 %.
+// TestWhoNamesANode: one user names no node, nor one day, nor ten jobs on a new one, nor less than 2 %.
 func TestWhoNamesANode(t *testing.T) {
 	for _, c := range []struct {
 		days, jobs, users int
 		by                float64
 		named             bool
 	}{
-		{20, 1, 2, 0.1, true}, {200, 1, 1, 0.1, false}, {20, 5, 1, 0.1, false},
+		{32, 1, 2, 0.1, true}, {200, 1, 1, 0.1, false}, {20, 5, 1, 0.1, false},
 		{2, 20, 20, 0.1, false}, {4, 20, 20, 0.1, true},
-		{9, 1, 9, 0.1, false}, {10, 1, 9, 0.1, true},
+		{10, 1, 9, 0.1, false}, {32, 1, 9, 0.1, true},
 		{40, 1, 9, 0.02, false}, {40, 1, 9, 0.03, true},
 	} {
 		w := wins(c.days, c.jobs, c.users, c.by)
@@ -337,28 +337,46 @@ func TestLooksChangeNothing(t *testing.T) {
 	}
 }
 
-// TestDiffers: a node whose jobs differ more than those of others is judged by the bets that allow it. One that became slow
+// TestDiffers: a node whose jobs differ more than those of others, or may do so, is judged by the bets that allow it. One that became slow
 // differs no more.
 func TestDiffers(t *testing.T) {
 	for _, c := range []struct {
 		what string
+		jobs int
 		rank func(i int) float64
 		want float64
 	}{
-		{"like others", func(i int) float64 { return (float64(i) + 0.5) / 64 }, 12},
-		{"slow", func(int) float64 { return 0.99 }, 12},
-		{"slow since half of the jobs", func(i int) float64 { return max((float64(i)+0.5)/32, 0.99*float64(i/32)) }, 12},
-		{"two ranks alone", func(i int) float64 { return 0.02 + 0.96*float64(i%2) }, 2},
+		{"like others", mostSeen, func(i int) float64 { return (float64(i) + 0.5) / 64 }, 12},
+		{"slow", mostSeen, func(int) float64 { return 0.99 }, 12},
+		{"slow since half of the jobs", mostSeen, func(i int) float64 { return max((float64(i)+0.5)/32, 0.99*float64(i/32)) }, 12},
+		{"two ranks alone", mostSeen, func(i int) float64 { return 0.02 + 0.96*float64(i%2) }, 2},
+		{"too few jobs to know", knownAfter - 1, func(int) float64 { return 0.99 }, 2},
 	} {
 		n := newNode(name(1), 0)
 		for k, b := range bets {
 			n.won[k] = b.weight * math.Exp(map[float64]float64{1: 12, 2: 2}[b.scale])
 		}
-		for i := range mostSeen {
+		for i := range c.jobs {
 			n.seen = append(n.seen, seen{rank: c.rank(i)})
 		}
 		if got := n.evidence(); !near(got, c.want, 1e-9) {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// TestLeastJobs: a known node is named for ten jobs since it became slow.
+func TestLeastJobs(t *testing.T) {
+	n := newNode(name(1), 0)
+	for k, b := range bets {
+		n.won[k] = b.weight * math.Exp(12)
+	}
+	for range mostSeen {
+		n.seen = append(n.seen, seen{rank: 0.99, over: 0.1})
+	}
+	for n.run = range mostSeen {
+		if _, ok := n.found(); ok != (n.run >= 10) {
+			t.Errorf("after %d jobs: %v", n.run, ok)
 		}
 	}
 }
