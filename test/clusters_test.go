@@ -202,7 +202,17 @@ func TestClusters(t *testing.T) {
 			}
 		}
 	}
-	if digest := server.exec(t, "ctl", "jobeff", "digest"); !strings.Contains(digest, "gold") {
-		t.Logf("the digest:\n%s", digest)
+	for _, name := range append([]string{"all"}, s.names...) {
+		of := server.exec(t, "ctl", "jobeff", "-a", "-S", "-1days", "-M", name) + server.exec(t, "ctl", "jobeff", "workload", "-a", "-M", name) + server.exec(t, "ctl", "jobeff", "admin", "coverage", "-M", name)
+		for _, other := range s.names {
+			if strings.Contains(of, other+":1 ") != (name == "all" || name == other) {
+				t.Errorf("of %s:\n%s", name, of)
+			}
+		}
+	}
+	for _, who := range []string{"alice", "bob"} {
+		if r := server.try(t, "", "as", who, "jobeff", "workload", "-M", "gold"); r.code == 0 || !strings.Contains(r.stderr, "you are told of cluster carbon alone") {
+			t.Errorf("%s of carbon asks about gold: exit %d\n%s%s", who, r.code, r.stdout, r.stderr)
+		}
 	}
 }

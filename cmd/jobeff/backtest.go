@@ -87,7 +87,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 
 // workloadOf asks for a job's workload; nil where there is none.
 func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workload, error) {
-	w, err := c.Workload(ctx, job.WorkloadOf(j), "")
+	w, err := c.Workload(ctx, job.WorkloadOf(j), "", j.Cluster)
 	var e *client.ServerError
 	switch {
 	case errors.As(err, &e) && e.Status == http.StatusNotFound:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,8 +35,8 @@ func (p *program) coverageCommand() *cobra.Command {
 		Long:  coverageHelp,
 		Example: `  jobeff admin coverage
   jobeff admin coverage -S 2026-10-01 -E 2026-11-01 --json`,
-	}, func(ctx context.Context, c *client.Client, from, to time.Time) (any, words.Answer, error) {
-		l, err := c.Coverage(ctx, from, to)
+	}, func(ctx context.Context, c *client.Client, from, to time.Time, cluster string) (any, words.Answer, error) {
+		l, err := c.Coverage(ctx, from, to, cluster)
 		if err != nil {
 			return nil, words.Answer{}, err
 		}
@@ -60,8 +61,8 @@ func (p *program) costCommand() *cobra.Command {
 		Long:  costHelp,
 		Example: `  jobeff admin cost
   jobeff admin cost -S -90days --json`,
-	}, func(ctx context.Context, c *client.Client, from, to time.Time) (any, words.Answer, error) {
-		of, err := c.Cost(ctx, from, to)
+	}, func(ctx context.Context, c *client.Client, from, to time.Time, cluster string) (any, words.Answer, error) {
+		of, err := c.Cost(ctx, from, to, cluster)
 		if err != nil {
 			return nil, words.Answer{}, err
 		}
@@ -99,9 +100,22 @@ func (p *program) statusCommand() *cobra.Command {
 	return c
 }
 
+// clusterFlag lets a command ask about one of several clusters.
+func clusterFlag(c *cobra.Command, cluster *string) {
+	c.Flags().StringVarP(cluster, "clusters", "M", "", "only jobs of this `CLUSTER`, of several that jobeffd serves; all: of each")
+}
+
+// oneCluster is what clusterFlag's value asks for; "": all.
+func oneCluster(given string) string {
+	if strings.EqualFold(given, "all") {
+		return ""
+	}
+	return given
+}
+
 // ofSpan completes a command that asks about the whole site in a time.
-func (p *program) ofSpan(c *cobra.Command, ask func(ctx context.Context, c *client.Client, from, to time.Time) (document any, said words.Answer, err error)) *cobra.Command {
-	var start, end string
+func (p *program) ofSpan(c *cobra.Command, ask func(ctx context.Context, c *client.Client, from, to time.Time, cluster string) (document any, said words.Answer, err error)) *cobra.Command {
+	var start, end, cluster string
 	var asJSON bool
 	c.Args = cli.NoArgs
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -115,9 +129,12 @@ func (p *program) ofSpan(c *cobra.Command, ask func(ctx context.Context, c *clie
 				return fmt.Errorf("--%s: %w", []string{"starttime", "endtime"}[i], err)
 			}
 		}
-		return p.answer(asJSON, func(c *client.Client) (any, words.Answer, error) { return ask(cmd.Context(), c, span[0], span[1]) })
+		return p.answer(asJSON, func(c *client.Client) (any, words.Answer, error) {
+			return ask(cmd.Context(), c, span[0], span[1], oneCluster(cluster))
+		})
 	}
 	c.Flags().StringVarP(&start, "starttime", "S", "", "jobs that ended at `TIME` or later")
+	clusterFlag(c, &cluster)
 	c.Flags().StringVarP(&end, "endtime", "E", "", "jobs that ended before `TIME`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c

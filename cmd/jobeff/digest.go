@@ -24,9 +24,9 @@ all accounts, coordinators theirs.`
 
 // digestFlags are the flags of jobeff digest.
 type digestFlags struct {
-	week, html string
-	json       bool
-	accounts   []string
+	week, html, cluster string
+	json                bool
+	accounts            []string
 }
 
 func (p *program) digestCommand() *cobra.Command {
@@ -52,6 +52,7 @@ func (p *program) digestCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.week, "week", "", "the `WEEK` by its ISO number, as 2026-W46")
 	c.Flags().StringSliceVarP(&f.accounts, "account", "A", nil, "only jobs of these `ACCOUNTS`")
+	clusterFlag(c, &f.cluster)
 	c.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
 	c.Flags().StringVar(&f.html, "html", "", "write it as a page to the new `FILE`; - is standard output")
 	return c
@@ -68,7 +69,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	q := client.DigestQuery{Week: f.week, Accounts: f.accounts}
+	q := client.DigestQuery{Week: f.week, Cluster: oneCluster(f.cluster), Accounts: f.accounts}
 	if f.json {
 		return p.document(c.DigestDocument(ctx, q))
 	}

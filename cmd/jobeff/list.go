@@ -115,16 +115,13 @@ func (l *listFlags) whose(q listing.JobQuery) string {
 // query is the question to the server. As in sacct, named jobs may be of any time and of any user
 // whose jobs the caller may see, unless an option says otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (listing.JobQuery, error) {
-	q := listing.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster, Limit: l.limit}
+	q := listing.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: oneCluster(l.cluster), Limit: l.limit}
 	if _, err := slurmid.ParseSets(jobs); jobs != "" && err != nil {
 		return q, cli.Usage(err)
 	}
 	var err error
 	if q.State, err = fullStates(l.state); err != nil {
 		return q, err
-	}
-	if strings.EqualFold(q.Cluster, "all") {
-		q.Cluster = ""
 	}
 	if jobs == "" || given("starttime") {
 		if q.Start, err = cli.ParsePast(l.start, now); err != nil {

@@ -36,7 +36,7 @@ func TestScale(t *testing.T) {
 		t.Errorf("a page of %d bytes, %v", len(page), err)
 	}
 	if page, err := os.ReadFile(filepath.Join(dir, "paper.html")); err != nil || !strings.Contains(string(page), "Ask for 1 core, for ") || !strings.Contains(string(page), "MPICH") {
-		t.Errorf("a proposal of %d bytes, %v", len(page), err)
+		t.Errorf("a proposal of %d bytes, %v\n%s", len(page), err, page)
 	}
 	if table, err := os.ReadFile(filepath.Join(dir, "paper.csv")); err != nil || strings.Count(string(table), "\n") != 4 || !strings.Contains(string(table), "\n1,1,2,600,0,1,1,1,1,") {
 		t.Errorf("%v\n%s", err, table)

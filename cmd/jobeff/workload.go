@@ -39,6 +39,7 @@ then compared with the others.`
 type workloadFlags struct {
 	json     bool
 	user     string
+	cluster  string
 	all      bool
 	since    string
 	limit    int
@@ -82,6 +83,7 @@ func (p *program) workloadCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
 	c.Flags().StringVarP(&flags.user, "user", "u", "", "workloads of this `USER`, a name or a uid, for operators")
+	clusterFlag(c, &flags.cluster)
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
 	c.Flags().StringVar(&flags.proposal, "proposal", "", proposalHelp)
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
@@ -112,9 +114,9 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	}
 	defer c.Close()
 	if flags.json {
-		return p.document(c.WorkloadDocument(ctx, name, flags.user, predict))
+		return p.document(c.WorkloadDocument(ctx, name, flags.user, oneCluster(flags.cluster), predict))
 	}
-	w, err := c.Workload(ctx, name, flags.user)
+	w, err := c.Workload(ctx, name, flags.user, oneCluster(flags.cluster))
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 	if _, err := slurmid.Parse(name); err != nil {
 		return name, nil
 	}
-	w, err := c.Workload(ctx, name, user)
+	w, err := c.Workload(ctx, name, user, "")
 	if err != nil {
 		return "", err
 	}
@@ -158,7 +160,7 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 // workloads lists workloads. jobeffd has them by their newest run alone: for another order jobeff asks for all.
 func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
-	q := listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
+	q := listing.WorkloadQuery{User: cmp.Or(flags.user, myself()), Cluster: oneCluster(flags.cluster), Limit: flags.limit}
 	var err error
 	if q.Since, err = cli.ParsePast(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)

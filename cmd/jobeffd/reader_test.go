@@ -230,7 +230,7 @@ func TestMuteBeside(t *testing.T) {
 	}
 	over.Store(true)
 	wg.Wait()
-	if w, err := d.client().Workload(ctx, "model", ""); err != nil || w.Mute == nil || w.Mute.Reason != "known" {
+	if w, err := d.client().Workload(ctx, "model", "", ""); err != nil || w.Mute == nil || w.Mute.Reason != "known" {
 		t.Errorf("%v, %+v", err, w)
 	}
 }

@@ -41,7 +41,7 @@ func TestRoomGoesAlong(t *testing.T) {
 		must(t, err)
 		is("the job", found.Job.Room, room)
 		is("its workload", found.Workload.Room, room)
-		w, err := c.client.Workload(ctx, found.Workload.Key, "")
+		w, err := c.client.Workload(ctx, found.Workload.Key, "", "")
 		must(t, err)
 		is("the workload", w.Room, room)
 		both, err := c.client.Digest(ctx, client.DigestQuery{From: situationsNow.AddDate(0, 0, -7), To: situationsNow})

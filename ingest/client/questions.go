@@ -107,18 +107,18 @@ func (c *Client) WorkloadDocuments(ctx context.Context, q listing.WorkloadQuery)
 }
 
 // Workload fetches a workload with its runs. name is its name, its key, the beginning of either, or the id of a job of it;
-// user is its owner, a name or a uid; "" leaves the choice to the server.
-func (c *Client) Workload(ctx context.Context, name, user string) (*listing.FoundWorkload, error) {
+// user is its owner, a name or a uid; "" leaves the choice to the server. cluster is where its runs were; "": anywhere.
+func (c *Client) Workload(ctx context.Context, name, user, cluster string) (*listing.FoundWorkload, error) {
 	w := &listing.FoundWorkload{Workload: new(job.Workload)}
-	if err := c.onWorkload(ctx, "GET", name, "", user, url.Values{"stored": {"1"}}, nil, w); err != nil {
+	if err := c.onWorkload(ctx, "GET", name, "", user, ofCluster(url.Values{"stored": {"1"}}, cluster), nil, w); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
 // WorkloadDocument fetches the JSON document of a workload, with the expected times on the core counts of predict.
-func (c *Client) WorkloadDocument(ctx context.Context, name, user string, predict []int) (document json.RawMessage, err error) {
-	v := url.Values{}
+func (c *Client) WorkloadDocument(ctx context.Context, name, user, cluster string, predict []int) (document json.RawMessage, err error) {
+	v := ofCluster(url.Values{}, cluster)
 	counts := make([]string, len(predict))
 	for i, n := range predict {
 		counts[i] = strconv.Itoa(n)
@@ -181,16 +181,25 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	return nil
 }
 
+// ofCluster asks about one cluster; "": all that the caller sees.
+func ofCluster(v url.Values, cluster string) url.Values {
+	if cluster != "" {
+		v.Set("cluster", cluster)
+	}
+	return v
+}
+
 // DigestQuery names the time of a digest: a week by its ISO number, "2026-W46", or From and To.
 // Without either it is the week of the last digest that was due. jobeffd says which days a week has.
 type DigestQuery struct {
 	Week     string
 	From, To time.Time
+	Cluster  string   // "": all
 	Accounts []string // empty: all
 }
 
 func (q *DigestQuery) values() url.Values {
-	v := url.Values{"account": q.Accounts}
+	v := ofCluster(url.Values{"account": q.Accounts}, q.Cluster)
 	if q.Week != "" {
 		v.Set("week", q.Week)
 	}
@@ -218,16 +227,16 @@ func (c *Client) Digest(ctx context.Context, q DigestQuery) (*listing.TwoWeeks, 
 	return both, nil
 }
 
-// Coverage fetches the ledger of the jobs that ended in a span. A time that is zero is left to jobeffd.
-func (c *Client) Coverage(ctx context.Context, from, to time.Time) (*listing.Ledger, error) {
+// Coverage fetches the ledger of the jobs that ended in a span. A time that is zero is left to jobeffd. cluster "": of all.
+func (c *Client) Coverage(ctx context.Context, from, to time.Time, cluster string) (*listing.Ledger, error) {
 	l := new(listing.Ledger)
-	return l, c.askSpan(ctx, "/v1/coverage", from, to, l, "ledger")
+	return l, c.askSpan(ctx, "/v1/coverage", from, to, cluster, l, "ledger")
 }
 
 // Cost fetches what jobeff costs the jobs that ended in a span, likewise.
-func (c *Client) Cost(ctx context.Context, from, to time.Time) (*listing.Cost, error) {
+func (c *Client) Cost(ctx context.Context, from, to time.Time, cluster string) (*listing.Cost, error) {
 	of := new(listing.Cost)
-	return of, c.askSpan(ctx, "/v1/cost", from, to, of, "cost")
+	return of, c.askSpan(ctx, "/v1/cost", from, to, cluster, of, "cost")
 }
 
 // Status fetches how jobeff itself does.
@@ -236,7 +245,7 @@ func (c *Client) Status(ctx context.Context) (*listing.Status, error) {
 	return is, c.ask(ctx, "GET", "/v1/status", nil, is, "status")
 }
 
-func (c *Client) askSpan(ctx context.Context, path string, from, to time.Time, into any, what string) error {
-	q := listing.JobQuery{Start: from, End: to}
+func (c *Client) askSpan(ctx context.Context, path string, from, to time.Time, cluster string, into any, what string) error {
+	q := listing.JobQuery{Cluster: cluster, Start: from, End: to}
 	return c.ask(ctx, "GET", path+"?"+q.Values().Encode(), nil, into, what)
 }

@@ -17,9 +17,10 @@ const (
 
 // Cost is what jobeff costs a site, of the jobs that ended in a span.
 type Cost struct {
-	From  time.Time     `json:"from"`      // jobs that ended since
-	To    time.Time     `json:"to"`        // and before
-	Times harm.Slowdown `json:"run_times"` // of measured jobs against others of the same work
+	Cluster string        `json:"cluster,omitempty"` // "": of all
+	From    time.Time     `json:"from"`              // jobs that ended since
+	To      time.Time     `json:"to"`                // and before
+	Times   harm.Slowdown `json:"run_times"`         // of measured jobs against others of the same work
 	// Busiest are those of the looked at runs whose ranks called MPI most often. Looked at is the newest run of each
 	// workload, of those with the most core-hours.
 	Busiest []BusyRun `json:"busiest"`

@@ -42,7 +42,8 @@ type Facts struct {
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
 	Total Hours     `json:"total"`
-	// Lists hold the accounts, users and programs that lost the most hours.
+	// Lists hold the clusters, accounts, users and programs that lost the most hours.
+	Clusters []NamedHours `json:"clusters,omitempty"` // only where jobeffd tells several apart, of all of them
 	Accounts []NamedHours `json:"accounts"`
 	Users    []NamedHours `json:"users"`
 	Programs []NamedHours `json:"programs"`            // by file name; hours are those inside MPI programs
@@ -101,6 +102,7 @@ const LateAfter = 10 * time.Minute
 // TwoWeeks are the facts of a span of time and of the span before it, as
 // GET /v1/digest?stored=1 answers them.
 type TwoWeeks struct {
+	Cluster  string   `json:"cluster,omitempty"`  // of whose jobs they are; "": of all
 	Accounts []string `json:"accounts,omitempty"` // whose jobs they sum up; empty: all
 	This     *Facts   `json:"this"`
 	Before   *Facts   `json:"before"` // its sums alone

@@ -18,8 +18,9 @@ const (
 
 // Ledger is the core time of all jobs that ended in a span, as sacct has it, by what is known of them.
 type Ledger struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
+	Cluster string    `json:"cluster,omitempty"` // "": of all
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
 	// Read is up to when sacct was read; zero: it never was.
 	Read  time.Time    `json:"sacct_read,omitzero"`
 	Lines []LedgerLine `json:"lines"`

@@ -145,7 +145,7 @@ func After(next string) string {
 
 // Parameters lists all fields of the query.
 func (q *WorkloadQuery) Parameters() Parameters {
-	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "stored": &q.Stored, "detail": &q.Detail}
+	return Parameters{"user": &q.User, "cluster": &q.Cluster, "since": &q.Since, "muted": &q.Muted, "named": &q.Named, "limit": &q.Limit, "offset": &q.Offset, "after": &q.After, "stored": &q.Stored, "detail": &q.Detail}
 }
 
 // Values is the query as the API's parameters.
@@ -153,11 +153,12 @@ func (q WorkloadQuery) Values() url.Values { return q.Parameters().values() }
 
 // WorkloadQuery selects workloads for a list; a zero field does not restrict it.
 type WorkloadQuery struct {
-	User  string    // a name or a uid
-	Since time.Time // workloads that ran after it
-	Muted bool      // only muted ones
-	Named bool      // lists NamedWorkloads, of jobs that left no record of a program, in place of the others
-	Limit int       // the ones that ran last; 0: the server's default
+	User    string    // a name or a uid
+	Cluster string    // "": any
+	Since   time.Time // workloads that ran after it
+	Muted   bool      // only muted ones
+	Named   bool      // lists NamedWorkloads, of jobs that left no record of a program, in place of the others
+	Limit   int       // the ones that ran last; 0: the server's default
 
 	Offset int    // skips so many
 	After  string // as in a JobQuery

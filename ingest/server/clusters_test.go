@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/ingest/wire"
 	"jobeff/policy/notice"
+	"jobeff/report/mail"
 	"jobeff/test/mungetest"
 )
 
@@ -180,6 +182,7 @@ func TestClustersAreKeptApart(t *testing.T) {
 	paths = append(paths, "/jobs/7", "/jobs?user=61001", "/jobs?job=7", "/jobs?cluster=gold", "/digest", "/status", "/workloads/"+key, "/workloads/same-work", "/jobs/7/wrong?rule=rule", "/v1/jobs", "/v1/jobs?detail=1", "/v1/jobs?stored=1",
 		"/v1/jobs?cluster=gold", "/v1/jobs?job=7", "/v1/jobs?user=user-of-gold", "/v1/jobs?account=chem", "/v1/jobs/7", "/v1/jobs/7?attempt=1", "/v1/jobs/7/compare",
 		"/v1/pending", "/v1/workloads", "/v1/workloads?named=1", "/v1/workloads/"+key, "/v1/workloads/same-work", "/v1/workloads/same", "/v1/workloads/name-of-gold", "/v1/months", "/v1/users", "/v1/accounts", "/v1/programs",
+		"/v1/months?cluster=gold", "/v1/users?cluster=gold", "/v1/workloads?cluster=gold", "/v1/workloads/same-work?cluster=gold", "/v1/digest?cluster=gold", "/months?cluster=gold", "/workloads?cluster=gold",
 		"/v1/digest", "/v1/digest?account=chem", "/v1/coverage", "/v1/cost", "/v1/status", "/metrics", "/healthz")
 	for _, c := range []struct {
 		of   string
@@ -233,6 +236,52 @@ func TestClustersAreKeptApart(t *testing.T) {
 	for _, site := range []string{"/v1/status", "/v1/coverage", "/v1/cost", "/metrics", "/v1/digest"} {
 		s.check(t, "root of one cluster asks for "+site, s.from("gold", "GET", site, nil).do(), http.StatusForbidden, "operators")
 	}
+}
+
+// TestAboutOneCluster: whoever sees several clusters may ask about one of them, and is told of it alone. A user's name
+// stands for a person of a cluster.
+func TestAboutOneCluster(t *testing.T) {
+	letters, err := mail.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startThree(t, func(o *Options) { o.Letters, o.Weeks = letters, notice.Weekly{Zone: time.UTC} })
+	s.store.TellApart(clusterNames)
+	s.kept(t)
+	ask := func(path string) response { return request{Addr: s.unix, Method: "GET", Path: path}.do() }
+	week := "from=" + reportOf("gold").End.Add(-time.Hour).UTC().Format(time.RFC3339) + "&to=" + reportOf("gold").End.Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, path := range []string{"/v1/months?", "/v1/users?", "/v1/accounts?", "/v1/programs?", "/v1/workloads?", "/v1/workloads/same-work?", "/v1/digest?" + week + "&", "/v1/coverage?start=2020-01-01T00:00:00Z&", "/v1/cost?start=2020-01-01T00:00:00Z&",
+		"/months?", "/users?", "/programs?", "/workloads?", "/digest?", "/jobs?", "/v1/jobs?", "/v1/jobs?user=user-of-gold&"} {
+		got := ask(path + "cluster=gold")
+		if got.Status != 200 || strings.Contains(got.Text, "of-carbon") || strings.Contains(got.Text, "of-iron") {
+			t.Errorf("%s: %d %s", path, got.Status, got.Text)
+		}
+		if path == "/v1/users?" || strings.HasPrefix(path, "/v1/jobs") || strings.HasPrefix(path, "/v1/work") {
+			s.check(t, path, got, 200, "of-gold")
+		}
+		if !strings.Contains(path, "jobs") {
+			s.check(t, path, ask(path+"cluster=lead"), 404, "there is no cluster")
+			s.check(t, path+" from carbon", s.from("carbon", "GET", path+"cluster=gold", nil).do(), 403, map[bool]string{false: "you are told of cluster carbon alone", true: "for root and operators"}[strings.HasPrefix(path, "/v1/co")])
+		}
+	}
+	var one, all struct {
+		Total     listing.Hours
+		Lines     []listing.LedgerLine
+		ByCluster []listing.NamedHours `json:"by_cluster"`
+	}
+	for path, jobs := range map[string]func() int{"/v1/digest?" + week: func() int { return all.Total.Jobs - 2*one.Total.Jobs }, "/v1/coverage?start=2020-01-01T00:00:00Z": func() int { return int(all.Lines[0].Jobs - 2*one.Lines[0].Jobs) }} {
+		if err := errors.Join(json.Unmarshal([]byte(ask(path).Text), &all), json.Unmarshal([]byte(ask(path+"&cluster=gold").Text), &one)); err != nil || jobs() != 1 {
+			t.Errorf("%s: %+v, of gold %+v, %v", path, all, one, err)
+		}
+	}
+	if len(all.ByCluster) != 3 || all.ByCluster[0].Jobs != 1 || one.ByCluster != nil {
+		t.Errorf("by cluster: %+v, of gold %+v", all.ByCluster, one.ByCluster)
+	}
+	for _, path := range []string{"/v1/jobs?user=user-of-gold", "/jobs?user=user-of-gold", "/v1/workloads?user=user-of-gold"} {
+		s.check(t, path, ask(path), 400, "may be another person on each cluster")
+	}
+	s.check(t, "a uid", ask(fmt.Sprint("/v1/jobs?user=", alice)), 200, "of-iron")
+	s.check(t, "oneself", ask("/v1/jobs?user=root"), 200, `"jobs":[]`)
 }
 
 // TestNoOwnCluster: on a machine that is of none of the clusters, only those who may read all ask by the socket.

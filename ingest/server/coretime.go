@@ -24,13 +24,15 @@ const (
 // coreTimeLifetime is how long a sum is used again. Each new sum reads all months.
 const coreTimeLifetime = 15 * time.Second
 
-// coreTime counts the core time of jobs that ended, by partition and account, since it was made. It
+// coreTime counts the core time of jobs that ended, by partition and account, and by cluster where several are told apart, since it was made. It
 // reads the sums of months, which keep what retention drops. A job's figures may be revised, and
 // then a sum may fall. Prometheus would take that for a restart, and add all of it again, so a
 // counter stays at the highest value of its sum. It starts at 0: what jobs used before is no part of
 // any rate.
 type coreTime struct {
-	months func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error)
+	months monthsReader
+	by     []string // what it counts by
+	descs  [len(coreMetrics)]*prometheus.Desc
 
 	mu                   sync.Mutex
 	at                   time.Time // of the last sum
@@ -38,8 +40,10 @@ type coreTime struct {
 	before, most         map[place]coreSeconds
 }
 
+type monthsReader func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error)
+
 // place is where core time is spent.
-type place struct{ partition, account string }
+type place struct{ cluster, partition, account string }
 
 type coreSeconds [len(coreMetrics)]float64
 
@@ -56,10 +60,15 @@ func (n names) of(name string, most int) string {
 	return name
 }
 
-// newCoreTime counts from now on.
-func newCoreTime(db *store.Store) *coreTime {
-	c := &coreTime{months: db.Months, accounts: names{}, partitions: names{}}
-	c.refresh(time.Now())
+// newCoreTime counts from its first refresh on; by cluster, too, if several are told apart.
+func newCoreTime(months monthsReader, isApart bool) *coreTime {
+	c := &coreTime{months: months, by: []string{"partition", "account"}, accounts: names{}, partitions: names{}}
+	if isApart {
+		c.by = append([]string{"cluster"}, c.by...)
+	}
+	for i, m := range coreMetrics {
+		c.descs[i] = prometheus.NewDesc(m.name, m.help, c.by, nil)
+	}
 	return c
 }
 
@@ -70,14 +79,14 @@ func (c *coreTime) refresh(now time.Time) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	rows, err := c.months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: []string{"partition", "account"}})
+	rows, err := c.months(ctx, store.Viewer{All: true}, listing.MonthQuery{By: c.by})
 	if err != nil {
 		return
 	}
 	c.at = now
 	sums := map[place]coreSeconds{}
 	for _, r := range rows { // most lost first: these get the names
-		p := place{c.partitions.of(r.Partition, namedPartitions), c.accounts.of(r.Account, namedAccounts)}
+		p := place{strings.ToValidUTF8(r.Cluster, "?"), c.partitions.of(r.Partition, namedPartitions), c.accounts.of(r.Account, namedAccounts)}
 		s := sums[p]
 		for i, m := range coreMetrics {
 			s[i] += 3600 * m.of(&r.Hours)
@@ -96,24 +105,22 @@ func (c *coreTime) refresh(now time.Time) {
 	}
 }
 
-var coreLabels = []string{"partition", "account"}
-
 // coreMetrics are what is counted. Those of GPUs are sent of places that had some.
 var coreMetrics = [...]struct {
-	desc *prometheus.Desc
-	of   func(*listing.Hours) float64
-	gpu  bool
+	name, help string
+	of         func(*listing.Hours) float64
+	gpu        bool
 }{
-	{prometheus.NewDesc("jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. "+
-		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", coreLabels, nil), func(h *listing.Hours) float64 { return h.Used }, false},
-	{prometheus.NewDesc("jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known, without further hardware threads of cores that had a rank.", coreLabels, nil),
+	{"jobeff_used_core_seconds_total", "Core-seconds (allocated CPUs x elapsed) of jobs that ended since jobeffd started. " +
+		"The partition or account other has all beyond the first 100 and 1,000 that lost most.", func(h *listing.Hours) float64 { return h.Used }, false},
+	{"jobeff_judged_core_seconds_total", "Part of the used ones: of jobs whose loss is known, without further hardware threads of cores that had a rank.",
 		func(h *listing.Hours) float64 { return h.Judged }, false},
-	{prometheus.NewDesc("jobeff_lost_core_seconds_total", "Part of the judged ones in which cores did no computing for their job.", coreLabels, nil),
+	{"jobeff_lost_core_seconds_total", "Part of the judged ones in which cores did no computing for their job.",
 		func(h *listing.Hours) float64 { return h.Lost }, false},
-	{prometheus.NewDesc("jobeff_used_gpu_seconds_total", "GPU-seconds (allocated GPUs x elapsed) of these jobs.", coreLabels, nil), func(h *listing.Hours) float64 { return h.GPU }, true},
-	{prometheus.NewDesc("jobeff_known_gpu_seconds_total", "Part of the used ones: of GPUs of which it is known what they did.", coreLabels, nil),
+	{"jobeff_used_gpu_seconds_total", "GPU-seconds (allocated GPUs x elapsed) of these jobs.", func(h *listing.Hours) float64 { return h.GPU }, true},
+	{"jobeff_known_gpu_seconds_total", "Part of the used ones: of GPUs of which it is known what they did.",
 		func(h *listing.Hours) float64 { return h.GPUKnown }, true},
-	{prometheus.NewDesc("jobeff_idle_gpu_seconds_total", "Part of the known ones in which no kernel ran, at least.", coreLabels, nil), func(h *listing.Hours) float64 { return h.GPUIdle }, true},
+	{"jobeff_idle_gpu_seconds_total", "Part of the known ones in which no kernel ran, at least.", func(h *listing.Hours) float64 { return h.GPUIdle }, true},
 }
 
 // gpuUsed is the place of the GPU time among coreMetrics.
@@ -121,8 +128,8 @@ const gpuUsed = 3
 
 // Describe names what Collect sends.
 func (c *coreTime) Describe(ch chan<- *prometheus.Desc) {
-	for _, m := range coreMetrics {
-		ch <- m.desc
+	for _, desc := range c.descs {
+		ch <- desc
 	}
 }
 
@@ -135,7 +142,8 @@ func (c *coreTime) Collect(ch chan<- prometheus.Metric) {
 		before := c.before[p]
 		for i, m := range coreMetrics {
 			if !m.gpu || most[gpuUsed] > 0 {
-				ch <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, most[i]-before[i], p.partition, p.account)
+				labels := []string{p.cluster, p.partition, p.account}
+				ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.CounterValue, most[i]-before[i], labels[len(labels)-len(c.by):]...)
 			}
 		}
 	}

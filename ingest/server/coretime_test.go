@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,9 @@ import (
 
 // sumsOf is a coreTime of made-up sums.
 func sumsOf(rows *[]listing.MonthSum, err *error) *coreTime {
-	return &coreTime{accounts: names{}, partitions: names{}, months: func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error) {
+	return newCoreTime(func(context.Context, store.Viewer, listing.MonthQuery) ([]listing.MonthSum, error) {
 		return *rows, *err
-	}}
+	}, false)
 }
 
 // TestCoreTime: counters begin at 0, grow with the sums, and fall neither when a sum does nor when the
@@ -45,7 +46,7 @@ func TestCoreTime(t *testing.T) {
 		c.refresh(now)
 		got := ""
 		for _, account := range []string{"chem", "bio"} {
-			m, b := c.most[place{"main", account}], c.before[place{"main", account}]
+			m, b := c.most[place{"", "main", account}], c.before[place{"", "main", account}]
 			got += fmt.Sprintf("%.0f %.0f %.0f, ", m[0]-b[0], m[1]-b[1], m[2]-b[2])
 		}
 		if strings.TrimSuffix(got, ", ") != step.want {
@@ -120,11 +121,12 @@ func TestCoreTimeOfJobs(t *testing.T) {
 		return l
 	}
 	tell(t, db, line(1))
-	c := newCoreTime(db)
+	c := newCoreTime(db.Months, false)
+	c.refresh(time.Now())
 	used := func() float64 {
 		c.at = time.Time{}
 		c.refresh(time.Now())
-		at := place{"main", "chem"}
+		at := place{"", "main", "chem"}
 		return c.most[at][0] - c.before[at][0]
 	}
 	if s := used(); s != 0 {
@@ -139,5 +141,35 @@ func TestCoreTimeOfJobs(t *testing.T) {
 	}
 	if s := used(); s != 2*4*60 {
 		t.Errorf("%v s once they are dropped", s)
+	}
+}
+
+// TestCoreTimeByCluster: the same partition and account of two clusters have a counter each, where they are told apart.
+func TestCoreTimeByCluster(t *testing.T) {
+	rows, err := []listing.MonthSum{}, error(nil)
+	c := newCoreTime(func(_ context.Context, _ store.Viewer, q listing.MonthQuery) ([]listing.MonthSum, error) {
+		if !slices.Equal(q.By, []string{"cluster", "partition", "account"}) {
+			t.Error(q.By)
+		}
+		return rows, err
+	}, true)
+	now := time.Now()
+	c.refresh(now)
+	for i, cluster := range []string{"carbon", "gold"} {
+		rows = append(rows, listing.MonthSum{Cluster: cluster, Partition: "main", Account: "chem", Hours: listing.Hours{Used: float64(1 + i)}})
+	}
+	c.refresh(now.Add(coreTimeLifetime))
+	c.at = time.Now()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprint(families)
+	for _, want := range []string{`label:{name:"cluster" value:"carbon"} label:{name:"partition" value:"main"} counter:{value:3600}`, `label:{name:"cluster" value:"gold"} label:{name:"partition" value:"main"} counter:{value:7200}`} {
+		if !strings.Contains(strings.ReplaceAll(said, "  ", " "), want) {
+			t.Errorf("%s is not in %s", want, said)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // costSpan is the time of a cost for which nobody asked.
 const costSpan = 28 * 24 * time.Hour
 
-// getCost answers what jobeff costs: GET /v1/cost?start=&end=, of jobs that ended then. Without an end it is now; without a
+// getCost answers what jobeff costs: GET /v1/cost?start=&end=&cluster=, of jobs that ended then. Without an end it is now; without a
 // start it is four weeks before the end, or when the share of measured jobs was last changed, if it leaves some alone.
 func (s *Server) getCost(w http.ResponseWriter, r *http.Request) {
 	var from time.Time
@@ -22,7 +22,7 @@ func (s *Server) getCost(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c, err := s.cost(r.Context(), from, to)
+	c, err := s.cost(r.Context(), from, to, by.Of)
 	switch {
 	case err != nil:
 		s.fail(w, r, by, refuse(err))
@@ -33,8 +33,8 @@ func (s *Server) getCost(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cost is nil if nothing can have ended in the span.
-func (s *Server) cost(ctx context.Context, from, to time.Time) (*listing.Cost, error) {
+// cost is nil if nothing can have ended in the span. It is of one cluster; "": of all.
+func (s *Server) cost(ctx context.Context, from, to time.Time, cluster string) (*listing.Cost, error) {
 	if now := time.Now().UTC(); to.After(now) {
 		to = now
 	}
@@ -51,7 +51,7 @@ func (s *Server) cost(ctx context.Context, from, to time.Time) (*listing.Cost, e
 	if !to.After(from) {
 		return nil, nil
 	}
-	c, err := s.store.Cost(ctx, from, to, s.measure)
+	c, err := s.store.Cost(ctx, from, to, cluster, s.measure)
 	if err == nil && s.spent != nil {
 		cpu, up := s.spent()
 		c.Daemon = &listing.DaemonTime{CPU: cpu.Seconds(), Up: up.Seconds()}

@@ -200,6 +200,9 @@ var listParameters = []string{"job", "user", "account", "partition", "qos", "clu
 // selection reads a query of jobs, and the ids of the users that it names.
 func (s *Server) selection(ctx context.Context, by viewer, v url.Values) (q listing.JobQuery, uids []uint32, e *refusal) {
 	if q, e = parseQuery(v); e == nil {
+		if by.Of == "" && slices.Contains(s.clusters, q.Cluster) {
+			by.Of = q.Cluster // whose users are meant
+		}
 		uids, e = s.userIDs(ctx, by, q.User)
 	}
 	return q, uids, e
@@ -283,11 +286,11 @@ func parseSpan(text string) (time.Duration, error) {
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers a digest: GET /v1/digest?week=&account=, or of any time, ?from=&to=&account=. Coordinators
+// getDigest answers a digest: GET /v1/digest?week=&account=&cluster=, or of any time, ?from=&to=. Coordinators
 // get that of their accounts. Only jobeffd's clock and settings decide which days a week has. ?stored=1
 // answers a listing.TwoWeeks.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "week", "from", "to", "account"+repeated, "stored")
+	by, ok := s.viewer(w, r, "week", "from", "to", "cluster", "account"+repeated, "stored")
 	if !ok {
 		return
 	}
@@ -295,6 +298,9 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 	stored, e := wantsStored(r)
 	if e == nil {
 		from, to, e = s.digestSpan(r.URL.Query())
+	}
+	if e == nil {
+		by, e = s.of(r, by)
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -346,7 +352,7 @@ func (s *Server) digestSpan(v url.Values) (from, to time.Time, e *refusal) {
 	return from, to, nil
 }
 
-// getCoverage answers which part of the core-hours has which figures: GET /v1/coverage?start=&end=, of jobs that ended
+// getCoverage answers which part of the core-hours has which figures: GET /v1/coverage?start=&end=&cluster=, of jobs that ended
 // then. Without a start it is the first of the month before, without an end the end of this month, UTC.
 func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
 	now := time.Now().UTC()
@@ -360,7 +366,7 @@ func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, badQuery("end", r.URL.Query().Get("end"), "a time after start"))
 		return
 	}
-	l, err := s.store.Ledger(r.Context(), from, to)
+	l, err := s.store.Ledger(r.Context(), from, to, by.Of)
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
 		return
@@ -370,10 +376,17 @@ func (s *Server) getCoverage(w http.ResponseWriter, r *http.Request) {
 
 // operator reads parameters of what is for root and operators alone. If ok is false, the request is already answered.
 func (s *Server) operator(w http.ResponseWriter, r *http.Request, what string, p listing.Parameters) (by viewer, ok bool) {
-	if by, ok = s.viewer(w, r, slices.Sorted(maps.Keys(p))...); !ok {
+	known := slices.Sorted(maps.Keys(p))
+	if p != nil { // what has a time may be of one cluster
+		known = append(known, "cluster")
+	}
+	if by, ok = s.viewer(w, r, known...); !ok {
 		return by, false
 	}
 	e := readParameters(r.URL.Query(), p)
+	if e == nil {
+		by, e = s.of(r, by)
+	}
 	if !by.Operates() {
 		e = &refusal{Status: http.StatusForbidden, Message: what + " is for root and operators",
 			Hint: "server.operators in jobeff.toml names operators; coordinators have jobeff digest"}

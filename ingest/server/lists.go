@@ -41,8 +41,8 @@ const (
 
 // The parameters of each list.
 var (
-	pageKnown   = []string{"name", "start", "sort", "offset"}
-	jobsKnown   = append([]string{"tasks", "job", "account", "partition", "qos", "cluster", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
+	pageKnown   = []string{"cluster", "name", "start", "sort", "offset"}
+	jobsKnown   = append([]string{"tasks", "job", "account", "partition", "qos", "state", "program", "rule", "end", "least_cores", "most_cores", "least_elapsed", "most_elapsed"}, pageKnown...)
 	monthsKnown = append([]string{"account", "partition"}, pageKnown...)
 )
 
@@ -55,7 +55,7 @@ func (s *Server) lists() map[string]list {
 		"/users":     {monthsKnown, sumsPage(s.months("user"))},
 		"/accounts":  {monthsKnown, sumsPage(s.months("account"))},
 		"/programs":  {pageKnown, sumsPage(s.programs)},
-		"/workloads": {[]string{"user", "start", "sort", "offset"}, s.workloads},
+		"/workloads": {[]string{"cluster", "user", "start", "sort", "offset"}, s.workloads},
 		"/nodes":     {[]string{"name", "offset"}, s.nodes},
 		"/digests":   {nil, s.digests},
 		"/notices":   {[]string{"start", "offset"}, s.notices},
@@ -65,6 +65,12 @@ func (s *Server) lists() map[string]list {
 // listPage makes the page of a list. A form sends its empty fields, too.
 func (s *Server) listPage(l list) pageMaker {
 	return func(r *http.Request, by viewer) ([]byte, error) {
+		if !slices.Contains(l.known, "qos") { // a list of jobs selects by clusters, as by users
+			var e *refusal
+			if by, e = s.of(r, by); e != nil {
+				return nil, e
+			}
+		}
 		v := r.URL.Query()
 		maps.DeleteFunc(v, func(_ string, values []string) bool { return values[0] == "" })
 		q, uids, e := s.selection(r.Context(), by, v)
@@ -203,6 +209,9 @@ func (s *Server) getSums(known []string, sums sumsMaker) http.HandlerFunc {
 			return
 		}
 		q, _, e := s.selection(r.Context(), by, r.URL.Query())
+		if e == nil {
+			by, e = s.of(r, by)
+		}
 		var v *view.Sums
 		if e == nil {
 			var err error
@@ -233,21 +242,37 @@ func (s *Server) months(of string) sumsMaker {
 		if err := knownOrder(q.Sort, sumOrders); err != nil {
 			return nil, err
 		}
-		sums, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{From: q.Start, By: []string{of}, Account: q.Account, Partition: q.Partition})
+		isApart := of == "user" && len(s.clusters) > 0 // a uid may be another person's elsewhere
+		keys := []string{of}
+		if isApart {
+			keys = []string{"cluster", of}
+		}
+		sums, err := s.store.Months(r.Context(), by.Viewer, listing.MonthQuery{From: q.Start, By: keys, Account: q.Account, Partition: q.Partition})
 		if err != nil {
 			return nil, err
 		}
 		p := &words.SumsPage{Of: of, Counted: "job", Heading: map[string]string{"month": "Months", "user": "Users", "account": "Accounts"}[of], Query: q, Monthly: true,
-			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC", Link: jobsOf(of, q)}
+			Span: "Jobs that ended since the month of " + q.Start.Format("January 2006") + ", UTC" + onCluster(by), Link: jobsOf(of, q)}
 		for _, m := range sums {
 			name := map[string]string{"month": m.Month.Format("2006-01"), "user": m.User, "account": m.Account}[of]
 			if of == "user" && name == "" {
 				name = fmt.Sprint(m.UID)
 			}
+			if isApart {
+				name = slurmid.Of(m.Cluster, name)
+			}
 			p.Rows = append(p.Rows, listing.NamedHours{Name: name, Hours: m.Hours})
 		}
 		return view.NewSums(p), nil
 	}
+}
+
+// onCluster says which cluster a viewer asked about.
+func onCluster(by viewer) string {
+	if by.Of == "" {
+		return ""
+	}
+	return ", on cluster " + by.Of
 }
 
 // sumOrders are the orders in which sums can be sorted.
@@ -264,7 +289,7 @@ func knownOrder(by, known string) error {
 // jobsOf makes links from a row to its jobs. Their span is no longer than a list of jobs may have.
 func jobsOf(by string, q listing.JobQuery) func(name string) string {
 	return func(name string) string {
-		to := listing.JobQuery{Account: q.Account, Partition: q.Partition, Start: q.Start}
+		to := listing.JobQuery{Cluster: q.Cluster, Account: q.Account, Partition: q.Partition, Start: q.Start}
 		if least := time.Now().UTC().AddDate(0, 0, 1-longestDays); by != "user" && to.Start.Before(least) {
 			to.Start = least.Truncate(24 * time.Hour)
 		}
@@ -277,6 +302,9 @@ func jobsOf(by string, q listing.JobQuery) func(name string) string {
 			to.Start, to.End = month, month.AddDate(0, 1, 0)
 		case "user":
 			to.User = name
+			if cluster, user, isApart := strings.Cut(name, ":"); isApart {
+				to.Cluster, to.User = cluster, user
+			}
 		case "account":
 			to.Account = name
 		case "program":
@@ -301,7 +329,7 @@ func (s *Server) programs(r *http.Request, by viewer, q listing.JobQuery) (*view
 		return nil, err
 	}
 	p := &words.SumsPage{Of: "program", Counted: "run", Heading: "Programs", Query: q, Rows: rows, Link: jobsOf("program", q),
-		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04")}
+		Span: "Runs of programs with figures, in jobs that ended since " + q.Start.Format("2006-01-02 15:04") + onCluster(by)}
 	return view.NewSums(p), nil
 }
 

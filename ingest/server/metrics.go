@@ -37,7 +37,7 @@ type counts struct {
 
 // newCounts registers all metrics. db answers those about stored jobs. A reader has none about
 // reports.
-func newCounts(db *store.Store, reader bool) *counts {
+func newCounts(db *store.Store, reader, isApart bool) *counts {
 	name := func(s string) string { return "jobeff_" + s }
 	c := &counts{registry: prometheus.NewRegistry(),
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_received_total"),
@@ -77,8 +77,10 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged, damaged)
 	}
+	core := newCoreTime(db.Months, isApart)
+	core.refresh(time.Now())
 	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, slowNodes{db}, &jobsOfDay{lately[store.Day]{ask: db.DayUntil, lifetime: dayLifetime}},
-		&ledgerOfDay{lately[[]listing.LedgerLine]{ask: db.DayOfLines, lifetime: ledgerLifetime}}, newCoreTime(db),
+		&ledgerOfDay{lately[[]listing.LedgerLine]{ask: db.DayOfLines, lifetime: ledgerLifetime}}, core,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }

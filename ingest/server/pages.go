@@ -36,8 +36,8 @@ func (s *Server) servePages() {
 		"/jobs/{id}":                  {views.FormPolicy, []string{"attempt"}, s.jobPage},
 		"/jobs/{id}/compare":          {views.FormPolicy, nil, s.comparePage},
 		"/jobs/{before}/compare/{id}": {views.FormPolicy, nil, s.comparePage},
-		"/workloads/{name}":           {views.FormPolicy, []string{"user"}, s.workloadPage},
-		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "account" + repeated}, s.digestPage},
+		"/workloads/{name}":           {views.FormPolicy, []string{"user", "cluster"}, s.workloadPage},
+		"/digest":                     {mail.ContentSecurityPolicy, []string{"week", "cluster", "account" + repeated}, s.digestPage},
 		"/status":                     {views.FormPolicy, nil, s.statusPage},
 		wrong:                         {views.FormPolicy, []string{"rule"}, s.wrongPage},
 	} {
@@ -169,6 +169,10 @@ func (s *Server) workloadPage(r *http.Request, by viewer) ([]byte, error) {
 // digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Coordinators get that of
 // their accounts.
 func (s *Server) digestPage(r *http.Request, by viewer) ([]byte, error) {
+	by, e := s.of(r, by)
+	if e != nil {
+		return nil, e
+	}
 	q := r.URL.Query()
 	from, to, err := s.weeks.Asked(q.Get("week"), time.Now())
 	if err != nil {

@@ -87,7 +87,7 @@ func TestPages(t *testing.T) {
 		"no job id":             {"/jobs/x", daemon, nil, 400, "is not a job id"},
 		"digest":                {"/digest?week=2026-W46", games, nil, 200, "9 to 15 November 2026"},
 		"no week":               {"/digest?week=x", games, nil, 404, "no such page for you"},
-		"unknown parameter":     {"/digest?from=3", games, nil, 400, "known are week, account"},
+		"unknown parameter":     {"/digest?from=3", games, nil, 400, "known are week, cluster, account"},
 		"an order":              {"/?sort=start", daemon, nil, 200, job7},
 		"no order":              {"/?sort=x", daemon, nil, 400, `sort="x" is not one of alloccpus`},
 		"an empty field":        {"/?sort=&start=&name=", daemon, nil, 200, job7},

@@ -46,6 +46,7 @@ type Server struct {
 	trusted   map[uint32]bool // may report, and read all
 	operators map[uint32]bool // may read all
 	open      bool
+	clusters  []string // that are told apart
 	reported  func(cluster string)
 	committed func()
 	decoding  *semaphore.Weighted // cores for reports
@@ -72,9 +73,12 @@ func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, rules: cmp.Or(o.Rules, new(rule.Rules)), letters: o.Letters, weeks: o.Weeks, help: o.Help, link: o.Link, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
-		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer, measure: o.Measure, spent: o.Spent}
+		grace: o.Grace, counts: newCounts(o.Store, o.Reader, len(o.Clusters) > 0), mostAnswer: mostAnswer, measure: o.Measure, spent: o.Spent}
 	s.slowdown.ask, s.slowdown.lifetime = s.runTimes, slowdownLifetime
 	o.Store.OnSettled(s.noteSettled)
+	for _, c := range o.Clusters {
+		s.clusters = append(s.clusters, c.Name)
+	}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}

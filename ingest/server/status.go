@@ -18,7 +18,7 @@ const slowdownLifetime = time.Hour
 
 // runTimes are those of the default time of a cost.
 func (s *Server) runTimes(ctx context.Context, now time.Time) (*harm.Slowdown, error) {
-	c, err := s.cost(ctx, time.Time{}, now)
+	c, err := s.cost(ctx, time.Time{}, now, "")
 	if err != nil || c == nil {
 		return nil, err
 	}

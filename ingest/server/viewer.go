@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -86,6 +87,22 @@ func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
 	return by, nil
 }
 
+// of lets a viewer ask about one cluster of those that they see: ?cluster=NAME.
+func (s *Server) of(r *http.Request, by viewer) (viewer, *refusal) {
+	name := r.URL.Query().Get("cluster")
+	isKnown := len(s.clusters) == 0 || slices.Contains(s.clusters, name)
+	switch sees := by.Viewer.Cluster; {
+	case name == "" || name == sees:
+	case sees != "":
+		return by, &refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("you are told of cluster %s alone", sees), Hint: "ask for others from a machine of theirs"}
+	case !isKnown:
+		return by, &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("there is no cluster %.40q", name), Hint: "known are " + strings.Join(s.clusters, ", ")}
+	default:
+		by.Of = name
+	}
+	return by, nil
+}
+
 // repeated marks a parameter that may be given several times.
 const repeated = "+"
 
@@ -128,17 +145,23 @@ func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []ui
 	var left []string
 	for name := range strings.SplitSeq(list, ",") {
 		number := name
-		if u, err := user.Lookup(name); err == nil && !by.Foreign {
+		if u, err := user.Lookup(name); err == nil && !by.Foreign && by.Of == "" {
 			number = u.Uid
 		}
-		if n, err := strconv.ParseUint(number, 10, 32); err == nil {
+		n, err := strconv.ParseUint(number, 10, 32)
+		if err == nil {
 			uids = append(uids, uint32(n))
 		} else {
 			left = append(left, name)
 		}
+		isName, isOwn := err != nil || number != name, err == nil && uint32(n) == by.UID
+		if isName && !isOwn && len(s.clusters) > 0 && by.Viewer.Cluster == "" && by.Of == "" {
+			return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%.40q may be another person on each cluster", name),
+				Hint: "name a cluster with -M; a uid stands for its users on all clusters"}
+		}
 	}
 	if others := seesOthers(by.Viewer); len(left) > 0 && (others || by.Foreign) {
-		known, err := s.store.UsersOfSlurm(ctx, by.Viewer.Cluster, left)
+		known, err := s.store.UsersOfSlurm(ctx, cmp.Or(by.Viewer.Cluster, by.Of), left)
 		if err != nil {
 			return nil, refuse(err)
 		}

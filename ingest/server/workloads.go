@@ -20,7 +20,7 @@ import (
 	"jobeff/report/view"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&named=1&limit=&offset=&after=. ?stored=1 answers a
+// getWorkloads answers a list: GET /v1/workloads?user=&cluster=&since=&muted=1&named=1&limit=&offset=&after=. ?stored=1 answers a
 // listing.WorkloadList.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
@@ -29,6 +29,9 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	}
 	q, e := parseWorkloads(r.URL.Query())
 	var uid *uint32
+	if e == nil {
+		by, e = s.of(r, by)
+	}
 	if e == nil {
 		uid, e = s.userID(r.Context(), by, q.User)
 	}
@@ -60,7 +63,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 }
 
 // workloadParameters are what getWorkloads understands.
-var workloadParameters = []string{"user", "since", "muted", "named", "limit", "offset", "after", "stored", "detail"}
+var workloadParameters = []string{"user", "cluster", "since", "muted", "named", "limit", "offset", "after", "stored", "detail"}
 
 // parseWorkloads reads what listing.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
@@ -68,9 +71,9 @@ func parseWorkloads(v url.Values) (q listing.WorkloadQuery, e *refusal) {
 	return q, e
 }
 
-// getWorkload answers one workload: GET /v1/workloads/NAME?user=&predict=64,128. ?stored=1 answers a listing.FoundWorkload.
+// getWorkload answers one workload: GET /v1/workloads/NAME?user=&cluster=&predict=64,128. ?stored=1 answers a listing.FoundWorkload.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "user", "predict", "stored")
+	by, ok := s.viewer(w, r, "user", "cluster", "predict", "stored")
 	if !ok {
 		return
 	}
@@ -112,6 +115,10 @@ func coreCounts(v url.Values) ([]int, *refusal) {
 // findWorkload reads the workload that a request names: by its name or key, by the name of jobs that left no record of a
 // program, by the beginning of a name or key, or by the id of a job of it. A number that is no job may still be a name.
 func (s *Server) findWorkload(r *http.Request, by viewer) (*listing.FoundWorkload, *refusal) {
+	by, e := s.of(r, by)
+	if e != nil {
+		return nil, e
+	}
 	name, uid, e := s.whichWorkload(r, by)
 	if e != nil {
 		return nil, e

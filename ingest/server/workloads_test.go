@@ -125,7 +125,7 @@ func TestExactNameFirst(t *testing.T) {
 	}
 	is := func(name, want string, jobs int) {
 		t.Helper()
-		w, err := c.Workload(ctx, name, "")
+		w, err := c.Workload(ctx, name, "", "")
 		if err != nil && want != "" || err == nil && (w.Name != want || len(w.Jobs) != jobs) {
 			t.Errorf("%s is %+v, %v; want %s", name, w, err, want)
 		}
@@ -139,7 +139,7 @@ func TestExactNameFirst(t *testing.T) {
 	is("melt-", "", 0) // two begin so
 	add("melt", "z")
 	is("melt", "melt", 1)
-	if w, err := c.Workload(ctx, "melt", ""); err != nil || len(w.Runs) != 1 {
+	if w, err := c.Workload(ctx, "melt", "", ""); err != nil || len(w.Runs) != 1 {
 		t.Errorf("the workload melt: %+v, %v", w, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestWorkloadClient(t *testing.T) {
 		}
 		tell(t, s.store, known(uint32(7+i), "n1", 1))
 		s.merged(t)
-		w, err := c.Workload(ctx, oddName, "61001")
+		w, err := c.Workload(ctx, oddName, "61001", "")
 		if err != nil || len(w.Runs) != i+1 || w.Name != oddName {
 			t.Fatalf("%v, %+v", err, w)
 		}
@@ -177,11 +177,11 @@ func TestWorkloadClient(t *testing.T) {
 		if was, err := c.ClearMute(ctx, w.Key, ""); err != nil || was.Mute == nil {
 			t.Errorf("%v, %+v", err, was)
 		}
-		if w, err = c.Workload(ctx, w.Key[:9], ""); err != nil || w.Mute != nil {
+		if w, err = c.Workload(ctx, w.Key[:9], "", ""); err != nil || w.Mute != nil {
 			t.Errorf("%v, %+v", err, w)
 		}
 		for _, name := range []string{"", "..", "nothing"} {
-			if _, err := c.Workload(context.Background(), name, ""); err == nil {
+			if _, err := c.Workload(context.Background(), name, "", ""); err == nil {
 				t.Errorf("there is a workload %q", name)
 			}
 		}

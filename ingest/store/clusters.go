@@ -59,10 +59,13 @@ func MarkOf(mark, cluster string) string {
 	return mark + ":" + cluster
 }
 
-// sacctRead is the time up to which sacct was read, of several clusters the earliest; zero: never, or not of each.
-func (s *Store) sacctRead(ctx context.Context) (read time.Time, err error) {
+// sacctRead is the time up to which a cluster's sacct was read; "": of several the earliest. Zero: never, or not of each.
+func (s *Store) sacctRead(ctx context.Context, of string) (read time.Time, err error) {
 	if len(s.apart) == 0 {
 		return s.Mark(ctx, MarkRead)
+	}
+	if of != "" {
+		return s.Mark(ctx, MarkOf(MarkRead, of))
 	}
 	for i, one := range s.apart {
 		at, err := s.Mark(ctx, MarkOf(MarkRead, one))

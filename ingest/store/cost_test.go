@@ -40,7 +40,7 @@ func TestLedgerOfTimes(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Cost(ctx, day.Add(time.Hour), day.Add(5*time.Hour), m)
+	c, err := s.Cost(ctx, day.Add(time.Hour), day.Add(5*time.Hour), "", m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestLedgerOfTimes(t *testing.T) {
 	if got.Time == nil || *got.Time != *is.Time || *got.TimeLow != *is.TimeLow || *got.TimeHigh != *is.TimeHigh || got.Measured != is.Measured || got.Others != is.Others || got.Figures != got.Measured || got.Works != 3 {
 		t.Errorf("%+v, want %+v", got, is)
 	}
-	if c, err = s.Cost(ctx, day, day.Add(oneDay), etc.Measure{Share: .5}); err != nil || c.Times.Cannot != harm.NoneMeasured {
+	if c, err = s.Cost(ctx, day, day.Add(oneDay), "", etc.Measure{Share: .5}); err != nil || c.Times.Cannot != harm.NoneMeasured {
 		t.Errorf("%v, %+v", err, c)
 	}
 }
@@ -76,7 +76,7 @@ func TestLedgerOfCalls(t *testing.T) {
 	for _, n := range rows {
 		size, largest = size+n, max(largest, n)
 	}
-	c, err := s.Cost(ctx, day, day.Add(oneDay), etc.Measure{})
+	c, err := s.Cost(ctx, day, day.Add(oneDay), "", etc.Measure{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestLedgerOfCalls(t *testing.T) {
 	if err := s.do(ctx, func(w *writer) error { return w.exec("UPDATE reports SET body = ? WHERE job_id <= 3", []byte{}) }); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = s.Cost(ctx, day.Add(2*time.Minute), day.Add(oneDay), etc.Measure{}); err != nil || c.Reports != 7 || c.Kept != 5 || c.Bytes >= size {
+	if c, err = s.Cost(ctx, day.Add(2*time.Minute), day.Add(oneDay), "", etc.Measure{}); err != nil || c.Reports != 7 || c.Kept != 5 || c.Bytes >= size {
 		t.Errorf("%v, %+v", err, c)
 	}
 }

@@ -79,7 +79,7 @@ var mostLooked = 25_000
 // its end. That is not far then, or the list selects all that it looks at.
 func (s *Store) lookedUntil(ctx context.Context, v Viewer, q listing.JobQuery, uids []uint32, at *cursor) (*cursor, error) {
 	span := listing.JobQuery{Start: q.Start, End: q.End, User: q.User}
-	if selectedBy(q) == span && (v.All && v.Cluster == "" || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
+	if selectedBy(q) == span && (v.All && v.cluster() == "" || v.onlyOwn()) || q.Jobs != "" || q.Offset > 0 || at != nil && at.Start == nil {
 		return nil, nil
 	}
 	from, to := spanOf(q)

@@ -89,7 +89,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 			return nil, ErrNotFound
 		}
 	}
-	p := span{from, to, accounts, v.Cluster}
+	p := span{from, to, accounts, v.cluster()}
 	this, err := s.facts(ctx, p)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Store) TwoWeeks(ctx context.Context, v Viewer, from, to time.Time, acco
 	if err != nil {
 		return nil, err
 	}
-	return &listing.TwoWeeks{Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, p, this)
+	return &listing.TwoWeeks{Cluster: v.Of, Accounts: accounts, This: this, Before: before}, s.comparisons(ctx, p, this)
 }
 
 const lateReports = `SELECT count(*), COALESCE(sum(CASE WHEN came.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
@@ -162,7 +162,7 @@ func (s *Store) Status(ctx context.Context, now time.Time) (*listing.Status, err
 		func() (err error) { is.Health.SlowNodes, err = s.SlowNodes(ctx); return err },
 		func() (err error) { is.Alarms, err = s.AlarmsUp(ctx); return err },
 		func() (err error) { is.Comparison, err = s.Comparison(ctx); return err },
-		func() (err error) { is.Read, err = s.sacctRead(ctx); return err },
+		func() (err error) { is.Read, err = s.sacctRead(ctx, ""); return err },
 		func() (err error) { is.Nodes, is.Quiet, err = s.NodesHeard(ctx, now, 24*time.Hour); return err },
 	} {
 		if err := read(); err != nil {

@@ -33,14 +33,18 @@ func (s *Store) hoursOf(ctx context.Context, p span, f *listing.Facts) error {
 	}
 	t := &totals{lineList: &lineList{Store: s, viewer: p.viewer(), from: "attempts r"}}
 	t.ended(p.from.UnixMicro(), p.to.UnixMicro())
-	byAccount, byUser := hoursBy{}, hoursBy{}
+	byCluster, byAccount, byUser := hoursBy{}, hoursBy{}, hoursBy{}
 	err = t.each(ctx, func(cluster, account string, uid uint32, us listing.Hours) {
 		f.Total.Add(us)
+		byCluster.add(cluster, us)
 		byAccount.add(account, us)
 		byUser.add(names[clusterUser{cluster, uid}], us)
 	})
 	f.Total, f.Accounts, f.Users = f.Total.Over(3600e6), byAccount.mostLost(3600e6), byUser.mostLost(3600e6)
 	f.IdleGPUs = byUser.mostIdle(3600e6)
+	if len(s.apart) > 0 && p.cluster == "" {
+		f.Clusters = byCluster.mostLost(3600e6)
+	}
 	return err
 }
 

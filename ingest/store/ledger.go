@@ -82,16 +82,16 @@ func moreTime(t job.CoreTime, n, unit int64) job.CoreTime {
 
 // Ledger sums up the core time of the jobs that ended in a span by what is known of them. Of whole months the sum is
 // that of Months, to the microsecond. It reads every job of the span. As Months does, it leaves out ends that no
-// calendar has.
-func (s *Store) Ledger(ctx context.Context, from, to time.Time) (*listing.Ledger, error) {
-	l := &listing.Ledger{From: from, To: to}
+// calendar has. It is of one cluster; "": of all.
+func (s *Store) Ledger(ctx context.Context, from, to time.Time, cluster string) (*listing.Ledger, error) {
+	l, p := &listing.Ledger{Cluster: cluster, From: from, To: to}, span{from: from, to: to, cluster: cluster}
 	var err error
-	if l.Read, err = s.sacctRead(ctx); err == nil {
-		l.Lines, err = s.lines(ctx, span{from: from, to: to}, true, new(listing.Health))
+	if l.Read, err = s.sacctRead(ctx, cluster); err == nil {
+		l.Lines, err = s.lines(ctx, p, true, new(listing.Health))
 	}
 	if err == nil {
 		l.Lines = slices.DeleteFunc(l.Lines, func(one listing.LedgerLine) bool { return one.Month.IsZero() })
-		err = errors.Join(s.removed(ctx, l), s.gpuLedger(ctx, l))
+		err = errors.Join(s.removed(ctx, p, l), s.gpuLedger(ctx, p, l))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: ledger: %w", unavailable(err))
@@ -100,13 +100,14 @@ func (s *Store) Ledger(ctx context.Context, from, to time.Time) (*listing.Ledger
 }
 
 // removedJobs are the sums that retention has kept of the jobs that it dropped.
-const removedJobs = `SELECT month, partition_name, CAST(sum(jobs) AS BIGINT), CAST(sum(used_us / 1000000) AS BIGINT), CAST(sum(used_us % 1000000) AS BIGINT)
-	FROM month_sums WHERE part < 0 AND month >= ? AND month <= ? GROUP BY 1, 2 HAVING sum(jobs) > 0 ORDER BY 1, 2`
+const removedJobs = `SELECT month, partition_name, CAST(sum(jobs) AS BIGINT), CAST(sum(used_us / 1000000) AS BIGINT), CAST(sum(used_us %% 1000000) AS BIGINT)
+	FROM month_sums r WHERE part < 0 AND month >= ? AND month <= ?%s GROUP BY 1, 2 HAVING sum(jobs) > 0 ORDER BY 1, 2`
 
 // removed adds the lines of jobs that retention dropped, of whole months: nothing tells on which days they ended.
-func (s *Store) removed(ctx context.Context, l *listing.Ledger) error {
+func (s *Store) removed(ctx context.Context, p span, l *listing.Ledger) error {
 	first, last := numberOfMonth(l.From), numberOfMonth(l.To.Add(-time.Microsecond))
-	return s.eachRow(ctx, removedJobs, []any{first, last}, func(rows *sql.Rows) error {
+	of, cluster := ofCluster("r", p.cluster)
+	return s.eachRow(ctx, fmt.Sprintf(removedJobs, of), append([]any{first, last}, cluster...), func(rows *sql.Rows) error {
 		var month int
 		var partition string
 		var jobs, seconds, rest int64
@@ -127,19 +128,20 @@ func (s *Store) removed(ctx context.Context, l *listing.Ledger) error {
 const (
 	anyGPU     = "SELECT count(*) FROM (SELECT 1 FROM month_sums WHERE month >= ? AND month <= ? AND gpu_us > 0 LIMIT 1) t"
 	gpusOfJobs = "SELECT r.gpus, r.gpu_us, r.gpus_json FROM counted r WHERE r.end_us >= ? AND r.end_us < ? AND r.gpu_us > 0 AND r.month > 0"
-	gpusOfGone = "SELECT month, gpu_us, gpu_known_us, gpu_idle_us FROM month_sums WHERE part < 0 AND month >= ? AND month <= ? AND gpu_us > 0"
+	gpusOfGone = "SELECT month, gpu_us, gpu_known_us, gpu_idle_us FROM month_sums r WHERE part < 0 AND month >= ? AND month <= ? AND gpu_us > 0"
 )
 
 // gpuLedger sums up the GPU time of the ledger's jobs. It asks as job.Job does why what a GPU did is not known, so it
 // reads what each job's nodes said.
-func (s *Store) gpuLedger(ctx context.Context, l *listing.Ledger) error {
+func (s *Store) gpuLedger(ctx context.Context, p span, l *listing.Ledger) error {
 	first, last := numberOfMonth(l.From), numberOfMonth(l.To.Add(-time.Microsecond))
 	var some int64
 	if err := s.number(ctx, &some, anyGPU, first, last); err != nil || some == 0 {
 		return err
 	}
 	sum := &listing.GPULedger{Unknown: map[string]job.CoreTime{}}
-	err := s.eachRow(ctx, gpusOfJobs, []any{l.From.UnixMicro(), l.To.UnixMicro()}, func(rows *sql.Rows) error {
+	of, cluster := ofCluster("r", p.cluster)
+	err := s.eachRow(ctx, gpusOfJobs+of, append(p.times(), cluster...), func(rows *sql.Rows) error {
 		used, told := new(job.CoreTime), ""
 		j := job.Job{Used: used, GPUUsed: used} // whatever its core time is
 		err := rows.Scan(&j.GPUs, used, &told)
@@ -150,7 +152,7 @@ func (s *Store) gpuLedger(ctx context.Context, l *listing.Ledger) error {
 		return err
 	})
 	if err == nil {
-		err = s.eachRow(ctx, gpusOfGone, []any{first, last}, func(rows *sql.Rows) error {
+		err = s.eachRow(ctx, gpusOfGone+of, append([]any{first, last}, cluster...), func(rows *sql.Rows) error {
 			var month int
 			var t job.GPUTime
 			err := rows.Scan(&month, &t.Used, &t.Known, &t.Idle)

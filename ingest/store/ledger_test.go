@@ -21,7 +21,7 @@ import (
 // partition, with what retention dropped.
 func wantLedger(t *testing.T, s *Store, from, to time.Time, after string) *listing.Ledger {
 	t.Helper()
-	l, err := s.Ledger(ctx, from, to)
+	l, err := s.Ledger(ctx, from, to, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestLedgerOfAnyHistory(t *testing.T) {
 		if gone {
 			removed++
 		}
-		cut, err := s.Ledger(ctx, time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC))
+		cut, err := s.Ledger(ctx, time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC), "")
 		if err != nil || cut.Cut != gone || slices.ContainsFunc(cut.Lines, func(l listing.LedgerLine) bool { return l.Class == listing.ClassRemoved }) ||
 			cut.GPUs != nil && cut.GPUs.Unknown[listing.ClassRemoved] > 0 {
 			t.Errorf("seed %d: %v, %+v", seed, err, cut)

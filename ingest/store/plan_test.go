@@ -488,7 +488,7 @@ func plannedQueries(t *testing.T) []string {
 		ofClasses + classified + ") t GROUP BY 1, 2, 3, 4",
 		lateReports,
 		reportSizes,
-		newestOfWorkloads,
+		fmt.Sprintf(newestOfWorkloads, ""),
 		heavyHours + " GROUP BY w.workload_key, w.cores",
 		heavyEarly + ran + " GROUP BY w.workload_key, w.cores",
 		heavyOf + " GROUP BY w.workload_key, w.cores",

@@ -47,7 +47,7 @@ func (s *Store) WorkloadsOf(ctx context.Context, jobs []job.Job) ([]listing.Work
 // Programs adds up the hours by the programs' file names, of jobs that ended in a span, most lost first: of all
 // jobs, or those of a coordinator's accounts. For others it is ErrNotFound.
 func (s *Store) Programs(ctx context.Context, v Viewer, from, to time.Time) ([]listing.NamedHours, error) {
-	p := span{from: from, to: to, cluster: v.Cluster}
+	p := span{from: from, to: to, cluster: v.cluster()}
 	if !v.All {
 		if p.accounts = v.Coordinates(); len(p.accounts) == 0 {
 			return nil, ErrNotFound

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,11 @@ type Viewer struct {
 	Guest    bool     // they see all only as everybody does: of others' jobs they change nothing
 	Accounts []string // whose jobs they see too, as a coordinator
 	Cluster  string   // of several, the only one whose jobs they see: UID and Accounts are of it; "": any
+	Of       string   // of those that they see, the only one about which they ask; "": any
 }
+
+// cluster is the only one about which a viewer is told; "": any.
+func (v Viewer) cluster() string { return cmp.Or(v.Cluster, v.Of) }
 
 // Operates says that a viewer runs the site: they also see how it does, and what others were told. Whoever runs
 // one of several clusters does not.
@@ -34,7 +39,7 @@ func (v Viewer) onlyOwn() bool { return !v.All && len(v.Coordinates()) == 0 }
 // sees is the SQL condition that the viewer may see a row r; "" if they see all.
 func (v Viewer) sees() (condition string, args []any) {
 	condition, args = v.seesOf()
-	of, cluster := ofCluster("r", v.Cluster)
+	of, cluster := ofCluster("r", v.cluster())
 	if condition == "" {
 		of = strings.TrimPrefix(of, " AND ")
 	}

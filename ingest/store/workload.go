@@ -157,7 +157,7 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 	if uid != nil {
 		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
 	}
-	where, cluster := ofCluster("w", v.Cluster)
+	where, cluster := ofCluster("w", v.cluster())
 	scope, scopeArgs = scope+where, append(scopeArgs, cluster...)
 	for i, n := range namings {
 		query, args := fmt.Sprintf(n.query, scope), append(n.args(name), scopeArgs...)

@@ -103,7 +103,7 @@ func listWorkloads(v Viewer, q listing.WorkloadQuery, uid *uint32, now time.Time
 		c.add(`EXISTS (SELECT 1 FROM mutes m
 			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`, now.UnixMicro())
 	}
-	if mine, seen := v.sees(); mine != "" && (uid == nil || *uid != v.UID || v.Cluster != "") {
+	if mine, seen := v.sees(); mine != "" && (uid == nil || *uid != v.UID || v.cluster() != "") {
 		c.add("(SELECT 1 FROM attempts r WHERE r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt AND "+mine+") IS NOT NULL", seen...) // for EXISTS PostgreSQL may read all of them
 	}
 	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")

@@ -26,26 +26,28 @@ const LeastTold = 0.005
 // Digest sums up a week for those who run the cluster. Hours are core-hours.
 type Digest struct {
 	From, To time.Time
+	Cluster  string   // "": all
 	Accounts []string // empty: all
 	Total    listing.Hours
 	Before   listing.Hours // of the week before
 	// The lists begin with those that lost most hours. More… counts those left out.
-	ByAccount, ByUser, ByProgram []Share
-	IdleGPUs                     []listing.NamedHours // users, the most GPU-hours in which no kernel ran first
-	MoreAccounts, MoreUsers      int
-	MorePrograms                 int
-	Savings                      []Saving            // the biggest first
-	SavingsSum                   *curve.Estimate     // hours of Savings together; nil: there are none
-	Losses                       []Loss              // the largest without advice
-	Changes                      []workload.Change   // of executables; the ones that cost most first
-	Steps                        []workload.Step     // workloads whose runs became slower; the most first
-	Followed                     []workload.Followed // what advice saved; most in the week first
-	MoreFollowed                 int
-	Saved, SavedEver             curve.Estimate // hours of all that was followed: in the week, and since it was advised
-	Health                       listing.Health
-	Alarms                       []harm.Alarm     // that were up
-	Comparison                   *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
-	Wrong                        []listing.Told   // how rare a harm could have been noticed by now; nil: not known, or for some accounts only
+	// ByCluster is of a digest of several clusters alone.
+	ByCluster, ByAccount, ByUser, ByProgram []Share
+	IdleGPUs                                []listing.NamedHours // users, the most GPU-hours in which no kernel ran first
+	MoreAccounts, MoreUsers                 int
+	MorePrograms                            int
+	Savings                                 []Saving            // the biggest first
+	SavingsSum                              *curve.Estimate     // hours of Savings together; nil: there are none
+	Losses                                  []Loss              // the largest without advice
+	Changes                                 []workload.Change   // of executables; the ones that cost most first
+	Steps                                   []workload.Step     // workloads whose runs became slower; the most first
+	Followed                                []workload.Followed // what advice saved; most in the week first
+	MoreFollowed                            int
+	Saved, SavedEver                        curve.Estimate // hours of all that was followed: in the week, and since it was advised
+	Health                                  listing.Health
+	Alarms                                  []harm.Alarm     // that were up
+	Comparison                              *harm.Comparison // what could be seen of a harm by now; nil: not known, or of some accounts only
+	Wrong                                   []listing.Told   // how rare a harm could have been noticed by now; nil: not known, or for some accounts only
 }
 
 // Share is what one account, user or program used and lost.
@@ -70,8 +72,9 @@ type Saving struct {
 // NewDigest makes a digest of the facts of a week and of the one before.
 func NewDigest(both *listing.TwoWeeks) *Digest {
 	this, before := both.This, both.Before
-	d := &Digest{From: this.From, To: this.To, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
+	d := &Digest{From: this.From, To: this.To, Cluster: both.Cluster, Accounts: both.Accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms, Comparison: this.Comparison, Wrong: this.Wrong}
 	d.IdleGPUs = this.IdleGPUs
+	d.ByCluster, _ = shares(this.Clusters, before.Clusters)
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
 	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)

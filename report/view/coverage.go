@@ -10,6 +10,7 @@ import (
 // Coverage is the view of a site's ledger: which part of its core-hours has which figures, and why the rest has none.
 // The sum of all lines is what sacct has of the jobs that ended in the time.
 type Coverage struct {
+	Cluster  string         `json:"cluster,omitempty"`   // of it alone; absent: of all
 	From     time.Time      `json:"from"`                // jobs that ended since
 	To       time.Time      `json:"to"`                  // and before
 	Read     *time.Time     `json:"sacct_read"`          // up to when sacct was read; null: it never was
@@ -39,7 +40,7 @@ type CoverageLine struct {
 
 // NewCoverage makes the view of a ledger. wide: its reader sees characters outside ASCII.
 func NewCoverage(l *listing.Ledger, wide bool) *Coverage {
-	c := &Coverage{From: l.From, To: l.To, Cut: l.Cut, Lines: []CoverageLine{}, Words: words.OfCoverage(l, wide)}
+	c := &Coverage{Cluster: l.Cluster, From: l.From, To: l.To, Cut: l.Cut, Lines: []CoverageLine{}, Words: words.OfCoverage(l, wide)}
 	if !l.Read.IsZero() {
 		c.Read = &l.Read
 	}

@@ -16,9 +16,11 @@ import (
 type Digest struct {
 	From      time.Time     `json:"from"`
 	To        time.Time     `json:"to"`
-	Accounts  []string      `json:"accounts"` // empty: all
+	Cluster   string        `json:"cluster,omitempty"` // absent: all
+	Accounts  []string      `json:"accounts"`          // empty: all
 	Total     listing.Hours `json:"total"`
-	Before    listing.Hours `json:"before"` // of the week before
+	Before    listing.Hours `json:"before"`               // of the week before
+	ByCluster []Share       `json:"by_cluster,omitempty"` // only where jobeffd tells several apart, of all of them
 	ByAccount []Share       `json:"by_account"`
 	ByUser    []Share       `json:"by_user"`
 	ByProgram []Share       `json:"by_program"`
@@ -154,9 +156,12 @@ type Saved struct {
 
 // NewDigest makes the view of a digest.
 func NewDigest(d *notice.Digest, site Site) *Digest {
-	out := &Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: sharesOf(d.ByAccount), ByUser: sharesOf(d.ByUser),
+	out := &Digest{From: d.From, To: d.To, Cluster: d.Cluster, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: sharesOf(d.ByAccount), ByUser: sharesOf(d.ByUser),
 		ByProgram: sharesOf(d.ByProgram), IdleGPUs: d.IdleGPUs, Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Steps: []Slower{}, Followed: []Followed{}, Alarms: append([]harm.Alarm{}, d.Alarms...), Wrong: []Wrong{},
 		Words: digestWords(d, site)}
+	if len(d.ByCluster) > 0 {
+		out.ByCluster = sharesOf(d.ByCluster)
+	}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,

@@ -18,7 +18,7 @@ import (
 
 func digestWords(digest *notice.Digest, site Site) DigestWords {
 	d := inert.Copy(*digest, true)
-	data := DigestWords{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
+	data := DigestWords{Span: spanText(d.From, d.To, site.Zone), Accounts: ofWhich(&d), Link: site.Link, Help: site.Help,
 		Headline: alarms(&d, site.Zone) + headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
 	data.Subject = digestSubject(&d, &data)
 	if site.Late > time.Hour {
@@ -27,11 +27,14 @@ func digestWords(digest *notice.Digest, site Site) DigestWords {
 	if n := days(&d); n != 7 {
 		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", figure.Counted(n, "day"))
 	}
-	data.Lists = []List{
+	if len(d.ByCluster) > 0 {
+		data.Lists = []List{listOf("By cluster", "cluster", "jobs", d.ByCluster, 0)}
+	}
+	data.Lists = append(data.Lists,
 		listOf("By account", "account", "jobs", d.ByAccount, d.MoreAccounts),
 		listOf("By user", "user", "jobs", d.ByUser, d.MoreUsers),
 		listOf("By application", "program", "runs", d.ByProgram, d.MorePrograms),
-	}
+	)
 	for i := range d.Savings {
 		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i], site))
 	}
@@ -51,6 +54,15 @@ func digestWords(digest *notice.Digest, site Site) DigestWords {
 		data.Wrong = append(data.Wrong, wrongText(&d.Wrong[i], site.Zone))
 	}
 	return data
+}
+
+// ofWhich names the cluster and the accounts of a digest; "": all.
+func ofWhich(d *notice.Digest) string {
+	of := d.Accounts
+	if d.Cluster != "" {
+		of = append([]string{"cluster " + d.Cluster}, of...)
+	}
+	return strings.Join(of, ", ")
 }
 
 func digestSubject(d *notice.Digest, data *DigestWords) string {

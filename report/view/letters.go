@@ -15,7 +15,7 @@ type Site struct {
 type DigestWords struct {
 	Subject      string        `doc:"-"`
 	Span         string        `doc:"'9 to 15 November 2026'"`
-	Accounts     string        `doc:"the digest is of these only; '': of all"`
+	Accounts     string        `doc:"the digest is of these and of this cluster only; '': of all"`
 	Late         string        `doc:"why it comes late; '': it does not"`
 	Part         string        `doc:"why it is not of seven days; '': it is"`
 	Headline     string        `doc:"one sentence; alarms come before it"`

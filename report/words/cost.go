@@ -15,6 +15,9 @@ import (
 func OfCost(cost *listing.Cost, wide bool) Answer {
 	c := inert.Copy(cost, wide)
 	a := Answer{Headline: SlowdownText(&c.Times), Parts: []block.Part{{Facts: comparedFacts(&c.Times)}}, Notes: costNotes(c)}
+	if c.Cluster != "" {
+		a.Headline = "On cluster " + c.Cluster + ": " + a.Headline
+	}
 	if len(a.Parts[0].Facts) == 0 {
 		a.Parts = nil
 	}

@@ -34,6 +34,9 @@ var classes = []struct{ name, text string }{
 func OfCoverage(ledger *listing.Ledger, wide bool) (c Answer) {
 	l := inert.Copy(ledger, wide)
 	span := fmt.Sprintf("from %s to %s, UTC", utcMinute(l.From), utcMinute(l.To))
+	if l.Cluster != "" {
+		span = "on cluster " + l.Cluster + " " + span
+	}
 	all := listing.ByClass(l.Lines)
 	c.Notes = coverageNotes(l)
 	switch {
