@@ -131,7 +131,7 @@ settle() {
 	install -m 400 -o munge -g munge "$D/etc/munge.key" /etc/munge/munge.key
 	# the nodes have more CPUs than the machine: waiting ranks must let others run
 	# and Open MPI 6 does not find out by itself which network leads to the others
-	printf '%s\n' mpi_yield_when_idle=1 btl_tcp_if_include=$NET.0/24 >>/etc/openmpi/openmpi-mca-params.conf
+	printf '%s\n' mpi_yield_when_idle=1 btl_tcp_if_include="$NET".0/24 >>/etc/openmpi/openmpi-mca-params.conf
 	install -d -m 755 -o munge -g munge /run/munge
 	install -d /run/lock /run/user
 	if [ "$1" = ctl ]; then
@@ -146,7 +146,7 @@ settle() {
 
 make_bridge() {
 	ip link add br0 type bridge
-	ip addr add $NET.1/24 dev br0
+	ip addr add "$NET".1/24 dev br0
 	ip link set br0 up
 }
 
