@@ -1,8 +1,8 @@
 #!/bin/bash
 # apps.sh [TEST…]: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it, a program of up to
 # 144 ranks whose speedup bounds are published, and programs whose waiting is known; their places in the code are compared with
-# a full trace. One of four nodes is slowed, and found. Three clusters have one jobeffd. What happened goes to RESULT
-# (test/results/apps.txt). It fails if a test failed. TEST: only these.
+# a full trace. Three clusters have one jobeffd. What happened goes to RESULT (test/results/apps.txt). It fails if a test
+# failed. TEST: only these; TestSlowNode, where one of four nodes is slowed, takes 80 minutes and is run by its name alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 result=${RESULT:-test/results/apps.txt}
@@ -27,9 +27,9 @@ test/install-packages.sh test/apps-packages
 OPENMP_BLAS=$(echo "$PWD"/build/openblas/usr/lib/*/openblas-openmp)
 export OPENMP_BLAS JOBEFF_TEST_APPS=1
 
-tests=$(IFS='|' && echo "${*:-TestHybridApplications|TestThreadsIdle|TestSpeedupBounds|TestWindowsOfApplications|TestPlacesOfApplications|TestWaitsOverNodes|TestClusters|TestSlowNode}")
+tests=$(IFS='|' && echo "${*:-TestHybridApplications|TestThreadsIdle|TestSpeedupBounds|TestWindowsOfApplications|TestPlacesOfApplications|TestWaitsOverNodes|TestClusters}")
 status=0
-go test ./test -count=1 -v -timeout 3h -run "^($tests)\$" 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
+go test ./test -count=1 -v -timeout 2h -run "^($tests)\$" 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
 {
 	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make apps, $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
 	dpkg-query -W -f '${Package} ${Version}\n' lammps quantum-espresso gromacs hpcc libgomp1 openmpi-bin
