@@ -2,7 +2,7 @@
 # apps.sh [TEST…]: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it, a program of up to
 # 144 ranks whose speedup bounds are published, and programs whose waiting is known; their places in the code are compared with
 # a full trace. Three clusters have one jobeffd. What happened goes to RESULT (test/results/apps.txt). It fails if a test
-# failed. TEST: only these; TestSlowNode, where one of four nodes is slowed, takes 80 minutes and is run by its name alone.
+# failed. TEST: only these; TestSlowNode, where one of four nodes is slowed, takes 100 minutes and is run by its name alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 result=${RESULT:-test/results/apps.txt}

@@ -16,17 +16,17 @@ import (
 )
 
 // A node gets slowQuota of a CPU for each that it uses. Below 0.95 a job says that it lacked CPUs, and then nothing
-// of its node. Rounds of jobs on four nodes, two at once, each on a CPU of its own, take 80 minutes.
+// of its node. Rounds of jobs on four nodes, two at once, each on a CPU of its own, take 100 minutes.
 const (
 	slowQuota  = 0.965
 	slowRounds = 36
-	slowJobs   = 66 * time.Second // slow.Of takes no job that computes for less than a minute
+	slowJobs   = 80 * time.Second // slow.Of takes no job that computes for less than a minute
 )
 
 // TestSlowNode: of four nodes, one has a quota of CPU time. Of the jobs of two users, it alone is named.
 // The jobs end within an hour; they are told to the watch as if each round were on a day of its own.
 func TestSlowNode(t *testing.T) {
-	onlyInApps(t, "80 minutes")
+	onlyInApps(t, "100 minutes")
 	c, err := newCluster("-slow", 4)
 	if err != nil {
 		t.Fatal(err)
