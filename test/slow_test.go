@@ -24,7 +24,7 @@ const (
 )
 
 // TestSlowNode: of four nodes, one has a quota of CPU time. Of the jobs of two users, it alone is named.
-// The jobs end within an hour; they are told to the watch as if each round were on a day of its own.
+// The jobs end within two hours; they are told to the watch as if each round were on a day of its own.
 func TestSlowNode(t *testing.T) {
 	onlyInApps(t, "100 minutes")
 	c, err := newCluster("-slow", 4)
