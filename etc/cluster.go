@@ -24,6 +24,14 @@ func (c *Config) Several() []Cluster {
 	return c.Clusters
 }
 
+// SeveralNames are the names of Several.
+func (c *Config) SeveralNames() (names []string) {
+	for _, one := range c.Several() {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
 // checkClusters refuses clusters that cannot be told apart. Its errors begin with file:line.
 func (c *Config) checkClusters(file *File) error {
 	names, sockets := map[string]int{}, map[string]int{}

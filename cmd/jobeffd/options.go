@@ -107,12 +107,8 @@ func askedOf(cfg *etc.Config) (all []slurm.Commands) {
 
 // ofSlurm tells the store what it must know of Slurm.
 func ofSlurm(db *store.Store, cfg *etc.Config) {
-	var names []string
-	for _, c := range cfg.Several() {
-		names = append(names, c.Name)
-	}
 	db.WaitForSlurm(patience(cfg))
-	db.TellApart(names)
+	db.TellApart(cfg.SeveralNames())
 }
 
 // pollers are those that ask Slurm, one for each cluster: none waits for another's Slurm.

@@ -103,6 +103,7 @@ func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Tim
 	if err != nil {
 		return nil, nil, err
 	}
+	db.TellApart(cfg.SeveralNames())
 	n := &Notifier{store: db, cfg: cfg, rules: rules}
 	w := n.week(now, now)
 	if held, err = w.compose(ctx); err != nil {

@@ -535,6 +535,13 @@ func TestPreview(t *testing.T) {
 		strings.Contains(got, "it would go to digest.to") != cfg.Notice.Shadow {
 		t.Errorf("%s", got)
 	}
+	if got := preview(); strings.Contains(got, "c:1") {
+		t.Errorf("of one cluster: %s", got)
+	}
+	cfg.Clusters = []etc.Cluster{{Name: "c"}, {Name: "d"}}
+	if got := preview(); !strings.Contains(got, "c:1") {
+		t.Errorf("of two clusters: %s", got)
+	}
 	cfg.Notice.Shadow = !cfg.Notice.Shadow
 	if got := preview(); strings.Contains(got, "in shadow (notice.shadow): it would go to digest.to, not to the user\n  would") != cfg.Notice.Shadow {
 		t.Errorf("%s", got)
